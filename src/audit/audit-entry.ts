@@ -1,0 +1,36 @@
+import type { CapabilityId, Pid } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
+
+export type AuditOutcome = 'intent' | 'ok' | 'failed' | 'refused' | 'unknown';
+
+/**
+ * What a syscall has to say to the record. Everything but `resource` and `payload` goes into the body, which is hashed
+ * and never erased: ids, kinds, codes and numbers only. Text that people wrote belongs into `payload`.
+ */
+export interface AuditEntry {
+  /** The pid on whose authority it was done, or `host`. */
+  readonly actor: string;
+  /** `process`, or `host:OPERATOR`. */
+  readonly via: string;
+  readonly action: string;
+  readonly outcome: AuditOutcome;
+  readonly at: number;
+  readonly target?: string;
+  /** The generation of the acting process. */
+  readonly generation?: number;
+  readonly right?: string;
+  readonly decision?: string;
+  readonly code?: string;
+  readonly capability?: CapabilityId | 'kin';
+  readonly approval?: string;
+  readonly effectId?: string;
+  /** The id of the record that this one follows from. */
+  readonly cause?: string;
+  readonly before?: string;
+  readonly after?: string;
+  readonly facts?: JsonObject;
+  readonly resource?: string;
+  readonly payload?: JsonObject;
+  /** The process whose lineage tells this record, for the index; not part of the body. */
+  readonly subject?: Pid;
+}

@@ -1,0 +1,44 @@
+import { performance } from 'node:perf_hooks';
+import { type Token, token } from './token.js';
+
+/** Epoch milliseconds. */
+export interface Clock {
+  now(): number;
+  /** The time for watchers, whose looking must not move a clock that moves when it is read. Absent: as `now`. */
+  peek?(): number;
+}
+export const Clock: Token<KernelClock> = token('Clock');
+
+/** Wall time at the start, advanced by the monotonic clock: a step of the system's clock is not seen. */
+export function systemClock(): Clock {
+  const origin = Date.now() - performance.now();
+  return { now: () => Math.floor(origin + performance.now()) };
+}
+
+/** A clock that moves one millisecond each time it is read, for runs that must be repeatable. */
+export function seededClock(): Clock {
+  let now = Date.UTC(2025, 0, 1);
+  return { now: () => ++now, peek: () => now };
+}
+
+/** Kernel time: what the source says, never earlier than the newest time in the store, and never going back. */
+export class KernelClock implements Clock {
+  private offset = 0;
+  private last = 0;
+
+  constructor(private readonly source: Clock) {}
+
+  now(): number {
+    this.last = Math.max(this.last, this.source.now() + this.offset);
+    return this.last;
+  }
+
+  peek(): number {
+    return Math.max(this.last, (this.source.peek ?? this.source.now)() + this.offset);
+  }
+
+  /** Called when the store is opened, with the newest time in it. */
+  advanceTo(floor: number): void {
+    this.offset += Math.max(0, floor - this.now());
+  }
+}

@@ -1,0 +1,53 @@
+import type { JsonObject } from './json.js';
+
+export interface ErrorDetails {
+  /** JSON that says what was asked and what stood in the way. */
+  readonly facts?: JsonObject;
+  /** What the caller can do next. */
+  readonly hint?: string;
+  /** Whether the same call may succeed later without anything being changed by the caller. */
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/**
+ * Every error the package throws. `code` is stable, `facts` is JSON, `hint` says what to do next.
+ *
+ * @example
+ * try { await kernel.processes.get(pid) } catch (error) {
+ *   if (error instanceof KernelError && error.code === 'NO_SUCH_PROCESS') …
+ * }
+ */
+export class KernelError extends Error {
+  readonly code: string;
+  readonly facts: JsonObject;
+  readonly hint: string;
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.facts = details.facts ?? {};
+    this.hint = details.hint ?? '';
+    this.retryable = details.retryable ?? false;
+  }
+
+  toJSON(): JsonObject {
+    return { name: this.name, code: this.code, message: this.message, facts: this.facts, hint: this.hint };
+  }
+}
+
+export class ProcessError extends KernelError {}
+export class CapabilityError extends KernelError {}
+export class MemoryError extends KernelError {}
+export class BudgetError extends KernelError {}
+export class ToolError extends KernelError {}
+export class StoreError extends KernelError {}
+export class InputError extends KernelError {}
+export class AuditError extends KernelError {}
+
+/** The commonest refusal: what was given does not have the form that the call takes. */
+export function invalidInput(path: string, problem: string, hint: string, facts: JsonObject = {}): InputError {
+  return new InputError('INVALID_INPUT', `${path}: ${problem}`, { facts: { path, problem, ...facts }, hint });
+}

@@ -1,0 +1,115 @@
+import { types } from 'node:util';
+import { type InputError, invalidInput } from './errors.js';
+import type { JsonValue } from './json.js';
+
+export interface PlainLimits {
+  /** Upper bound of the JSON text in UTF-8 bytes. */
+  readonly bytesMax: number;
+  readonly depthMax: number;
+}
+
+export const payloadLimits: PlainLimits = { bytesMax: 1024 * 1024, depthMax: 64 };
+/** A spec carries payloads some levels down. */
+export const specLimits: PlainLimits = { bytesMax: 4 * 1024 * 1024, depthMax: 72 };
+
+/**
+ * Copies `value` into plain null-prototype data, or refuses: accessors, functions, class instances, proxies, cycles,
+ * NaN, BigInt, lone surrogates, `__proto__` members, too deep, too large. A member that is undefined is absent.
+ * `opaque` lets values through that are not data, such as handles; they stay what they are.
+ */
+export function copyPlain(
+  value: unknown,
+  path: string,
+  limits: PlainLimits,
+  opaque: (value: object) => boolean = () => false,
+): JsonValue {
+  const state: CopyState = { left: limits.bytesMax, limits, opaque };
+  return copy(value, path, 0, state) as JsonValue;
+}
+
+interface CopyState {
+  left: number;
+  readonly limits: PlainLimits;
+  readonly opaque: (value: object) => boolean;
+}
+
+function copy(value: unknown, path: string, depth: number, state: CopyState): unknown {
+  switch (typeof value) {
+    case 'string':
+      return copyText(value, path, state);
+    case 'number':
+      if (!Number.isFinite(value)) throw notJson(path, `${value} is not a JSON number`);
+      spend(24, path, state);
+      return value === 0 ? 0 : value;
+    case 'boolean':
+      spend(5, path, state);
+      return value;
+    case 'object':
+      return value === null ? null : copyObject(value, path, depth, state);
+    default:
+      throw notJson(path, `${typeof value} is not JSON`);
+  }
+}
+
+function copyText(text: string, path: string, state: CopyState): string {
+  spend(text.length + 2, path, state);
+  if (!text.isWellFormed()) throw notJson(path, 'the text has a lone surrogate');
+  return text;
+}
+
+function copyObject(value: object, path: string, depth: number, state: CopyState): unknown {
+  if (types.isProxy(value)) throw notJson(path, 'a proxy is not data');
+  if (state.opaque(value)) return value;
+  if (depth >= state.limits.depthMax) {
+    throw notJson(path.slice(0, 200), `nested deeper than ${state.limits.depthMax}`, {
+      depthMax: state.limits.depthMax,
+    });
+  }
+  spend(2, path, state);
+  if (Array.isArray(value)) return copyArray(value, path, depth, state);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw notJson(path, 'an instance of a class is not data');
+  }
+  const out: Record<string, unknown> = Object.create(null);
+  for (const key of Reflect.ownKeys(value)) {
+    if (typeof key === 'symbol') continue;
+    if (key === '__proto__') throw notJson(path, 'a member may not be named __proto__');
+    const member = Object.getOwnPropertyDescriptor(value, key);
+    if (member === undefined || !('value' in member)) throw notJson(`${path}.${key}`, 'a getter is not data');
+    if (!member.enumerable || member.value === undefined) continue;
+    copyText(key, path, state);
+    out[key] = copy(member.value, `${path}.${key}`, depth + 1, state);
+  }
+  return out;
+}
+
+function copyArray(value: readonly unknown[], path: string, depth: number, state: CopyState): unknown[] {
+  const out: unknown[] = [];
+  for (let index = 0; index < value.length; index++) {
+    const item = Object.getOwnPropertyDescriptor(value, index);
+    if (item === undefined || !('value' in item) || item.value === undefined) {
+      throw notJson(`${path}[${index}]`, 'the item is a hole, undefined or a getter');
+    }
+    out.push(copy(item.value, `${path}[${index}]`, depth + 1, state));
+  }
+  return out;
+}
+
+function spend(bytes: number, path: string, state: CopyState): void {
+  state.left -= bytes;
+  if (state.left < 0) {
+    throw notJson(path.slice(0, 200), `larger than ${state.limits.bytesMax} bytes`, {
+      bytesMax: state.limits.bytesMax,
+    });
+  }
+}
+
+function notJson(path: string, problem: string, facts: Record<string, number> = {}): InputError {
+  return invalidInput(
+    path,
+    problem,
+    'Give plain JSON: objects, arrays, text, finite numbers, booleans and null.',
+    facts,
+  );
+}

@@ -1,0 +1,155 @@
+import { realpathSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import type Database from 'better-sqlite3';
+import { StoreError } from '../../base/errors.js';
+import type { ReadTx, Store, WriteTx } from '../../base/store.js';
+import { Connection, type Db } from './connection.js';
+import { identify } from './identity.js';
+import { assertNotNewer, migrate, schemaNumber } from './migrate.js';
+import { ReadQueue } from './read-queue.js';
+import { isBusy, toKernelError } from './sqlite-errors.js';
+import { backoff, Turns } from './turns.js';
+import { busyMs, storeClosed, WriteQueue } from './write-queue.js';
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  readonly durability: 'full' | 'normal';
+  readonly readOnly: boolean;
+  readonly pollMs: number;
+}
+
+const sqliteVersionMin = [3, 51, 3] as const;
+
+const watch = (_db: Db, raw: Database.Database) => ({ dataVersion: raw.prepare('PRAGMA data_version').pluck() });
+
+/** The store on one SQLite file: a writer connection with group commit, and a reader connection beside it. */
+export class SqliteStore implements Store {
+  private writer: Connection | undefined;
+  private reader: Connection | undefined;
+  private writes: WriteQueue | undefined;
+  private reads: ReadQueue | undefined;
+  private membership: Disposable | undefined;
+  private poll: NodeJS.Timeout | undefined;
+  private dataVersion: unknown;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly options: SqliteOptions) {}
+
+  /** Checks whose file it is before anything is written, then migrates it. Throws STORE_*, SCHEMA_NEWER. */
+  async open(): Promise<void> {
+    try {
+      await this.connect();
+    } catch (error) {
+      this.closeConnections();
+      throw toKernelError(error);
+    }
+  }
+
+  write<T>(work: (tx: WriteTx) => Promise<T>): Promise<T> {
+    if (this.writes === undefined) return Promise.reject(storeClosed());
+    if (this.options.readOnly) return Promise.reject(readOnly());
+    return this.writes.run(work);
+  }
+
+  read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (this.reads !== undefined) return this.reads.run(work);
+    return this.writes === undefined ? Promise.reject(storeClosed()) : this.writes.run(work, 'read');
+  }
+
+  onForeignCommit(listener: () => void): Disposable {
+    this.listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
+  }
+
+  async close(): Promise<void> {
+    const { writes, reads } = this;
+    this.writes = undefined;
+    this.reads = undefined;
+    clearInterval(this.poll);
+    await writes?.settled();
+    await reads?.settled();
+    this.membership?.[Symbol.dispose]();
+    this.closeConnections();
+  }
+
+  private async connect(): Promise<void> {
+    const { path, readOnly } = this.options;
+    const inMemory = path === ':memory:';
+    if (!inMemory && identify(path) === 'new' && readOnly) throw noFile(path);
+    this.writer = await unlessBusy(() => new Connection(path, { readonly: readOnly }));
+    const { raw } = this.writer;
+    assertVersion(raw);
+    await unlessBusy(() => (readOnly ? assertNotNewer(raw, schemaNumber()) : migrate(raw)));
+    if (!readOnly) {
+      await unlessBusy(() => raw.pragma('journal_mode = WAL'));
+      raw.pragma(`synchronous = ${this.options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
+    }
+    const key = inMemory ? `memory:${performance.now()}:${Math.random()}` : realpathSync(path);
+    const turns = Turns.of(key);
+    const poke = () => this.lookForForeignCommit();
+    this.membership = turns.join(key, poke);
+    this.writes = new WriteQueue(this.writer, turns, () => turns.committed(poke));
+    if (inMemory) return;
+    this.reader = await unlessBusy(() => new Connection(path, { readonly: true }));
+    this.reads = new ReadQueue(this.reader);
+    this.dataVersion = this.writer.statements(watch).dataVersion.get();
+    this.poll = setInterval(poke, this.options.pollMs).unref();
+  }
+
+  /** The writer's data_version moves with every commit but its own; the reader's would move with ours too. */
+  private lookForForeignCommit(): void {
+    if (this.writes === undefined || this.writer === undefined) return;
+    const version = this.writer.statements(watch).dataVersion.get();
+    if (version === this.dataVersion) return;
+    this.dataVersion = version;
+    for (const listener of this.listeners) listener();
+  }
+
+  private closeConnections(): void {
+    this.reader?.close();
+    this.writer?.close();
+    this.reader = undefined;
+    this.writer = undefined;
+  }
+}
+
+async function unlessBusy<T>(work: () => T): Promise<T> {
+  const until = performance.now() + busyMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+      await backoff(attempt);
+    }
+  }
+}
+
+function assertVersion(raw: Database.Database): void {
+  const text = raw.prepare('SELECT sqlite_version()').pluck().get() as string;
+  const found = text.split('.').map(Number);
+  for (const [index, least] of sqliteVersionMin.entries()) {
+    const part = found[index] ?? 0;
+    if (part > least) return;
+    if (part < least) {
+      throw new StoreError('STORE_UNSUPPORTED', `SQLite ${text} is too old; ${sqliteVersionMin.join('.')} is needed.`, {
+        facts: { found: text, least: sqliteVersionMin.join('.') },
+        hint: 'Install the better-sqlite3 release that procura pins.',
+      });
+    }
+  }
+}
+
+function readOnly(): StoreError {
+  return new StoreError('STORE_READONLY', 'The kernel was opened with { readOnly: true }.', {
+    hint: 'Open it without readOnly to change anything.',
+  });
+}
+
+function noFile(path: string): StoreError {
+  return new StoreError('STORE_IO', `There is no database at ${path}.`, {
+    facts: { path },
+    hint: 'Name an existing database; readOnly creates none.',
+  });
+}
