@@ -32,7 +32,8 @@ function includes(parent: Pattern, child: Pattern | Request, childRest: boolean)
   return parent.segments.every((segment, index) => segmentCovers(segment, child.segments[index] ?? ''));
 }
 
-function segmentCovers(parent: string, child: string): boolean {
+/** Whether one segment of a pattern includes another one, or a name. */
+export function segmentCovers(parent: string, child: string): boolean {
   if (parent === '*' || parent === child) return true;
   // `*.host`, which only the host of a net pattern can be: one or more labels before it, so never the apex.
   return parent.startsWith('*.') && child.endsWith(parent.slice(1));
