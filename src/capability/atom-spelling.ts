@@ -16,7 +16,7 @@ export interface Refusal {
 export function pathRefusal(pattern: string, value: string, workspace: string | undefined): Refusal | undefined {
   const base = value.startsWith('/') ? absoluteBase(value, workspace) : '';
   if (base === undefined) return { reason: 'is an absolute path that is not in the workspace', hint: relativeHint };
-  const inside = value === base.slice(0, -1) ? '.' : value.slice(base.length);
+  const inside = base === '' ? value : value.slice(base.length) || '.';
   const request = requestOf(inside);
   if (request === undefined) return { reason: 'is not a path inside the workspace', hint: relativeHint };
   const path = request.text.slice('fs:'.length);

@@ -3,9 +3,8 @@
  * IPv4 address, no last dot. Undefined for what is not a host.
  */
 export function canonicalHost(text: string): string | undefined {
-  const bare = text.endsWith('.') ? text.slice(0, -1) : text;
-  if (!(text.startsWith('[') ? bracketed : plain).test(bare)) return undefined;
-  const url = `http://${bare}/`;
+  if (!plain.test(text) && !bracketed.test(text)) return undefined;
+  const url = `http://${text.endsWith('.') ? text.slice(0, -1) : text}/`;
   if (!URL.canParse(url)) return undefined;
   const host = new URL(url).hostname;
   if (host.startsWith('[')) return unmapped(host);
