@@ -1,0 +1,121 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { Clock, type KernelClock } from '../base/clock.js';
+import { KernelError } from '../base/errors.js';
+import { NodeIdentity } from '../base/node-identity.js';
+import type { Page } from '../base/page.js';
+import { amount, parseSpec, reasonText } from '../base/spec.js';
+import { Store } from '../base/store.js';
+import { alreadyErased, noPayload, noSuchRecord } from './audit-errors.js';
+import { type ExportOptions, exportLines } from './audit-export.js';
+import { type AuditFilter, parseAuditFilter } from './audit-filter.js';
+import { AuditProofs } from './audit-proofs.js';
+import { type AuditRecord, decodeRecord } from './audit-record.js';
+import { AuditRepository } from './audit-repository.js';
+import { AuditVerifier, type VerifyOptions } from './audit-verifier.js';
+import { type Checkpoint, checkpointSchema } from './checkpoint.js';
+import { Checkpoints } from './checkpoints.js';
+import { Ledger } from './ledger.js';
+import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
+import { eraseAction } from './payload-check.js';
+import { commitmentIn } from './record-encoding.js';
+import { listRecords } from './record-pages.js';
+import type { VerifyReport } from './verify-report.js';
+
+const seqSchema = amount.min(1);
+const verifySchema = z.strictObject({ from: seqSchema.exactOptional(), checkpoint: checkpointSchema.exactOptional() });
+const proveSchema = z.strictObject({ size: amount.exactOptional() });
+const exportSchema = z.strictObject({ payloads: z.boolean().exactOptional() });
+
+/** The record of everything that was done, for those who ask afterwards: `kernel.audit`. */
+@injectable()
+export class AuditLog {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(AuditRepository) private readonly repository: AuditRepository,
+    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(AuditVerifier) private readonly verifier: AuditVerifier,
+    @inject(AuditProofs) private readonly proofs: AuditProofs,
+    @inject(Checkpoints) private readonly checkpoints: Checkpoints,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
+  ) {}
+
+  /**
+   * Records that match, oldest first. Throws INVALID_INPUT.
+   *
+   * @example await kernel.audit.list({ actor: pid, outcome: 'refused', limit: 10 })
+   */
+  async list(filter?: AuditFilter): Promise<Page<AuditRecord>> {
+    return listRecords(this.store, this.repository, parseAuditFilter(filter));
+  }
+
+  /** Throws NO_SUCH_RECORD, INVALID_INPUT. */
+  async get(seq: number): Promise<AuditRecord> {
+    const wanted = parseSpec(seqSchema, seq, 'seq');
+    return this.store.read(async (tx) => {
+      const record = await this.repository.find(tx, wanted);
+      if (record === undefined) throw noSuchRecord(wanted);
+      const [payload] = await this.repository.payloads(tx, wanted, wanted);
+      return decodeRecord(record, payload);
+    });
+  }
+
+  /** Recomputes the log and names the first record that is not as it was written. Throws INVALID_INPUT. */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return this.verifier.verify(parseSpec(verifySchema, options, 'options'));
+  }
+
+  /** Signs the head of the log. Throws SIGNER_FAILED, STORE_*. */
+  async checkpoint(): Promise<Checkpoint> {
+    return this.checkpoints.take();
+  }
+
+  /** Proof that a record stands in the log, by default as of the newest checkpoint. Throws NO_SUCH_RECORD, INVALID_INPUT. */
+  async prove(seq: number, options: { readonly size?: number } = {}): Promise<InclusionProof> {
+    const { size } = parseSpec(proveSchema, options, 'options');
+    return this.proofs.inclusion(parseSpec(seqSchema, seq, 'seq'), size);
+  }
+
+  /** Proof that the log of size `b` begins with the whole log of size `a`. Throws INVALID_INPUT. */
+  async proveConsistency(a: number, b: number): Promise<ConsistencyProof> {
+    return this.proofs.consistency(parseSpec(amount, a, 'a'), parseSpec(amount, b, 'b'));
+  }
+
+  /**
+   * The log as JSON Lines, each with its line end, signed up to its last record unless the kernel only reads.
+   *
+   * @example for await (const line of kernel.audit.export()) file.write(line);
+   */
+  async *export(options: ExportOptions = {}): AsyncIterable<string> {
+    const parsed = parseSpec(exportSchema, options, 'options');
+    await this.checkpoints.take().catch((error: unknown) => {
+      if (!(error instanceof KernelError && error.code === 'STORE_READONLY')) throw error;
+    });
+    yield* exportLines(this.store, this.repository, parsed);
+  }
+
+  /**
+   * Drops the resource and payload of a record for ever; its body, its hash and every proof stay, and a record tells of
+   * the erasure. Throws NO_SUCH_RECORD, NO_PAYLOAD, ALREADY_ERASED, INVALID_INPUT.
+   */
+  async erase(seq: number, reason: string): Promise<void> {
+    const wanted = parseSpec(seqSchema, seq, 'seq');
+    const why = parseSpec(reasonText, reason, 'reason');
+    await this.store.write(async (tx) => {
+      const record = await this.repository.find(tx, wanted);
+      if (record === undefined) throw noSuchRecord(wanted);
+      if (commitmentIn(record.body) === undefined) throw noPayload(wanted);
+      if (!(await this.repository.deletePayload(tx, wanted))) throw alreadyErased(wanted);
+      this.ledger.append(tx, {
+        actor: 'host',
+        via: `host:${this.node.operator}`,
+        action: eraseAction,
+        outcome: 'ok',
+        at: this.clock.now(),
+        target: String(wanted),
+        payload: { reason: why },
+      });
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import type { JsonObject } from '../base/json.js';
+import type { StoredPayload, StoredRecord } from './audit-repository.js';
+import type { Hash } from './hashing.js';
+import type { AuditBody } from './record-encoding.js';
+
+/** One record of the log, as it is shown. */
+export interface AuditRecord extends Omit<AuditBody, 'commitment'> {
+  readonly seq: number;
+  readonly hash: Hash;
+  readonly prev: Hash;
+  /** Absent when the record never named one, and when its payload was erased. */
+  readonly resource?: string;
+  /** null: it was erased. */
+  readonly payload?: JsonObject | null;
+}
+
+/** What a record says. One whose body was damaged is shown as such, so that a broken log can still be listed. */
+export function decodeRecord(stored: StoredRecord, payload: StoredPayload | undefined): AuditRecord {
+  const { seq, hash } = stored;
+  const prev = parse<{ prev: Hash }>(stored.header)?.prev ?? '';
+  const body = parse<AuditBody>(stored.body);
+  if (body === undefined) return { ...unreadable, seq, hash, prev };
+  const { commitment, ...shown } = body;
+  if (commitment === undefined) return { ...shown, seq, hash, prev };
+  if (payload === undefined) return { ...shown, seq, hash, prev, payload: null };
+  return { ...shown, seq, hash, prev, ...decodePayload(payload.bytes) };
+}
+
+function decodePayload(bytes: string): Pick<AuditRecord, 'resource' | 'payload'> {
+  const { resource, ...payload } = parse<JsonObject>(bytes) ?? {};
+  return {
+    ...(typeof resource === 'string' ? { resource } : {}),
+    ...(Object.keys(payload).length > 0 ? { payload } : {}),
+  };
+}
+
+const unreadable = {
+  id: '',
+  at: 0,
+  node: '',
+  actor: '',
+  via: '',
+  action: 'audit.unreadable',
+  outcome: 'unknown',
+} as const;
+
+function parse<T extends object>(text: string): T | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as T) : undefined;
+  } catch {
+    // Damaged text has nothing to show; verify says where it is.
+    return undefined;
+  }
+}

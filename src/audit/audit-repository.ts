@@ -1,0 +1,61 @@
+import type { ReadTx, WriteTx } from '../base/store.js';
+import { type Token, token } from '../base/token.js';
+import type { Checkpoint } from './checkpoint.js';
+import type { Hash } from './hashing.js';
+import type { Subtree } from './merkle-tree.js';
+
+export interface StoredRecord {
+  readonly seq: number;
+  readonly header: string;
+  readonly hash: Hash;
+  readonly body: string;
+}
+
+export interface StoredPayload {
+  readonly seq: number;
+  readonly salt: Buffer;
+  readonly bytes: string;
+}
+
+export interface NewRecord extends StoredRecord {
+  readonly subject?: string;
+}
+
+/** A public key; `id` is what checkpoints name it by. */
+export interface AuditKey {
+  readonly id: string;
+  readonly publicKey: string;
+}
+
+/** Rows of the audit log. Ranges count both ends in; lists come in rising order. */
+export interface AuditRepository {
+  logId(tx: ReadTx): Promise<string | undefined>;
+  insertLogId(tx: WriteTx, id: string): Promise<void>;
+
+  /** The newest record. */
+  head(tx: ReadTx): Promise<{ readonly seq: number; readonly hash: Hash } | undefined>;
+  find(tx: ReadTx, seq: number): Promise<StoredRecord | undefined>;
+  /** Up to `limit` records with a seq above `after`, in the order of their rows. */
+  recordsAfter(tx: ReadTx, after: number, limit: number): Promise<StoredRecord[]>;
+  hashes(tx: ReadTx, from: number, to: number): Promise<Hash[]>;
+  insertRecords(tx: WriteTx, records: readonly NewRecord[]): Promise<void>;
+
+  payloads(tx: ReadTx, from: number, to: number): Promise<StoredPayload[]>;
+  newestPayload(tx: ReadTx): Promise<number | undefined>;
+  insertPayloads(tx: WriteTx, payloads: readonly StoredPayload[]): Promise<void>;
+  /** False when there was none. */
+  deletePayload(tx: WriteTx, seq: number): Promise<boolean>;
+
+  nodes(tx: ReadTx, level: number, from: number, to: number): Promise<Hash[]>;
+  newestNode(tx: ReadTx, level: number): Promise<number | undefined>;
+  insertNode(tx: WriteTx, node: Subtree, hash: Hash): Promise<void>;
+
+  lastCheckpoint(tx: ReadTx): Promise<Checkpoint | undefined>;
+  /** Up to `limit` checkpoints after the given one, by size and then by key. */
+  checkpointsAfter(tx: ReadTx, after: { size: number; key: string }, limit: number): Promise<Checkpoint[]>;
+  /** Changes nothing when this size is signed with this key already. */
+  insertCheckpoint(tx: WriteTx, checkpoint: Checkpoint): Promise<void>;
+  keys(tx: ReadTx): Promise<AuditKey[]>;
+  insertKey(tx: WriteTx, key: AuditKey): Promise<void>;
+}
+export const AuditRepository: Token<AuditRepository> = token('AuditRepository');

@@ -1,0 +1,78 @@
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { CheckpointSink, PublishedCheckpoint } from '../../audit/checkpoint-sink.js';
+import { StoreError } from '../../base/errors.js';
+
+const newline = 10;
+
+/** Checkpoints as JSON lines in a file beside the database. */
+export class CheckpointFile implements CheckpointSink {
+  constructor(private readonly path: string) {}
+
+  async append(checkpoint: PublishedCheckpoint): Promise<void> {
+    const file = await open(this.path, 'a+', 0o644);
+    try {
+      await dropTornLine(file);
+      await file.appendFile(`${JSON.stringify(checkpoint)}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A line that is no JSON comes as its text. Throws STORE_IO. */
+  async *list(): AsyncIterable<unknown> {
+    const end = await this.wholeBytes();
+    if (end === 0) return;
+    const input = createReadStream(this.path, { encoding: 'utf8', end: end - 1 });
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield parsed(line);
+  }
+
+  /** How many bytes of the file are lines with an end: what comes after was being written when the program died. */
+  private async wholeBytes(): Promise<number> {
+    try {
+      const file = await open(this.path, 'r');
+      try {
+        return await lastLineEnd(file);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+      throw new StoreError('STORE_IO', `The checkpoint file ${this.path} cannot be read: ${String(error)}`, {
+        facts: { path: this.path },
+        hint: 'Make the file readable.',
+        cause: error,
+      });
+    }
+  }
+}
+
+async function dropTornLine(file: FileHandle): Promise<void> {
+  const { size } = await file.stat();
+  const end = await lastLineEnd(file);
+  if (end < size) await file.truncate(end);
+}
+
+async function lastLineEnd(file: FileHandle): Promise<number> {
+  const block = Buffer.alloc(4096);
+  let { size: to } = await file.stat();
+  while (to > 0) {
+    const from = Math.max(0, to - block.length);
+    const { bytesRead } = await file.read(block, 0, to - from, from);
+    const at = block.subarray(0, bytesRead).lastIndexOf(newline);
+    if (at >= 0) return from + at + 1;
+    to = from;
+  }
+  return 0;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // The caller tells what a damaged line means.
+    return line;
+  }
+}

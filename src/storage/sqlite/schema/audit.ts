@@ -1,0 +1,57 @@
+import { sql } from 'drizzle-orm';
+import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** One row: the id that every header of this log names. */
+export const auditLog = sqliteTable('audit_log', {
+  id: text('id').primaryKey(),
+});
+
+export const auditRecords = sqliteTable(
+  'audit_records',
+  {
+    seq: integer('seq').primaryKey(),
+    header: text('header').notNull(),
+    hash: text('hash').notNull(),
+    body: text('body').notNull(),
+    subject: text('subject'),
+  },
+  (table) => [index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`)],
+);
+
+/** What may be erased: the row goes, the commitment in the body stays. */
+export const auditPayloads = sqliteTable('audit_payloads', {
+  seq: integer('seq').primaryKey(),
+  salt: blob('salt', { mode: 'buffer' }).notNull(),
+  bytes: text('bytes').notNull(),
+});
+
+/** Completed subtrees of the Merkle tree, at levels 8, 16 and 24. */
+export const auditNodes = sqliteTable(
+  'audit_nodes',
+  {
+    level: integer('level').notNull(),
+    index: integer('index').notNull(),
+    hash: text('hash').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.level, table.index] })],
+);
+
+export const auditCheckpoints = sqliteTable(
+  'audit_checkpoints',
+  {
+    size: integer('size').notNull(),
+    key: text('key').notNull(),
+    log: text('log').notNull(),
+    root: text('root').notNull(),
+    at: integer('at').notNull(),
+    replaced: integer('replaced', { mode: 'boolean' }).notNull(),
+    signature: text('signature').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.size, table.key] })],
+);
+
+/** Public keys; the id is the SHA-256 of the key, so a changed key no longer fits its id. */
+export const auditKeys = sqliteTable('audit_keys', {
+  id: text('id').primaryKey(),
+  publicKey: text('public_key').notNull(),
+});
