@@ -94,7 +94,7 @@ describe('child constraints', () => {
           expect(accepts(parent, value)).toEqual({ ok: true });
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 2000 },
     );
     expect(judged).toBeGreaterThan(200);
   });
@@ -152,7 +152,7 @@ describe('the meet', () => {
           expect(accepts(joined, value).ok).toBe(sides[0] && sides[1]);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 2000 },
     );
     expect([seen.both > 500, seen.one > 500]).toEqual([true, true]);
   });

@@ -74,6 +74,7 @@ describe('patterns', () => {
     ['tool:\ufb01x', 'a ligature'],
     [`tool:${'a'.repeat(4092)}`, 'over 4 KiB'],
     [`tool:${'\u00e9'.repeat(2046)}`, 'over 4 KiB in UTF-8'],
+    [`tool:${'\u0958'.repeat(1000)}`, 'over 4 KiB in NFC'],
   ])('%j is refused: %s', (text) => {
     const error = errorOf(() => parsePattern(text));
     expect([error.code, error.hint === '']).toEqual(['INVALID_INPUT', false]);
