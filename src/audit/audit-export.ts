@@ -24,7 +24,8 @@ export async function* exportLines(
     const size = (await repository.head(tx))?.seq ?? 0;
     const root = await rootAt(tx, repository, size);
     const log = (await repository.logId(tx)) ?? '';
-    return { kind: 'manifest', version: exportVersion, log, size, root, keys: await repository.keys(tx) };
+    const payloads = options.payloads === true;
+    return { kind: 'manifest', version: exportVersion, log, size, root, payloads, keys: await repository.keys(tx) };
   });
   yield line(manifest);
   const { size, keys } = manifest;

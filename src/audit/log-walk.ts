@@ -132,15 +132,18 @@ export class LogWalk {
     return { seq: from - 1, kind: 'MISSING', detail: `Record ${from - 1} is not there.` };
   }
 
-  /** What shows only when everything was seen: payloads that nobody erased, and what is no longer there. */
+  /**
+   * What shows only when everything was seen: records that are no longer there, and payloads that nobody erased. In this
+   * order, because the record of an erasure may be among those that are gone.
+   */
   private async endFault(checkpoints: CheckpointQueue): Promise<Fault | undefined> {
-    const unlawful = await this.payloads.settle((after) =>
-      this.store.read((tx) => this.repository.recordsAfter(tx, after, pageRows)),
-    );
-    if (unlawful !== undefined) return unlawful;
     const { size, sizeMin } = this.start;
-    if (sizeMin <= size) return checkpoints.beyond(size);
-    return { seq: size + 1, kind: 'TRUNCATED', detail: `The log has ${size} records and had at least ${sizeMin}.` };
+    if (sizeMin > size) {
+      return { seq: size + 1, kind: 'TRUNCATED', detail: `The log has ${size} records and had at least ${sizeMin}.` };
+    }
+    const shorter = checkpoints.beyond(size);
+    if (shorter !== undefined) return shorter;
+    return this.payloads.settle((after) => this.store.read((tx) => this.repository.recordsAfter(tx, after, pageRows)));
   }
 
   private report(fault: Fault | undefined): VerifyReport {

@@ -107,9 +107,9 @@ export function tamper(path: string, ...statements: string[]): void {
 }
 
 /** A closed database with `count` records, of which the first `signed` are covered by a checkpoint. */
-export async function closedLog(count: number, signed = count): Promise<string> {
+export async function closedLog(count: number, signed = count, seed = 'audit'): Promise<string> {
   const path = tempDatabase();
-  const audit = await openAudit({ path });
+  const audit = await openAudit({ path, seed });
   await fill(audit, signed);
   if (signed > 0) await audit.log.checkpoint();
   await fill(audit, count - signed);

@@ -1,0 +1,223 @@
+import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { isSignedBy, keyIdOf } from '../../src/audit/checkpoint.js';
+import { checkpointMs, checkpointRecords } from '../../src/audit/checkpoints.js';
+import { emptyRoot } from '../../src/audit/hashing.js';
+import { closedLog, entry, fill, type Harness, openAudit, tempDatabase } from './harness.js';
+
+afterEach(() => void vi.useRealTimers());
+
+describe('a checkpoint', () => {
+  it('is signed, stored with its key, and appended to the file beside the database', async () => {
+    const path = tempDatabase();
+    const audit = await openAudit({ path });
+    await fill(audit, 10);
+    const checkpoint = await audit.log.checkpoint();
+    const publicKey = audit.signer.publicKey();
+    expect(checkpoint).toMatchObject({ size: 10, key: keyIdOf(publicKey) });
+    expect(checkpoint).not.toHaveProperty('replaced');
+    expect(isSignedBy(checkpoint, publicKey)).toBe(true);
+    expect(await stored(audit)).toEqual(checkpoint);
+    expect(fileLines(path)).toEqual([{ ...checkpoint, publicKey }]);
+  });
+
+  it('is not genuine with any member changed', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    await fill(audit, 10);
+    const checkpoint = await audit.log.checkpoint();
+    const key = audit.signer.publicKey();
+    const changes = [
+      { size: 11 },
+      { root: emptyRoot },
+      { at: 1 },
+      { log: 'l' },
+      { replaced: true as const },
+      { key: emptyRoot },
+    ];
+    for (const change of changes) expect(isSignedBy({ ...checkpoint, ...change }, key)).toBe(false);
+    expect(isSignedBy(checkpoint, 'not a key')).toBe(false);
+  });
+
+  it('is made once for the same size', async () => {
+    const path = tempDatabase();
+    const audit = await openAudit({ path });
+    await fill(audit, 10);
+    const [first, second] = await Promise.all([audit.log.checkpoint(), audit.log.checkpoint()]);
+    expect(second).toEqual(first);
+    expect(fileLines(path)).toHaveLength(1);
+  });
+
+  it('can be made of an empty log', async () => {
+    const audit = await openAudit({ path: tempDatabase() });
+    expect(await audit.log.checkpoint()).toMatchObject({ size: 0, root: emptyRoot });
+    await fill(audit, 3);
+    expect(await audit.log.verify()).toMatchObject({ ok: true, size: 3 });
+  });
+
+  it('is refused when the signer does not sign with its own key', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    const liar = { publicKey: () => audit.signer.publicKey(), sign: () => Buffer.alloc(64) };
+    const other = await openAudit({ path: tempDatabase(), signer: liar });
+    await expect(other.log.checkpoint()).rejects.toMatchObject({ name: 'AuditError', code: 'SIGNER_FAILED' });
+    expect(await stored(other)).toBeUndefined();
+  });
+
+  it('stays when the copy outside the database cannot be kept, and the log tells', async () => {
+    const sink = {
+      append: () => Promise.reject(new Error('disk full')),
+      list: async function* () {
+        yield* [];
+      },
+    };
+    const audit = await openAudit({ path: tempDatabase(), sink });
+    await fill(audit, 1);
+    const checkpoint = await audit.log.checkpoint();
+    expect(await stored(audit)).toEqual(checkpoint);
+    expect(audit.logged).toMatchObject([{ facts: { size: 1, reason: 'Error: disk full' } }]);
+  });
+
+  it('is refused by a kernel that only reads', async () => {
+    const audit = await openAudit({ path: await closedLog(3, 0), readOnly: true });
+    await expect(audit.log.checkpoint()).rejects.toMatchObject({ code: 'STORE_READONLY' });
+  });
+});
+
+describe('checkpoints by themselves', () => {
+  it(`come after ${checkpointRecords} records`, async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    await audit.checkpoints.start();
+    await append(audit, checkpointRecords - 1);
+    await audit.store.read(async () => undefined);
+    expect(await stored(audit)).toBeUndefined();
+    await append(audit, 1);
+    await vi.waitFor(async () => expect(await stored(audit)).toMatchObject({ size: checkpointRecords }));
+    await audit.checkpoints.close();
+  });
+
+  it('come after a minute with something new, and not after one without', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const path = tempDatabase();
+    const audit = await openAudit({ path });
+    await audit.checkpoints.start();
+    await fill(audit, 5);
+    vi.advanceTimersByTime(checkpointMs);
+    await vi.waitFor(() => expect(fileLines(path)).toHaveLength(1));
+    vi.advanceTimersByTime(5 * checkpointMs);
+    await audit.checkpoints.close();
+    expect(fileLines(path)).toHaveLength(1);
+  });
+
+  it('come at the end, when there is something new', async () => {
+    const audit = await openAudit({ path: tempDatabase() });
+    await audit.checkpoints.start();
+    await audit.checkpoints.close();
+    expect(await stored(audit)).toBeUndefined();
+    const again = await openAudit({ path: tempDatabase() });
+    await again.checkpoints.start();
+    await fill(again, 5);
+    await again.checkpoints.close();
+    expect(await stored(again)).toMatchObject({ size: 5 });
+  });
+
+  it('that fail are reported and stop nothing', async () => {
+    const signer = { publicKey: () => 'x', sign: () => Promise.reject(new Error('no token')) };
+    const audit = await openAudit({ path: tempDatabase(), signer });
+    await audit.checkpoints.start();
+    await fill(audit, 5);
+    await audit.checkpoints.close();
+    expect(audit.logged).toMatchObject([{ facts: { reason: 'Error: no token' } }]);
+  });
+});
+
+describe('the key', () => {
+  it('is made on first use into a file that only its owner may read, and found again', async () => {
+    const path = await closedLog(3, 0);
+    expect(existsSync(`${path}.key`)).toBe(false);
+    const first = await openAudit({ path });
+    const { key } = await first.log.checkpoint();
+    expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
+    await fill(first, 1);
+    const second = await openAudit({ path, seed: 'other' });
+    expect(await second.log.checkpoint()).toMatchObject({ key, size: 4 });
+  });
+
+  it('comes from the seed when one is given', async () => {
+    const keys = ['one', 'one', 'two'].map(async (seed) =>
+      (await openAudit({ path: tempDatabase(), seed })).signer.publicKey(),
+    );
+    const [first, second, third] = await Promise.all(keys);
+    expect(first).toBe(second);
+    expect(first).not.toBe(third);
+  });
+
+  it('is replaced in a copy without the private one, flagged, and the old checkpoints still verify', async () => {
+    const path = await closedLog(10);
+    const copy = tempDatabase();
+    copyFileSync(path, copy);
+    const audit = await openAudit({ path: copy, seed: 'copy' });
+    expect(await audit.log.verify()).toMatchObject({ ok: true });
+    await fill(audit, 1);
+    expect(await audit.log.checkpoint()).toMatchObject({ size: 11, replaced: true });
+    expect(audit.logged).toMatchObject([{ message: 'The audit log is signed with another key now.' }]);
+    await fill(audit, 1);
+    expect(await audit.log.checkpoint()).not.toHaveProperty('replaced');
+    expect(await audit.log.verify()).toMatchObject({ ok: true, size: 12 });
+  });
+
+  it('is refused when its file holds something else', async () => {
+    const path = await closedLog(3, 0);
+    writeFileSync(`${path}.key`, 'not a key');
+    const audit = await openAudit({ path });
+    await expect(audit.log.checkpoint()).rejects.toMatchObject({ name: 'AuditError', code: 'KEY_UNREADABLE' });
+    expect(await audit.log.verify()).toMatchObject({ ok: true });
+  });
+});
+
+describe('the checkpoint file', () => {
+  it('drops a line that was cut off by a crash', async () => {
+    const path = await closedLog(3);
+    appendFileSync(`${path}.checkpoints`, '{"log":"l_');
+    const audit = await openAudit({ path });
+    expect(await audit.log.verify()).toMatchObject({ ok: true });
+    await fill(audit, 1);
+    await audit.log.checkpoint();
+    expect(fileLines(path)).toMatchObject([{ size: 3 }, { size: 4 }]);
+    expect(await audit.log.verify()).toMatchObject({ ok: true });
+  });
+
+  it('makes verify fail when one of its lines was changed', async () => {
+    const path = await closedLog(3);
+    const file = `${path}.checkpoints`;
+    const audit = await openAudit({ path });
+    for (const changed of [readFileSync(file, 'utf8').replace('"size":3', '"size":2'), 'garbage\n']) {
+      writeFileSync(file, changed);
+      expect(await audit.log.verify()).toMatchObject({ ok: false, firstBad: { kind: 'BAD_SIGNATURE' } });
+    }
+  });
+
+  it('of a database that was thrown away does not speak against the next one', async () => {
+    const path = await closedLog(10);
+    rmSync(path);
+    const audit = await openAudit({ path, seed: 'next' });
+    await fill(audit, 3);
+    expect(await audit.log.verify()).toMatchObject({ ok: true });
+  });
+});
+
+function stored(audit: Harness) {
+  return audit.store.read((tx) => audit.repository.lastCheckpoint(tx));
+}
+
+function fileLines(path: string): unknown[] {
+  const text = existsSync(`${path}.checkpoints`) ? readFileSync(`${path}.checkpoints`, 'utf8') : '';
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+function append(audit: Harness, count: number): Promise<void> {
+  return audit.store.write(async (tx) => {
+    for (let n = 0; n < count; n++) audit.ledger.append(tx, entry(n));
+  });
+}
