@@ -1,0 +1,86 @@
+import type { CapabilityId, Pid } from '../base/ids.js';
+import type { Constraints } from './atoms.js';
+import type { DerivedAuthority } from './attenuate.js';
+import type { Capability, CapabilityStatus } from './capability.js';
+import { parsePattern } from './resource.js';
+import { maskOfRights, rightsOfMask } from './rights.js';
+
+/** One row of the capability table. Sets of rights are masks. */
+export interface CapabilityRecord {
+  readonly id: CapabilityId;
+  readonly holder: Pid;
+  /** The holder's generation when it got it. */
+  readonly generation: number;
+  /** The one on the holder's own namespace, which exec never takes. */
+  readonly own: boolean;
+  readonly resource: string;
+  readonly rights: number;
+  readonly grantable: number;
+  readonly constraints: Constraints | null;
+  readonly uses: number | null;
+  readonly expiresAt: number | null;
+  readonly maxDepth: number;
+  readonly parent: CapabilityId | null;
+  readonly depth: number;
+  readonly status: CapabilityStatus;
+  readonly grantedBy: string;
+  readonly createdAt: number;
+}
+
+/** As users see it. */
+export function toCapability(record: CapabilityRecord, status: CapabilityStatus): Capability {
+  const { id, holder, resource, parent, depth, maxDepth, grantedBy, constraints, uses, expiresAt } = record;
+  const grantable = rightsOfMask(record.grantable);
+  return {
+    id,
+    holder,
+    resource,
+    rights: rightsOfMask(record.rights),
+    ...(constraints === null ? {} : { constraints }),
+    ...(uses === null ? {} : { uses }),
+    ...(expiresAt === null ? {} : { expiresAt }),
+    delegable: grantable.length > 0,
+    ...(grantable.length > 0 ? { grantable } : {}),
+    parent,
+    depth,
+    maxDepth,
+    status,
+    grantedBy,
+  };
+}
+
+/** As the attenuation rule sees it. */
+export function toAuthority(record: CapabilityRecord): DerivedAuthority {
+  const { constraints, uses, expiresAt, depth, maxDepth } = record;
+  const grantable = rightsOfMask(record.grantable);
+  return {
+    pattern: parsePattern(record.resource),
+    rights: rightsOfMask(record.rights),
+    grantable,
+    delegable: grantable.length > 0,
+    ...(constraints === null ? {} : { constraints }),
+    ...(uses === null ? {} : { uses }),
+    ...(expiresAt === null ? {} : { expiresAt }),
+    depth,
+    maxDepth,
+  };
+}
+
+/** The columns that `authority` fills. */
+export function fromAuthority(
+  authority: DerivedAuthority,
+): Pick<
+  CapabilityRecord,
+  'resource' | 'rights' | 'grantable' | 'constraints' | 'uses' | 'expiresAt' | 'maxDepth' | 'depth'
+> {
+  return {
+    resource: authority.pattern.text,
+    rights: maskOfRights(authority.rights),
+    grantable: maskOfRights(authority.grantable),
+    constraints: authority.constraints ?? null,
+    uses: authority.uses ?? null,
+    expiresAt: authority.expiresAt ?? null,
+    maxDepth: authority.maxDepth,
+    depth: authority.depth,
+  };
+}

@@ -1,0 +1,202 @@
+import { EventEmitter } from 'eventemitter3';
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { InputError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
+import { keepAlive } from '../base/keep-alive.js';
+import { Logger } from '../base/logger.js';
+import { type Page, scanRowsMax } from '../base/page.js';
+import { pageOptions, parseSpec } from '../base/spec.js';
+import { Store } from '../base/store.js';
+import { type Token, token } from '../base/token.js';
+import { Ancestry } from './ancestry.js';
+import { type EventType, isEventType, type KernelEvent } from './event.js';
+import { EventFeed } from './event-feed.js';
+import { EventLog } from './event-log.js';
+import { EventRepository } from './event-repository.js';
+
+export interface EventFilter {
+  readonly pid?: Pid;
+  /** The process and everything born under it. */
+  readonly tree?: Pid;
+}
+
+export type EventListener<T extends EventType = EventType> = (event: KernelEvent<T>) => unknown;
+
+/** Facts, told after they were committed. Nothing subscribes in order to change kernel state. */
+export interface EventBus {
+  /** Calls `listener` with this node's events, in order, after their commit. A listener that throws is isolated. */
+  on<T extends EventType>(type: T, listener: EventListener<T>, filter?: EventFilter): Disposable;
+  on(type: '*', listener: EventListener, filter?: EventFilter): Disposable;
+  /**
+   * The durable log of all nodes after `after` (default: from the beginning), then what is committed from now on. No
+   * gaps, no repeats; a slow reader slows only itself. Ends when `signal` aborts or the kernel is shut down.
+   */
+  stream(
+    options?: EventFilter & { after?: number; types?: readonly EventType[]; signal?: AbortSignal },
+  ): AsyncIterable<KernelEvent>;
+  list(
+    options?: EventFilter & { types?: readonly EventType[]; after?: string; limit?: number },
+  ): Promise<Page<KernelEvent>>;
+}
+export const EventBus: Token<EventBus> = token('EventBus');
+
+const eventType = z.string().refine(isEventType, 'is not an event type');
+const filterShape = { pid: z.string().optional(), tree: z.string().optional() };
+const onFilter = z.strictObject(filterShape);
+const typesShape = { types: z.array(eventType).optional() };
+const listOptions = z.strictObject({ ...filterShape, ...typesShape, ...pageOptions });
+const streamOptions = z.strictObject({
+  ...filterShape,
+  ...typesShape,
+  after: z.number().int().nonnegative().default(0),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const streamPageRows = 500;
+
+@injectable()
+export class LogEventBus implements EventBus {
+  private readonly emitter = new EventEmitter();
+  private readonly closed = new AbortController();
+
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(EventRepository) private readonly repository: EventRepository,
+    @inject(EventFeed) private readonly feed: EventFeed,
+    @inject(Ancestry) private readonly ancestry: Ancestry,
+    @inject(Logger) private readonly logger: Logger,
+    @inject(EventLog) log: EventLog,
+  ) {
+    log.onCommit((events) => {
+      for (const event of events) {
+        this.emitter.emit(event.type, event);
+        this.emitter.emit('*', event);
+      }
+    });
+  }
+
+  on(type: EventType | '*', listener: (event: never) => unknown, filter: EventFilter = {}): Disposable {
+    if (type !== '*' && !isEventType(type)) throw unknownType(String(type));
+    if (typeof listener !== 'function') throw notAListener();
+    const { pid, tree } = parseSpec(onFilter, filter, 'filter');
+    const call = (event: KernelEvent) => this.call(listener as EventListener, event);
+    const wrapped =
+      tree === undefined
+        ? (event: KernelEvent) => (pid === undefined || event.pid === pid ? call(event) : undefined)
+        : this.inTree(tree, pid, call);
+    this.emitter.on(type, wrapped);
+    return { [Symbol.dispose]: () => void this.emitter.off(type, wrapped) };
+  }
+
+  async *stream(options: Parameters<EventBus['stream']>[0] = {}): AsyncGenerator<KernelEvent> {
+    const { after, signal, ...filter } = parseSpec(streamOptions, options, 'options', (value) => value instanceof AbortSignal);
+    const ended = AbortSignal.any(signal === undefined ? [this.closed.signal] : [signal, this.closed.signal]);
+    const wake = new Wake(ended);
+    using _alive = keepAlive();
+    using _subscription = this.feed.subscribe(() => wake.up());
+    for (let cursor = after; !ended.aborted; ) {
+      const from = cursor;
+      const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));
+      if (page.length === 0) await wake.wait();
+      for (const event of page) {
+        cursor = event.seq;
+        if (!(await this.selects(event, filter))) continue;
+        if (ended.aborted) return;
+        yield event;
+      }
+    }
+  }
+
+  async list(options: Parameters<EventBus['list']>[0] = {}): Promise<Page<KernelEvent>> {
+    const { limit, after, ...filter } = parseSpec(listOptions, options, 'options');
+    const items: KernelEvent[] = [];
+    let cursor = Number(after ?? 0);
+    for (let scanned = 0; scanned < scanRowsMax; ) {
+      const from = cursor;
+      const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));
+      if (page.length === 0) return { items };
+      for (const event of page) {
+        cursor = event.seq;
+        if (await this.selects(event, filter)) items.push(event);
+        if (items.length === limit) return { items, next: String(cursor) };
+      }
+      scanned += page.length;
+    }
+    return { items, next: String(cursor) };
+  }
+
+  close(): void {
+    this.closed.abort();
+    this.emitter.removeAllListeners();
+  }
+
+  private async selects(
+    event: KernelEvent,
+    filter: { pid?: string | undefined; tree?: string | undefined; types?: readonly string[] | undefined },
+  ): Promise<boolean> {
+    if (filter.types !== undefined && !filter.types.includes(event.type)) return false;
+    if (filter.pid !== undefined && event.pid !== filter.pid) return false;
+    return filter.tree === undefined || (await this.ancestry.isWithin(event.pid, filter.tree));
+  }
+
+  /** Whether an event belongs to a tree may have to be read; a chain of promises keeps the order. */
+  private inTree(tree: Pid, pid: Pid | undefined, call: (event: KernelEvent) => void): (event: KernelEvent) => void {
+    let last: Promise<void> = Promise.resolve();
+    return (event) => {
+      if (pid !== undefined && event.pid !== pid) return;
+      last = last
+        .then(async () => {
+          if (await this.ancestry.isWithin(event.pid, tree)) call(event);
+        })
+        .catch((error) => this.report(error, event));
+    };
+  }
+
+  private call(listener: EventListener, event: KernelEvent): void {
+    try {
+      const returned = listener(event);
+      if (returned instanceof Promise) returned.catch((error) => this.report(error, event));
+    } catch (error) {
+      this.report(error, event);
+    }
+  }
+
+  private report(error: unknown, event: KernelEvent): void {
+    this.logger.error({ error: String(error), seq: event.seq, type: event.type }, 'an event listener failed');
+  }
+}
+
+/** Lets one reader sleep until the feed has moved; a move while it is awake is remembered. */
+class Wake {
+  private moved = false;
+  private resolve: (() => void) | undefined;
+
+  constructor(private readonly ended: AbortSignal) {
+    ended.addEventListener('abort', () => this.up(), { once: true });
+  }
+
+  up(): void {
+    this.moved = true;
+    this.resolve?.();
+  }
+
+  async wait(): Promise<void> {
+    if (!this.moved && !this.ended.aborted) {
+      await new Promise<void>((resolve) => {
+        this.resolve = resolve;
+      });
+    }
+    this.moved = false;
+  }
+}
+
+function unknownType(type: string): InputError {
+  return new InputError('INVALID_INPUT', `There is no event type ${JSON.stringify(type.slice(0, 100))}.`, {
+    facts: { type: type.slice(0, 100) },
+    hint: "Name a type such as 'process.exited', or '*' for all.",
+  });
+}
+
+function notAListener(): InputError {
+  return new InputError('INVALID_INPUT', 'The listener is not a function.', { hint: 'Give a function of one event.' });
+}

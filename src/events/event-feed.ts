@@ -1,0 +1,81 @@
+import { inject, injectable } from 'inversify';
+import { Logger } from '../base/logger.js';
+import { Store } from '../base/store.js';
+import type { KernelEvent } from './event.js';
+import { EventLog } from './event-log.js';
+import { EventRepository } from './event-repository.js';
+
+const pageRows = 1_000;
+
+/**
+ * The one feed that crosses nodes: every event of the log, once and in order, whoever committed it. This node's own come
+ * straight from its commits; where another program's stand in between, they are read from the log first.
+ */
+@injectable()
+export class EventFeed {
+  private seen = 0;
+  private reading: Promise<void> | undefined;
+  private more = false;
+  private readonly listeners = new Set<(events: readonly KernelEvent[]) => void>();
+  private subscription: Disposable | undefined;
+
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(EventRepository) private readonly repository: EventRepository,
+    @inject(Logger) private readonly logger: Logger,
+    @inject(EventLog) log: EventLog,
+  ) {
+    log.onCommit((events) => this.committed(events));
+  }
+
+  /** Begins after what is in the log now. */
+  async start(): Promise<void> {
+    this.seen = await this.store.read((tx) => this.repository.head(tx));
+    this.subscription = this.store.onForeignCommit(() => this.catchUp());
+  }
+
+  /** Ends the feed; a read that is under way is finished first. */
+  async stop(): Promise<void> {
+    this.subscription?.[Symbol.dispose]();
+    this.listeners.clear();
+    await this.reading;
+  }
+
+  subscribe(listener: (events: readonly KernelEvent[]) => void): Disposable {
+    this.listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
+  }
+
+  private committed(events: readonly KernelEvent[]): void {
+    const isNext = events[0]?.seq === this.seen + 1;
+    if (isNext && this.reading === undefined) this.deliver(events);
+    else this.catchUp();
+  }
+
+  private catchUp(): void {
+    this.more = true;
+    this.reading ??= this.read().finally(() => {
+      this.reading = undefined;
+    });
+  }
+
+  private async read(): Promise<void> {
+    try {
+      while (this.more) {
+        this.more = false;
+        for (let page = await this.nextPage(); page.length > 0; page = await this.nextPage()) this.deliver(page);
+      }
+    } catch (error) {
+      this.logger.error({ error: String(error) }, 'the event log could not be read; the next commit tries again');
+    }
+  }
+
+  private nextPage(): Promise<KernelEvent[]> {
+    return this.store.read((tx) => this.repository.page(tx, this.seen, pageRows));
+  }
+
+  private deliver(events: readonly KernelEvent[]): void {
+    this.seen = events.at(-1)?.seq ?? this.seen;
+    for (const listener of this.listeners) listener(events);
+  }
+}

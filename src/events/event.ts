@@ -1,0 +1,73 @@
+import type { CapabilityId, ObjectId, Pid } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
+
+/** What each event tells. Ids, codes and numbers only: text that people wrote stays in the rows. */
+export interface EventData {
+  'process.spawned': { parent: Pid | null; image: string; kind: string; goal: ObjectId };
+  'process.forked': { parent: Pid; image: string; kind: string; goal: ObjectId; mode: string };
+  'process.execed': { image: string; generation: number };
+  'process.started': { kind: string };
+  'process.paused': { previous: string };
+  'process.resumed': { status: string };
+  'process.signalled': { signal: string; ordinal: number };
+  'process.stopping': { outcome: string; alarmAt: number };
+  'process.exited': { status: string; outcome: string; result: ObjectId | null };
+  'process.reparented': { from: Pid | null; to: Pid | null };
+  'process.moved': { cwd: string };
+  'process.progressed': { done: number; total: number | null };
+  'process.waited': { child: Pid };
+  'budget.charged': { usage: JsonObject };
+  'budget.reserved': { reservation: string; usage: JsonObject };
+  'budget.settled': { reservation: string; usage: JsonObject };
+  'budget.limited': { limits: JsonObject };
+  'budget.exceeded': { dimension: string; process: Pid; limit: number; used: number; asked: number };
+  'capability.granted': { capability: CapabilityId };
+  'capability.denied': { right: string; kind: string; code: string };
+  'node.started': { name: string };
+  'audit.checkpointed': { size: number; root: string };
+  'processes.pruned': { count: number };
+}
+export type EventType = keyof EventData;
+
+export type KernelEvent<T extends EventType = EventType> = {
+  [Type in T]: { seq: number; type: Type; at: number; pid?: Pid; root?: Pid; node: string; data: EventData[Type] };
+}[T];
+
+/** An event before the store has numbered it. */
+export interface NewEvent {
+  readonly type: EventType;
+  readonly at: number;
+  readonly pid?: Pid;
+  readonly root?: Pid;
+  readonly data: JsonObject;
+}
+
+const known: Record<EventType, true> = {
+  'process.spawned': true,
+  'process.forked': true,
+  'process.execed': true,
+  'process.started': true,
+  'process.paused': true,
+  'process.resumed': true,
+  'process.signalled': true,
+  'process.stopping': true,
+  'process.exited': true,
+  'process.reparented': true,
+  'process.moved': true,
+  'process.progressed': true,
+  'process.waited': true,
+  'budget.charged': true,
+  'budget.reserved': true,
+  'budget.settled': true,
+  'budget.limited': true,
+  'budget.exceeded': true,
+  'capability.granted': true,
+  'capability.denied': true,
+  'node.started': true,
+  'audit.checkpointed': true,
+  'processes.pruned': true,
+};
+
+export function isEventType(text: string): text is EventType {
+  return Object.hasOwn(known, text);
+}

@@ -1,0 +1,165 @@
+import { inject, injectable } from 'inversify';
+import { BudgetError, ProcessError } from '../base/errors.js';
+import { IdSource, type ReservationId } from '../base/ids.js';
+import type { ReadTx, WriteTx } from '../base/store.js';
+import { AccountRepository, type AccountRow, type Reservation } from './account-repository.js';
+import {
+  type Balance,
+  type Budget,
+  type BudgetReport,
+  budgetLine,
+  chargedDimensions,
+  type Dimension,
+  depthDefault,
+  dimensions,
+  type Usage,
+} from './budget.js';
+import type { ProcessRow } from './process.js';
+
+/**
+ * Hierarchical budgets. A charge goes to the process and every account on the path it was born under, root first, all or
+ * nothing: the caller's unit is undone when one of them refuses.
+ */
+@injectable()
+export class Accounts {
+  constructor(
+    @inject(AccountRepository) private readonly repository: AccountRepository,
+    @inject(IdSource) private readonly ids: IdSource,
+  ) {}
+
+  async open(tx: WriteTx, row: ProcessRow, limits: Partial<Budget>): Promise<void> {
+    const depth = row.bornUnder === null ? { depth: depthDefault } : {};
+    await this.repository.insert(tx, row.n, { ...depth, ...limits });
+  }
+
+  /** Takes one place for a child of `parent` on the whole path. Throws BUDGET_EXCEEDED for children and depth. */
+  async enter(tx: WriteTx, parent: ProcessRow): Promise<void> {
+    const path = accountPath(parent);
+    for (const [index, n] of path.entries()) {
+      const levels = path.length - index;
+      if (await this.repository.enter(tx, n, levels, levels === 1 ? 1 : 0)) continue;
+      const account = await this.account(tx, n);
+      throw levels > (account.depth.limit ?? levels)
+        ? exceeded('depth', account, levels)
+        : exceeded('children', account, 1);
+    }
+  }
+
+  /** Gives back the places of processes that end, one update per account however many they are. */
+  async leave(tx: WriteTx, ended: readonly ProcessRow[]): Promise<void> {
+    const counts = new Map<number, number>();
+    for (const row of ended) for (const n of row.path) counts.set(n, (counts.get(n) ?? 0) + 1);
+    for (const [n, count] of [...counts].sort(([a], [b]) => a - b)) await this.repository.leave(tx, n, count);
+  }
+
+  async charge(tx: WriteTx, row: ProcessRow, usage: Usage): Promise<void> {
+    for (const n of accountPath(row)) {
+      if (!(await this.repository.charge(tx, n, usage))) throw exceededBy(await this.account(tx, n), usage);
+    }
+  }
+
+  async reserve(tx: WriteTx, row: ProcessRow, usage: Usage, at: number): Promise<ReservationId> {
+    for (const n of accountPath(row)) {
+      if (!(await this.repository.reserve(tx, n, usage))) throw exceededBy(await this.account(tx, n), usage);
+    }
+    const id = this.ids.next('reservation');
+    await this.repository.insertReservation(tx, { id, pid: row.pid, usage, at });
+    return id;
+  }
+
+  async reservation(tx: ReadTx, id: ReservationId): Promise<Reservation> {
+    const found = await this.repository.findReservation(tx, id);
+    if (found !== undefined) return found;
+    throw new BudgetError('NO_SUCH_RESERVATION', `There is no open reservation ${id}.`, {
+      facts: { reservation: id },
+      hint: 'It was settled already, or released when its process ended.',
+    });
+  }
+
+  /** Never refused: what passes the limit is shown as overrun, and the next call is refused. */
+  async settle(tx: WriteTx, row: ProcessRow, reservation: Reservation, used: Usage): Promise<void> {
+    for (const n of accountPath(row)) await this.repository.settle(tx, n, reservation.usage, used);
+    await this.repository.deleteReservation(tx, reservation.id);
+  }
+
+  async releaseReservations(tx: WriteTx, row: ProcessRow): Promise<void> {
+    for (const reservation of await this.repository.reservationsOf(tx, row.pid)) {
+      await this.settle(tx, row, reservation, {});
+    }
+  }
+
+  async account(tx: ReadTx, n: number): Promise<AccountRow> {
+    const account = await this.repository.find(tx, n);
+    if (account !== undefined) return account;
+    throw new ProcessError('INTERNAL', `Account ${n} is missing.`, { hint: 'This is a defect of the kernel.' });
+  }
+
+  /** The budget as it binds `row` at `now`. */
+  async report(tx: ReadTx, row: ProcessRow, now: number): Promise<BudgetReport> {
+    const path: AccountRow[] = [];
+    for (const n of accountPath(row)) path.push(await this.account(tx, n));
+    const line = (dimension: Dimension, balanceOf: (account: AccountRow, levels: number) => Balance) =>
+      [
+        dimension,
+        budgetLine(path.map((account, index) => ({ pid: account.pid, balance: balanceOf(account, path.length - 1 - index) }))),
+      ] as const;
+    return Object.fromEntries([
+      ...chargedDimensions.map((dimension) => line(dimension, (account) => account[dimension])),
+      line('children', (account) => account.children),
+      line('depth', (account, levels) => ({ ...account.depth, used: levels })),
+      ['wallMs', wallLine(row, path.at(-1), now)],
+    ]) as BudgetReport;
+  }
+}
+
+/** The accounts that a charge of `row` goes to, root first. */
+export function accountPath(row: ProcessRow): readonly number[] {
+  return [...row.path, row.n];
+}
+
+export function limitsOf(account: AccountRow): Partial<Budget> {
+  const limits = dimensions.flatMap((dimension) => {
+    const { limit } = account[dimension];
+    return limit === null ? [] : [[dimension, limit] as const];
+  });
+  return Object.fromEntries(limits);
+}
+
+export function usageOf(account: AccountRow): Usage {
+  return Object.fromEntries(chargedDimensions.map((dimension) => [dimension, account[dimension].used]));
+}
+
+function wallLine(row: ProcessRow, account: AccountRow | undefined, now: number): BudgetReport['wallMs'] {
+  const left = row.deadlineAt === null ? null : Math.max(0, row.deadlineAt - now);
+  return {
+    limit: account?.wallMs.limit ?? null,
+    used: (row.exitedAt ?? now) - row.createdAt,
+    reserved: 0,
+    left,
+    overrun: 0,
+    boundBy: row.deadlineAt === null ? null : row.pid,
+  };
+}
+
+function exceededBy(account: AccountRow, usage: Usage): BudgetError {
+  for (const dimension of chargedDimensions) {
+    const asked = usage[dimension] ?? 0;
+    const { limit, used, reserved } = account[dimension];
+    if (asked > 0 && limit !== null && used + reserved + asked > limit) return exceeded(dimension, account, asked);
+  }
+  throw new BudgetError('INTERNAL', 'A charge was refused that every limit allows.', {
+    hint: 'This is a defect of the kernel.',
+  });
+}
+
+function exceeded(dimension: Dimension, account: AccountRow, asked: number): BudgetError {
+  const { limit, used, reserved } = account[dimension];
+  return new BudgetError(
+    'BUDGET_EXCEEDED',
+    `The ${dimension} budget of process ${account.pid} leaves ${Math.max(0, (limit ?? 0) - used - reserved)}; ${asked} was asked.`,
+    {
+      facts: { dimension, process: account.pid, limit, used, reserved, asked },
+      hint: `Raise it with processes.setBudget('${account.pid}', { ${dimension}: … }), or ask for less.`,
+    },
+  );
+}

@@ -1,0 +1,110 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../base/clock.js';
+import { Logger } from '../base/logger.js';
+import { NodeIdentity } from '../base/node-identity.js';
+import { Store, type WriteTx } from '../base/store.js';
+import { EventFeed } from '../events/event-feed.js';
+import type { Act } from './act.js';
+import { Endings, graceMsDefault } from './endings.js';
+import type { Outcome, ProcessRow } from './process.js';
+import { ProcessRepository } from './process-repository.js';
+import { nextState } from './transitions.js';
+
+const dueRowsMax = 1_000;
+const lookMs = 50;
+
+/** Does what the time demands: stops processes at their deadline, and ends those whose grace is over. */
+@injectable()
+export class Alarms {
+  private next: number | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> | undefined;
+  private subscription: Disposable | undefined;
+
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Endings) private readonly endings: Endings,
+    @inject(EventFeed) private readonly feed: EventFeed,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  async start(): Promise<void> {
+    this.subscription = this.feed.subscribe((events) => {
+      const mayHaveSet = events.some(({ type }) => setters.has(type));
+      if (mayHaveSet) void this.reload();
+    });
+    await this.reload();
+  }
+
+  async stop(): Promise<void> {
+    this.subscription?.[Symbol.dispose]();
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.next = null;
+    await this.sweeping;
+  }
+
+  /** The clock may be a caller's own, so the time is looked at rather than slept through. */
+  private async reload(): Promise<void> {
+    try {
+      this.next = await this.store.read((tx) => this.processes.nextAlarm(tx));
+    } catch (error) {
+      this.logger.warn({ error: String(error) }, 'the next alarm could not be read');
+      return;
+    }
+    if (this.next === null) {
+      clearInterval(this.timer);
+      this.timer = undefined;
+    } else {
+      this.timer ??= setInterval(() => this.look(), lookMs).unref();
+    }
+  }
+
+  private look(): void {
+    if (this.next === null || this.sweeping !== undefined || this.clock.peek() < this.next) return;
+    this.sweeping = this.sweep()
+      .catch((error) => this.logger.error({ error: String(error) }, 'due processes could not be stopped'))
+      .finally(() => {
+        this.sweeping = undefined;
+      });
+  }
+
+  private async sweep(): Promise<void> {
+    await this.store.write(async (tx) => {
+      const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
+      const due = await this.processes.due(tx, act.at, dueRowsMax);
+      const late = due.filter(({ status }) => status !== 'stopping');
+      await this.endings.stop(tx, act, {
+        rows: await this.whole(tx, late),
+        order: { kind: 'timed_out', by: 'kernel' },
+        graceMs: graceMsDefault,
+        action: 'process.timeout',
+      });
+      for (const { pid } of due) await this.endStopping(tx, act, await this.processes.find(tx, pid));
+    });
+    await this.reload();
+  }
+
+  private async whole(tx: WriteTx, rows: readonly ProcessRow[]): Promise<ProcessRow[]> {
+    const all = new Map(rows.map((row) => [row.pid, row]));
+    for (const { pid } of rows) for (const row of await this.processes.liveTree(tx, pid)) all.set(row.pid, row);
+    return [...all.values()];
+  }
+
+  private async endStopping(tx: WriteTx, act: Act, row: ProcessRow | undefined): Promise<void> {
+    if (row?.status !== 'stopping' || row.alarmAt === null || row.alarmAt > act.at) return;
+    const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
+    await this.endings.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action: 'process.graceOver' });
+  }
+}
+
+const setters: ReadonlySet<string> = new Set([
+  'process.spawned',
+  'process.forked',
+  'process.stopping',
+  'process.exited',
+  'budget.limited',
+]);

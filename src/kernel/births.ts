@@ -1,0 +1,178 @@
+import { inject, injectable } from 'inversify';
+import { canonicalJson, sha256Hex } from '../base/canonical.js';
+import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { WriteTx } from '../base/store.js';
+import type { Authority } from '../capability/capability.js';
+import type { StatedAuthority } from '../capability/capability-spec.js';
+import { Grants, type Receiver } from '../capability/grants.js';
+import { EventRepository } from '../events/event-repository.js';
+import type { ForkMode, ViewNarrowing } from '../memory/object.js';
+import { Objects } from '../memory/objects.js';
+import { Accounts } from './accounts.js';
+import type { Act } from './act.js';
+import { BirthRepository } from './birth-repository.js';
+import type { Budget } from './budget.js';
+import { type ImageFacts, imageReference } from './images.js';
+import { Journal } from './journal.js';
+import type { OnBudget, OnParentExit, OwnerKeys, ProcessRow } from './process.js';
+import { ProcessRepository } from './process-repository.js';
+
+/** The goal of a new process: a payload for an object of its own, or an object that it is given to read. */
+export type Goal =
+  | { readonly payload: JsonValue }
+  | { readonly object: ObjectId; readonly readableBy: CapabilityId | 'host' };
+
+/** A process to be made; everything that a caller could get wrong has been looked at. */
+export interface Birth {
+  readonly pid?: Pid;
+  readonly parent: ProcessRow | null;
+  readonly image: ImageFacts;
+  readonly args: JsonValue;
+  readonly goal: Goal;
+  readonly cwd: string;
+  readonly name: string | null;
+  readonly labels: Readonly<Record<string, string>> | null;
+  readonly owner: OwnerKeys | null;
+  readonly env: Readonly<Record<string, string>> | null;
+  readonly budget: Partial<Budget>;
+  readonly onBudget: OnBudget;
+  readonly deadlineMs: number | null;
+  readonly onParentExit: OnParentExit;
+  readonly held: boolean;
+  readonly registration: { readonly id: string; readonly hash: string } | null;
+  readonly authority: { readonly grants: readonly Authority[] } | { readonly delegate: readonly StatedAuthority[] };
+  readonly fork: { readonly mode: ForkMode; readonly narrowing: ViewNarrowing | null } | null;
+}
+
+/**
+ * Makes a process: row, account, goal, view, capabilities, event and record, all in the caller's unit.
+ * Throws BUDGET_EXCEEDED, AMPLIFICATION, CAPABILITY_DENIED.
+ */
+@injectable()
+export class Births {
+  constructor(
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(BirthRepository) private readonly births: BirthRepository,
+    @inject(EventRepository) private readonly events: EventRepository,
+    @inject(Accounts) private readonly accounts: Accounts,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(Objects) private readonly objects: Objects,
+    @inject(Journal) private readonly journal: Journal,
+    @inject(IdSource) private readonly ids: IdSource,
+  ) {}
+
+  async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
+    const { parent } = birth;
+    const pid = birth.pid ?? this.ids.next('process');
+    if (parent !== null) await this.accounts.enter(tx, parent);
+    const goal =
+      'payload' in birth.goal ? await this.objects.create(tx, pid, 'goal', birth.goal.payload, act.at) : birth.goal.object;
+    const view = await this.view(tx, birth, pid, goal);
+    const unnumbered = newRow(birth, pid, goal, view, act.at);
+    const row = { ...unnumbered, n: await this.processes.insert(tx, unnumbered) };
+    await this.accounts.open(tx, row, birth.budget);
+    await this.writeExtras(tx, birth, row);
+    const capabilities = await this.authority(tx, act, birth, row);
+    await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
+    this.tell(tx, act, birth, row, capabilities);
+    return pid;
+  }
+
+  private async view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
+    if (fork === null || parent === null) return this.objects.freshView(tx, pid, goal);
+    const seq = await this.events.head(tx);
+    return this.objects.forkedView(tx, pid, goal, { view: parent.view, seq }, fork.mode, fork.narrowing);
+  }
+
+  private async writeExtras(tx: WriteTx, birth: Birth, row: ProcessRow): Promise<void> {
+    if (row.labels !== null || row.owner !== null) await this.births.insertTags(tx, row);
+    if (row.env !== null && birth.env !== null) await this.births.insertEnvironment(tx, row.env, birth.env);
+    if (birth.registration === null) return;
+    const { id, hash } = birth.registration;
+    await this.births.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
+  }
+
+  private async authority(tx: WriteTx, act: Act, birth: Birth, row: ProcessRow): Promise<CapabilityId[]> {
+    const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
+    const given = [await this.grants.own(tx, to)];
+    if ('object' in birth.goal) given.push(await this.grants.readingOf(tx, birth.goal.object, birth.goal.readableBy, to));
+    if ('grants' in birth.authority) {
+      for (const authority of birth.authority.grants) given.push(await this.grants.root(tx, to, authority, 'host'));
+    } else if (birth.parent !== null) {
+      for (const stated of birth.authority.delegate) {
+        given.push(await this.grants.delegate(tx, birth.parent.pid, to, stated));
+      }
+    }
+    return given;
+  }
+
+  private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: ProcessRow, capabilities: CapabilityId[]): void {
+    const { image, kind, goal, status } = row;
+    const told = { after: status, facts: { parent: row.parent, image, goal, capabilities } };
+    if (fork !== null && parent !== null) {
+      const data = { parent: parent.pid, image, kind, goal, mode: fork.mode };
+      this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
+    } else {
+      const action = parent === null ? 'process.spawn' : 'process.spawnChild';
+      const data = { parent: row.parent, image, kind, goal };
+      this.journal.changed(tx, act, row, { event: 'process.spawned', data, action, ...told });
+    }
+  }
+}
+
+function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number): Omit<ProcessRow, 'n'> {
+  const { parent, image } = birth;
+  const deadlineAt = deadline(birth, at);
+  const ready = image.kind === 'agent' || image.kind === 'steps' ? 'runnable' : 'created';
+  return {
+    pid,
+    parent: parent?.pid ?? null,
+    bornUnder: parent?.pid ?? null,
+    path: parent === null ? [] : [...parent.path, parent.n],
+    root: parent?.root ?? pid,
+    depth: parent === null ? 0 : parent.path.length + 1,
+    kind: image.kind,
+    status: birth.held ? 'paused' : ready,
+    previous: birth.held ? 'runnable' : null,
+    image: imageReference(image),
+    name: birth.name,
+    labels: birth.labels,
+    owner: birth.owner,
+    cwd: birth.cwd,
+    goal,
+    view,
+    args: birth.args,
+    env: birth.env === null ? null : sha256Hex(canonicalJson(birth.env)),
+    generation: 1,
+    authoritySince: 1,
+    attempt: 1,
+    version: 1,
+    fence: 1,
+    node: null,
+    wait: null,
+    stop: null,
+    outcome: null,
+    message: null,
+    result: null,
+    onParentExit: birth.onParentExit,
+    onBudget: birth.onBudget,
+    recovery: image.recovery,
+    retry: image.retry,
+    progress: null,
+    createdAt: at,
+    startedAt: null,
+    updatedAt: at,
+    exitedAt: null,
+    exitOrder: null,
+    deadlineAt,
+    alarmAt: deadlineAt,
+  };
+}
+
+/** The earliest of its own limits and its parent's. */
+function deadline({ deadlineMs, budget, parent }: Birth, at: number): number | null {
+  const own = [deadlineMs, budget.wallMs].flatMap((ms) => (ms === null || ms === undefined ? [] : [at + ms]));
+  const all = parent?.deadlineAt == null ? own : [...own, parent.deadlineAt];
+  return all.length === 0 ? null : Math.min(...all);
+}

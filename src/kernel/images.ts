@@ -1,0 +1,27 @@
+import type { JsonObject, JsonValue } from '../base/json.js';
+import { type Token, token } from '../base/token.js';
+import type { Authority } from '../capability/capability.js';
+import type { ProcessKind, Recovery } from './process.js';
+
+/** What the kernel has to know of an image to make a process of it. */
+export interface ImageFacts {
+  readonly name: string;
+  readonly version: string;
+  readonly kind: ProcessKind;
+  /** What a process of it must hold; grants nothing. */
+  readonly requires: readonly Authority[];
+  readonly recovery: Recovery;
+  readonly retry: JsonObject | null;
+  /** The arguments as the image's input schema gives them back. Throws INVALID_INPUT. */
+  parseArgs(args: JsonValue): Promise<JsonValue>;
+}
+
+export interface Images {
+  /** `name` is its last registered version. Throws NO_SUCH_IMAGE. */
+  resolve(reference: string): ImageFacts;
+}
+export const Images: Token<Images> = token('Images');
+
+export function imageReference(image: ImageFacts): string {
+  return `${image.name}@${image.version}`;
+}

@@ -1,0 +1,57 @@
+import { inject, injectable } from 'inversify';
+import type { ReadTx } from '../base/store.js';
+import { Grants } from '../capability/grants.js';
+import { rightsOfMask } from '../capability/rights.js';
+import { mintHandle, type ObjectHandle } from '../memory/object-handle.js';
+import { ObjectRepository } from '../memory/object-repository.js';
+import { Accounts, usageOf } from './accounts.js';
+import { isTerminal, type Outcome, type ProcessResult, type ProcessRow } from './process.js';
+
+/** The result of an ended process, with a handle that its reader can use. */
+@injectable()
+export class ProcessResults {
+  constructor(
+    @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(Accounts) private readonly accounts: Accounts,
+  ) {}
+
+  /** Undefined while `row` is live. `reader` is the process that asks, or the host. */
+  async of(tx: ReadTx, row: ProcessRow, reader: string | 'host', now: number): Promise<ProcessResult | undefined> {
+    if (!isTerminal(row.status)) return undefined;
+    const outcome: Outcome = row.outcome ?? { kind: 'abandoned' };
+    const { message } = row;
+    return {
+      pid: row.pid,
+      status: row.status,
+      outcome,
+      ...(await this.value(tx, row, reader, now)),
+      ...(message === null ? {} : { message }),
+      ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+      usage: usageOf(await this.accounts.account(tx, row.n)),
+    };
+  }
+
+  private async value(
+    tx: ReadTx,
+    row: ProcessRow,
+    reader: string | 'host',
+    now: number,
+  ): Promise<Pick<ProcessResult, 'result' | 'value'>> {
+    const object = row.result === null ? undefined : await this.objects.find(tx, row.result);
+    if (object === undefined) return {};
+    const result = await this.handle(tx, object, reader, now);
+    return result === undefined ? {} : { result, value: object.payload };
+  }
+
+  private async handle(
+    tx: ReadTx,
+    object: { id: string; namespace: string },
+    reader: string | 'host',
+    now: number,
+  ): Promise<ObjectHandle | undefined> {
+    if (reader === 'host') return mintHandle(object.id, ['read'], 'host');
+    const by = await this.grants.reading(tx, reader, object, 'read', now);
+    return by === undefined ? undefined : mintHandle(object.id, rightsOfMask(by.rights), by.id);
+  }
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { JsonValue } from '../base/json.js';
+import { amount, label, parseSpec, reasonText } from '../base/spec.js';
+import { capabilitySpec, delegationSpec } from '../capability/capability-spec.js';
+import { rights } from '../capability/rights.js';
+import { objectTypes } from '../memory/object.js';
+import { ObjectHandle } from '../memory/object-handle.js';
+import { chargedDimensions, depthMax } from './budget.js';
+
+const json = z.custom<JsonValue>();
+const handle = z.custom<ObjectHandle>((value) => ObjectHandle.is(value));
+const pid = z.string().min(1).max(512);
+const durationMs = amount.max(Number.MAX_SAFE_INTEGER / 2);
+
+const ownerKeys = z.strictObject({
+  session: label.optional(),
+  turn: label.optional(),
+  toolCall: label.optional(),
+  terminal: label.optional(),
+  hook: label.optional(),
+  extension: label.optional(),
+});
+const labels = z.record(label, z.string().max(1024)).refine((map) => Object.keys(map).length <= 64, 'has over 64 labels');
+const charged = Object.fromEntries(chargedDimensions.map((dimension) => [dimension, amount.optional()])) as Record<
+  (typeof chargedDimensions)[number],
+  z.ZodOptional<typeof amount>
+>;
+const budget = z.strictObject({
+  ...charged,
+  children: amount.optional(),
+  depth: amount.max(depthMax).optional(),
+  wallMs: durationMs.optional(),
+});
+const goal = z.union([z.string(), handle, z.record(z.string(), json)]);
+
+const born = {
+  image: z.string().min(1).max(256).default('base'),
+  goal: goal.optional(),
+  args: json.optional(),
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not an id: up to 64 letters, digits, dots, dashes, underscores')
+    .optional(),
+  name: label.optional(),
+  labels: labels.optional(),
+  owner: ownerKeys.optional(),
+  budget: budget.default({}),
+  onBudget: z.enum(['refuse', 'cancel']).default('refuse'),
+  cwd: z.string().optional(),
+  deadlineMs: durationMs.optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(128 * 1024)).optional(),
+  onParentExit: z.enum(['cancel', 'reparent', 'detach']).default('cancel'),
+  held: z.boolean().default(false),
+};
+
+export const spawnSpec = z.strictObject({ ...born, capabilities: z.array(capabilitySpec).max(1024).default([]) });
+export const childSpec = z.strictObject({ ...born, delegate: z.array(delegationSpec).max(1024).default([]) });
+export const forkSpec = z.strictObject({
+  ...born,
+  image: born.image.unwrap().optional(),
+  delegate: z.array(delegationSpec).max(1024).default([]),
+  mode: z.enum(['restricted', 'copy', 'speculative', 'worker']).default('restricted'),
+  view: z
+    .strictObject({
+      roots: z.array(z.union([handle, z.string()])).max(10_000).optional(),
+      types: z.array(z.enum(objectTypes)).optional(),
+      tags: z.array(label).max(1024).optional(),
+      rights: z.array(z.enum(rights)).optional(),
+    })
+    .optional(),
+});
+export const execSpec = z.strictObject({
+  image: born.image.unwrap(),
+  args: json.optional(),
+  goal: goal.optional(),
+  preserveMemory: z.boolean().default(true),
+  preserveCapabilities: z.boolean().default(false),
+});
+export const exitSpec = z.strictObject({
+  result: json.optional(),
+  failed: z.boolean().default(false),
+  message: reasonText.optional(),
+  exitCode: z.number().int().optional(),
+});
+export const usageSpec = z.strictObject(charged);
+export const limitsSpec = budget;
+export const progressSpec = z.strictObject({
+  done: z.number().nonnegative(),
+  total: z.number().nonnegative().optional(),
+  text: reasonText.optional(),
+});
+export const waitOptions = z.strictObject({
+  timeoutMs: durationMs.optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+export const pidList = z.array(pid).max(100_000);
+export const signalScope = z.strictObject({
+  tree: pid.optional(),
+  root: pid.optional(),
+  name: label.optional(),
+  labels: labels.optional(),
+  image: z.string().min(1).max(256).optional(),
+  kind: z.enum(['agent', 'steps', 'command', 'external']).optional(),
+  node: z.string().min(1).max(256).optional(),
+  owner: ownerKeys.optional(),
+});
+export const signalOptions = z.strictObject({
+  reason: reasonText.optional(),
+  payload: json.optional(),
+  tree: z.boolean().optional(),
+  graceMs: durationMs.optional(),
+  id: label.optional(),
+});
+export const signalName = z.union([
+  z.enum(['pause', 'resume', 'cancel', 'kill']),
+  z.string().regex(/^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not a signal: pause, resume, cancel, kill or user.NAME'),
+]);
+
+/** Parses what a caller gave; handles and abort signals pass as they are. */
+export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, name: string): z.output<Schema> {
+  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value) || value instanceof AbortSignal);
+}
+
+export function parsePid(input: unknown, name = 'pid'): string {
+  return parse(pid, input, name);
+}
+
+export function parseId(input: unknown, name: string): string {
+  return parse(z.string().min(1).max(256), input, name);
+}
+
+export function parsePath(input: unknown): string {
+  return parse(z.string().max(4096), input, 'path');
+}
+
+export function parseReason(input: unknown, name: string): string {
+  return parse(reasonText, input, name);
+}

@@ -1,0 +1,116 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import type { ReservationId } from '../../base/ids.js';
+import type { JsonObject } from '../../base/json.js';
+import { Store } from '../../base/store.js';
+import { AccountRepository } from '../account-repository.js';
+import { Accounts, limitsOf } from '../accounts.js';
+import type { Caller } from '../act.js';
+import type { Budget, BudgetReport, Usage } from '../budget.js';
+import { conflict } from '../endings.js';
+import { Journal } from '../journal.js';
+import { Lookup } from '../lookup.js';
+import type { ProcessRow } from '../process.js';
+import { ProcessRepository } from '../process-repository.js';
+import { limitsSpec, parse, parseId, parsePid, usageSpec } from '../specs.js';
+import { Units } from '../units.js';
+
+/** charge, reserve, settle, budget, setBudget. */
+@injectable()
+export class Budgets {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(Accounts) private readonly accounts: Accounts,
+    @inject(AccountRepository) private readonly repository: AccountRepository,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /** Spends, all or nothing along the path to the root. Throws BUDGET_EXCEEDED naming the process that binds. */
+  charge(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
+    const pid = parsePid(input);
+    const usage = parse(usageSpec, given, 'usage') as Usage;
+    return this.units.commit({ caller, actor: pid, action: 'budget.charge', target: pid }, async (tx, act) => {
+      const row = await this.lookup.live(tx, pid);
+      await this.accounts.charge(tx, row, usage);
+      this.journal.changed(tx, act, row, {
+        event: 'budget.charged',
+        data: { usage: usage as JsonObject },
+        action: 'budget.charge',
+        facts: { usage: usage as JsonObject },
+      });
+      return this.accounts.report(tx, row, act.at);
+    });
+  }
+
+  /** Sets a ceiling aside before a call whose cost is not known. Throws BUDGET_EXCEEDED. */
+  reserve(caller: Caller, input: unknown, given: unknown): Promise<ReservationId> {
+    const pid = parsePid(input);
+    const usage = parse(usageSpec, given, 'usage') as Usage;
+    return this.units.commit({ caller, actor: pid, action: 'budget.reserve', target: pid }, async (tx, act) => {
+      const row = await this.lookup.live(tx, pid);
+      const reservation = await this.accounts.reserve(tx, row, usage, act.at);
+      const told = { reservation, usage: usage as JsonObject };
+      this.journal.changed(tx, act, row, { event: 'budget.reserved', data: told, action: 'budget.reserve', facts: told });
+      return reservation;
+    });
+  }
+
+  /** Turns a reservation into what was used; what passes the limit is overrun. Throws NO_SUCH_RESERVATION. */
+  settle(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
+    const id = parseId(input, 'reservation');
+    const usage = parse(usageSpec, given, 'usage') as Usage;
+    return this.units.commit({ caller, actor: 'host', action: 'budget.settle' }, async (tx, act) => {
+      const reservation = await this.accounts.reservation(tx, id);
+      const row = await this.lookup.any(tx, reservation.pid);
+      await this.accounts.settle(tx, row, reservation, usage);
+      const told = { reservation: id, usage: usage as JsonObject };
+      const by = caller.face === 'host' ? { ...act, actor: row.pid } : act;
+      this.journal.changed(tx, by, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
+      return this.accounts.report(tx, row, act.at);
+    });
+  }
+
+  report(input: unknown): Promise<BudgetReport> {
+    const pid = parsePid(input);
+    return this.store.read(async (tx) => this.accounts.report(tx, await this.lookup.any(tx, pid), this.clock.peek()));
+  }
+
+  /** Changes limits of a live process; those not named stay. The host's own act. */
+  setLimits(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
+    const pid = parsePid(input);
+    const limits = parse(limitsSpec, given, 'limits') as Partial<Budget>;
+    return this.units.commit({ caller, actor: 'host', action: 'budget.set', target: pid }, async (tx, act) => {
+      const row = await this.lookup.live(tx, pid);
+      const before = limitsOf(await this.accounts.account(tx, row.n));
+      await this.repository.setLimits(tx, row.n, { ...before, ...limits });
+      const next = limits.wallMs === undefined ? row : await this.newDeadline(row, limits.wallMs, act.at, tx);
+      this.journal.changed(tx, act, next, {
+        event: 'budget.limited',
+        data: { limits: limits as JsonObject },
+        action: 'budget.set',
+        facts: { before: before as JsonObject, limits: limits as JsonObject },
+        lineage: true,
+      });
+      return this.accounts.report(tx, next, act.at);
+    });
+  }
+
+  /** Its own limit anew, still within its parent's deadline. */
+  private async newDeadline(
+    row: ProcessRow,
+    wallMs: number,
+    at: number,
+    tx: Parameters<ProcessRepository['update']>[0],
+  ): Promise<ProcessRow> {
+    const above = row.bornUnder === null ? undefined : await this.processes.find(tx, row.bornUnder);
+    const deadlineAt = Math.min(row.createdAt + wallMs, above?.deadlineAt ?? Number.MAX_SAFE_INTEGER);
+    const alarmAt = row.status === 'stopping' ? row.alarmAt : deadlineAt;
+    const next = { ...row, deadlineAt, alarmAt, version: row.version + 1, updatedAt: at };
+    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    return next;
+  }
+}

@@ -1,0 +1,49 @@
+import { inject, injectable } from 'inversify';
+import { Store } from '../../base/store.js';
+import type { Caller } from '../act.js';
+import { conflict } from '../endings.js';
+import { Journal } from '../journal.js';
+import { Lookup } from '../lookup.js';
+import { ProcessRepository } from '../process-repository.js';
+import { parsePath, parsePid } from '../specs.js';
+import { Stale, Units } from '../units.js';
+import { WorkingDirectories } from '../working-directory.js';
+
+@injectable()
+export class Chdir {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /** Changes the working directory, relative to the present one; answers with the new one. Throws INVALID_PATH. */
+  run(caller: Caller, input: unknown, given: unknown): Promise<string> {
+    const pid = parsePid(input);
+    const path = parsePath(given);
+    return this.units.shaped(
+      { caller, actor: 'host', action: 'process.chdir', target: pid },
+      async () => {
+        const { cwd: from } = await this.store.read((tx) => this.lookup.live(tx, pid));
+        return { from, to: await this.directories.resolve(from, path) };
+      },
+      async (tx, act, { from, to }) => {
+        const row = await this.lookup.live(tx, pid);
+        if (row.cwd !== from) throw new Stale(pid);
+        const next = { ...row, cwd: to, version: row.version + 1, updatedAt: act.at };
+        if (!(await this.processes.update(tx, next))) throw conflict(row);
+        this.journal.changed(tx, act, next, {
+          event: 'process.moved',
+          data: { cwd: to },
+          action: 'process.chdir',
+          payload: { from, to },
+          lineage: true,
+        });
+        return to;
+      },
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import { inject, injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import { Grants } from '../../capability/grants.js';
+import { Objects } from '../../memory/objects.js';
+import type { Act, Caller } from '../act.js';
+import { conflict } from '../endings.js';
+import { Images, imageReference } from '../images.js';
+import { Journal } from '../journal.js';
+import { Lookup } from '../lookup.js';
+import type { ProcessRow } from '../process.js';
+import { ProcessRepository } from '../process-repository.js';
+import { execSpec, parse, parsePid } from '../specs.js';
+import { nextState } from '../transitions.js';
+import { Units } from '../units.js';
+import { BirthShaper, parseArgs, type ShapedBirth, shapeGoal } from './shape-birth.js';
+
+@injectable()
+export class Exec {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Images) private readonly images: Images,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(BirthShaper) private readonly shaper: BirthShaper,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Objects) private readonly objects: Objects,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /**
+   * Replaces the program: same pid, parent, children, budget used and cwd. Authority shrinks to the process's own
+   * namespace unless `preserveCapabilities`. Throws NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_TRANSITION.
+   */
+  async run(caller: Caller, input: unknown, given: unknown): Promise<void> {
+    const pid = parsePid(input);
+    const spec = parse(execSpec, given, 'spec');
+    const image = this.images.resolve(spec.image);
+    const args = await parseArgs(image, spec.args);
+    const goal = spec.goal === undefined ? undefined : shapeGoal(spec.goal);
+    await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
+      const row = await this.lookup.live(tx, pid);
+      const next: ProcessRow = {
+        ...nextState(row, 'exec'),
+        kind: image.kind,
+        image: imageReference(image),
+        args,
+        recovery: image.recovery,
+        retry: image.retry,
+        updatedAt: act.at,
+      };
+      const authoritySince = spec.preserveCapabilities ? row.authoritySince : next.generation;
+      const goalId = goal === undefined ? row.goal : await this.newGoal(tx, act, next, goal);
+      const view = spec.preserveMemory ? row.view : await this.objects.freshView(tx, pid, goalId);
+      if (!(await this.processes.update(tx, { ...next, authoritySince, goal: goalId, view }))) throw conflict(row);
+      await this.grants.requireAll(tx, pid, image.requires, next.image, act.at);
+      this.journal.changed(tx, act, next, {
+        event: 'process.execed',
+        data: { image: next.image, generation: next.generation },
+        action: 'process.exec',
+        before: row.status,
+        after: next.status,
+        facts: { image: next.image, from: row.image, generation: next.generation, goal: goalId },
+        lineage: true,
+      });
+    });
+  }
+
+  private async newGoal(tx: WriteTx, act: Act, row: ProcessRow, given: ShapedBirth['goal']): Promise<ObjectId> {
+    const goal = await this.shaper.goal(tx, row.pid, given, act.at);
+    if ('payload' in goal) return this.objects.create(tx, row.pid, 'goal', goal.payload, act.at);
+    return goal.object;
+  }
+}

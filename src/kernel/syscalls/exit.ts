@@ -1,0 +1,84 @@
+import { inject, injectable } from 'inversify';
+import { invalidInput } from '../../base/errors.js';
+import type { ObjectId, Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import type { WriteTx } from '../../base/store.js';
+import { Grants } from '../../capability/grants.js';
+import { namespaceOf } from '../../memory/object.js';
+import { ObjectHandle } from '../../memory/object-handle.js';
+import { ObjectRepository } from '../../memory/object-repository.js';
+import { Objects, toPayload } from '../../memory/objects.js';
+import type { Act, Caller } from '../act.js';
+import { Endings } from '../endings.js';
+import { Lookup } from '../lookup.js';
+import type { Outcome, ProcessRow } from '../process.js';
+import { ProcessRepository } from '../process-repository.js';
+import { exitSpec, parse, parsePid } from '../specs.js';
+import { nextState } from '../transitions.js';
+import { Units } from '../units.js';
+import { noSuchObject } from './shape-birth.js';
+
+@injectable()
+export class Exit {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ObjectRepository) private readonly stored: ObjectRepository,
+    @inject(Objects) private readonly objects: Objects,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(Endings) private readonly endings: Endings,
+  ) {}
+
+  /** Ends a process once, with its result. Throws PROCESS_TERMINATED for one that has ended, NO_SUCH_OBJECT. */
+  async run(caller: Caller, input: unknown, given: unknown = {}): Promise<void> {
+    const pid = parsePid(input);
+    const spec = parse(exitSpec, given, 'outcome');
+    const result = toResult(spec.result);
+    const outcome: Outcome = {
+      kind: spec.failed ? 'failed' : 'completed',
+      ...(spec.exitCode === undefined ? {} : { exitCode: spec.exitCode }),
+    };
+    await this.units.commit({ caller, actor: 'host', action: 'process.exit', target: pid }, async (tx, act) => {
+      const row = await this.lookup.live(tx, pid);
+      const ended = nextState(row, spec.failed ? 'fail' : 'exit');
+      const object = result === undefined ? undefined : await this.store(tx, act, row, result);
+      await this.endings.end(tx, act, {
+        row,
+        ended,
+        outcome,
+        action: 'process.exit',
+        ...(spec.message === undefined ? {} : { message: spec.message }),
+        ...(object === undefined ? {} : { result: object }),
+      });
+    });
+  }
+
+  private async store(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {
+    if (!ObjectHandle.is(result)) return this.objects.create(tx, row.pid, 'artifact', result.value, act.at);
+    const object = await this.stored.find(tx, result.id);
+    if (object === undefined) throw noSuchObject(result.id);
+    if (object.namespace !== namespaceOf(row.pid)) await this.handUp(tx, act, row, object);
+    return object.id;
+  }
+
+  /** A result that is not the process's own needs `grant` for reading it, and the parent gets reading and no more. */
+  private async handUp(tx: WriteTx, act: Act, row: ProcessRow, object: { id: ObjectId; namespace: string }): Promise<void> {
+    const by = await this.grants.reading(tx, row.pid, object, 'grant', act.at);
+    if (by === undefined) throw noSuchObject(object.id);
+    const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent as Pid);
+    if (parent === undefined) return;
+    const to = { pid: parent.pid, generation: parent.generation, at: act.at };
+    await this.grants.readingOf(tx, object.id, by.parent ?? 'host', to);
+  }
+}
+
+type Result = ObjectHandle | { readonly value: JsonValue };
+
+function toResult(given: unknown): Result | undefined {
+  if (given === undefined) return undefined;
+  if (ObjectHandle.is(given)) return given;
+  const value = toPayload(given, 'outcome.result');
+  if (value === undefined) throw invalidInput('outcome.result', 'is not JSON', 'Give JSON or an object handle.');
+  return { value };
+}

@@ -1,0 +1,81 @@
+import { inject, injectable } from 'inversify';
+import { ProcessError } from '../../base/errors.js';
+import type { Caller } from '../act.js';
+import { conflict, Endings } from '../endings.js';
+import { Journal } from '../journal.js';
+import { Lookup } from '../lookup.js';
+import type { ProcessRow } from '../process.js';
+import { ProcessRepository } from '../process-repository.js';
+import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
+import { nextState } from '../transitions.js';
+import { Units } from '../units.js';
+import { Exit } from './exit.js';
+
+/** What somebody reports of a process that runs elsewhere: complete, fail, progress, abandon. */
+@injectable()
+export class External {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Endings) private readonly endings: Endings,
+    @inject(Journal) private readonly journal: Journal,
+    @inject(Exit) private readonly exit: Exit,
+  ) {}
+
+  async complete(caller: Caller, pid: unknown, result: unknown): Promise<void> {
+    await this.assertExternal(pid);
+    await this.exit.run(caller, pid, result === undefined ? {} : { result });
+  }
+
+  async fail(caller: Caller, pid: unknown, message: unknown): Promise<void> {
+    await this.assertExternal(pid);
+    await this.exit.run(caller, pid, { failed: true, message: parseReason(message, 'message') });
+  }
+
+  /** The first report also starts it. */
+  async progress(caller: Caller, input: unknown, given: unknown): Promise<void> {
+    const pid = parsePid(input);
+    const progress = parse(progressSpec, given, 'progress') as NonNullable<ProcessRow['progress']>;
+    await this.units.commit({ caller, actor: 'host', action: 'process.progress', target: pid }, async (tx, act) => {
+      const row = external(await this.lookup.live(tx, pid));
+      const started = row.status === 'created' ? { ...nextState(row, 'start'), startedAt: act.at } : row;
+      const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
+      if (!(await this.processes.update(tx, next))) throw conflict(row);
+      const { done, total = null, text } = progress;
+      this.journal.changed(tx, act, next, {
+        event: 'process.progressed',
+        data: { done, total },
+        action: 'process.progress',
+        before: row.status,
+        after: next.status,
+        facts: { done, total },
+        ...(text === undefined ? {} : { payload: { text } }),
+      });
+    });
+  }
+
+  /** Ends a process whose outcome nobody will ever know. */
+  async abandon(caller: Caller, input: unknown, given: unknown): Promise<void> {
+    const pid = parsePid(input);
+    const reason = parseReason(given, 'reason');
+    await this.units.commit({ caller, actor: 'host', action: 'process.abandon', target: pid }, async (tx, act) => {
+      const row = await this.lookup.live(tx, pid);
+      const outcome = { kind: 'abandoned', reason, by: act.actor, evidence: { kind: 'requested' } } as const;
+      await this.endings.end(tx, act, { row, ended: nextState(row, 'abandon'), outcome, action: 'process.abandon' });
+    });
+  }
+
+  private async assertExternal(input: unknown): Promise<void> {
+    const pid = parsePid(input);
+    await this.units.look(async (tx) => external(await this.lookup.live(tx, pid)));
+  }
+}
+
+function external(row: ProcessRow): ProcessRow {
+  if (row.kind === 'external') return row;
+  throw new ProcessError('INVALID_TRANSITION', `Process ${row.pid} is of kind ${row.kind}; it is not completed from outside.`, {
+    facts: { pid: row.pid, kind: row.kind },
+    hint: 'Use processes.exit to end it for its body.',
+  });
+}

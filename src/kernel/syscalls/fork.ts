@@ -1,0 +1,66 @@
+import { inject, injectable } from 'inversify';
+import type { z } from 'zod';
+import type { Pid } from '../../base/ids.js';
+import { Store } from '../../base/store.js';
+import { parseDelegationSpec } from '../../capability/capability-spec.js';
+import type { ViewNarrowing } from '../../memory/object.js';
+import { ObjectHandle } from '../../memory/object-handle.js';
+import type { Caller } from '../act.js';
+import { Births } from '../births.js';
+import { Lookup } from '../lookup.js';
+import { forkSpec, parse, parsePid } from '../specs.js';
+import { Stale, Units } from '../units.js';
+import { BirthShaper } from './shape-birth.js';
+
+@injectable()
+export class Fork {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Units) private readonly units: Units,
+    @inject(BirthShaper) private readonly shaper: BirthShaper,
+    @inject(Births) private readonly births: Births,
+    @inject(Lookup) private readonly lookup: Lookup,
+  ) {}
+
+  /** Makes a child whose view is forked from the parent's; image and cwd default to the parent's. Throws as spawnChild. */
+  async run(caller: Caller, parentPid: unknown, input: unknown): Promise<Pid> {
+    const actor = parsePid(parentPid, 'parent');
+    const { mode, view, delegate: stated, image, ...born } = parse(forkSpec, input, 'spec');
+    const delegate = stated.map((one, index) => parseDelegationSpec(one, `spec.delegate.${index}`));
+    const fork = { mode, narrowing: view === undefined ? null : narrowing(view) };
+    const inherited = () => this.store.read(async (tx) => (await this.lookup.any(tx, actor)).image);
+    return this.units.shaped(
+      { caller, actor, action: 'process.fork', target: actor },
+      async () => this.shaper.shape(caller, actor, { ...born, image: image ?? (await inherited()) }),
+      async (tx, act, shaped) => {
+        const earlier = await this.shaper.earlier(tx, actor, shaped);
+        if (earlier !== undefined) return earlier;
+        const parent = await this.lookup.fertile(tx, actor);
+        if (image === undefined && parent.image !== imageOf(shaped)) throw new Stale(actor);
+        return this.births.create(tx, act, {
+          cwd: parent.cwd,
+          ...shaped,
+          ...(await this.shaper.childPid(tx, actor, shaped)),
+          goal: await this.shaper.goal(tx, actor, shaped.goal, act.at),
+          parent,
+          authority: { delegate },
+          fork,
+        });
+      },
+    );
+  }
+}
+
+function imageOf({ image }: { readonly image: { readonly name: string; readonly version: string } }): string {
+  return `${image.name}@${image.version}`;
+}
+
+function narrowing(view: NonNullable<z.output<typeof forkSpec>['view']>): ViewNarrowing {
+  const { roots, types, tags, rights } = view;
+  return {
+    ...(roots === undefined ? {} : { roots: roots.map((ref) => (ObjectHandle.is(ref) ? ref.id : ref)) }),
+    ...(types === undefined ? {} : { types }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(rights === undefined ? {} : { rights }),
+  };
+}

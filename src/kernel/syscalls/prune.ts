@@ -1,0 +1,60 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { Ledger } from '../../audit/ledger.js';
+import { amount } from '../../base/spec.js';
+import { EventLog } from '../../events/event-log.js';
+import { AccountRepository } from '../account-repository.js';
+import type { Caller } from '../act.js';
+import { ProcessRepository } from '../process-repository.js';
+import { parse } from '../specs.js';
+import { Units } from '../units.js';
+
+const pruneOptions = z.strictObject({ endedBefore: amount });
+const batchRows = 500;
+
+@injectable()
+export class Prune {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(AccountRepository) private readonly accounts: AccountRepository,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Forgets the rows of processes that ended before a time and under which nothing born is left; the audit log keeps
+   * their history. In batches, each one a unit, until no more are found.
+   */
+  async run(caller: Caller, given: unknown): Promise<{ pruned: number }> {
+    const { endedBefore } = parse(pruneOptions, given, 'options');
+    let pruned = 0;
+    for (let pass = -1; pass !== pruned; ) {
+      pass = pruned;
+      for (let after = 0, more = true; more; ) {
+        const batch = await this.batch(caller, endedBefore, after);
+        pruned += batch.count;
+        after = batch.last;
+        more = batch.count > 0;
+      }
+    }
+    return { pruned };
+  }
+
+  private batch(caller: Caller, endedBefore: number, after: number): Promise<{ count: number; last: number }> {
+    return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
+      const rows = await this.processes.prunable(tx, endedBefore, after, batchRows);
+      for (const row of rows) {
+        await this.processes.delete(tx, row);
+        await this.accounts.delete(tx, row.n, row.path.at(-1));
+      }
+      const count = rows.length;
+      if (count > 0) {
+        this.events.append(tx, { type: 'processes.pruned', at: act.at, data: { count } });
+        const pids = rows.map(({ pid }) => pid);
+        this.ledger.append(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
+      }
+      return { count, last: rows.at(-1)?.n ?? after };
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { type Page, scanRowsMax } from '../../base/page.js';
+import { amount } from '../../base/spec.js';
+import { type ReadTx, Store } from '../../base/store.js';
+import { Accounts, limitsOf, usageOf } from '../accounts.js';
+import { Lookup } from '../lookup.js';
+import type { ProcessRecord, ProcessRow, ProcessTree } from '../process.js';
+import { narrowestScan, processFilter, selects } from '../process-filter.js';
+import { ProcessRepository } from '../process-repository.js';
+import { parse, parsePid } from '../specs.js';
+
+const treeOptions = z.strictObject({ depth: amount.max(1024).default(1024) });
+const scanPageRows = 500;
+
+/** get, list, children, ancestors, tree. */
+@injectable()
+export class Queries {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Accounts) private readonly accounts: Accounts,
+  ) {}
+
+  /** Throws NO_SUCH_PROCESS. */
+  get(input: unknown): Promise<ProcessRecord> {
+    const pid = parsePid(input);
+    return this.store.read(async (tx) => this.record(tx, await this.lookup.any(tx, pid)));
+  }
+
+  /** A page in order of birth. It looks at no more than 10,000 rows; `next` says that there may be more. */
+  async list(given: unknown = {}): Promise<Page<ProcessRecord>> {
+    const { limit, after, ...filter } = parse(processFilter, given, 'filter');
+    const scan = narrowestScan(filter);
+    const items: ProcessRecord[] = [];
+    let cursor = Number(after ?? 0);
+    for (let scanned = 0; scanned < scanRowsMax; ) {
+      const page = await this.store.read(async (tx) => {
+        const rows = await this.processes.scan(tx, scan, cursor, scanPageRows);
+        for (const row of rows) {
+          cursor = row.n;
+          if (selects(filter, row)) items.push(await this.record(tx, row));
+          if (items.length === limit) break;
+        }
+        return rows;
+      });
+      scanned += page.length;
+      if (items.length < limit && page.length < scanPageRows) return { items };
+      if (items.length === limit) break;
+    }
+    return { items, next: String(cursor) };
+  }
+
+  async children(input: unknown, filter: unknown = {}): Promise<ProcessRecord[]> {
+    const pid = parsePid(input);
+    const { limit: _limit, after: _after, ...selectors } = parse(processFilter, filter, 'filter');
+    await this.store.read((tx) => this.lookup.any(tx, pid));
+    const children: ProcessRecord[] = [];
+    let after: string | undefined;
+    do {
+      const page: Page<ProcessRecord> = await this.list({ ...selectors, parent: pid, limit: scanRowsMax, after });
+      children.push(...page.items);
+      after = page.next;
+    } while (after !== undefined);
+    return children;
+  }
+
+  /** Nearest first. */
+  ancestors(input: unknown): Promise<ProcessRecord[]> {
+    const pid = parsePid(input);
+    return this.store.read(async (tx) => {
+      await this.lookup.any(tx, pid);
+      return this.records(tx, await this.processes.ancestors(tx, pid));
+    });
+  }
+
+  tree(input: unknown, options: unknown = {}): Promise<ProcessTree> {
+    const pid = parsePid(input);
+    const { depth } = parse(treeOptions, options, 'options');
+    return this.store.read(async (tx) => {
+      await this.lookup.any(tx, pid);
+      return grow(await this.records(tx, await this.processes.tree(tx, pid, depth)));
+    });
+  }
+
+  private async records(tx: ReadTx, rows: readonly ProcessRow[]): Promise<ProcessRecord[]> {
+    const records: ProcessRecord[] = [];
+    for (const row of rows) records.push(await this.record(tx, row));
+    return records;
+  }
+
+  private async record(tx: ReadTx, row: ProcessRow): Promise<ProcessRecord> {
+    const account = await this.accounts.account(tx, row.n);
+    const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit } = row;
+    const { name, wait, outcome, message, node, createdAt, startedAt, updatedAt, exitedAt, deadlineAt, progress } = row;
+    const required = { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit };
+    const sometimes = { name, wait, outcome, message, node, startedAt, exitedAt, deadlineAt, progress };
+    return {
+      ...required,
+      labels: row.labels ?? {},
+      owner: row.owner ?? {},
+      budget: limitsOf(account),
+      used: usageOf(account),
+      createdAt,
+      updatedAt,
+      ...(Object.fromEntries(Object.entries(sometimes).filter(([, value]) => value !== null)) as Partial<ProcessRecord>),
+    };
+  }
+}
+
+/** A tree of records that come parents before children. */
+function grow([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
+  type Growing = ProcessRecord & { children: Growing[] };
+  const root: Growing = { ...(top as ProcessRecord), children: [] };
+  const byPid = new Map<string, Growing>([[root.pid, root]]);
+  for (const record of rest) {
+    const node: Growing = { ...record, children: [] };
+    byPid.set(node.pid, node);
+    byPid.get(node.parent ?? '')?.children.push(node);
+  }
+  return root;
+}

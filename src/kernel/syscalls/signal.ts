@@ -1,0 +1,215 @@
+import { inject, injectable } from 'inversify';
+import type { z } from 'zod';
+import { canonicalJson, sha256Hex } from '../../base/canonical.js';
+import { InputError, KernelError, ProcessError } from '../../base/errors.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import { pageLimitMax } from '../../base/page.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { Act, Caller } from '../act.js';
+import { conflict, Endings, graceMsDefault } from '../endings.js';
+import { Journal } from '../journal.js';
+import { Lookup } from '../lookup.js';
+import { isTerminal, type ProcessRow } from '../process.js';
+import { narrowestScan, selects } from '../process-filter.js';
+import { ProcessRepository } from '../process-repository.js';
+import type { Refusal, SignalReport } from '../signal.js';
+import { SignalRepository } from '../signal-repository.js';
+import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
+import { nextState, type ProcessEvent } from '../transitions.js';
+import { Units } from '../units.js';
+
+type Options = z.output<typeof signalOptions>;
+type Target = string | z.output<typeof signalScope>;
+
+/** Sends a signal to a process, its subtree, or everything a scope selects: in one unit, all of it. */
+@injectable()
+export class Signal {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(SignalRepository) private readonly signals: SignalRepository,
+    @inject(Endings) private readonly endings: Endings,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */
+  run(caller: Caller, given: unknown, name: unknown, rest: unknown = {}): Promise<SignalReport> {
+    const target = parseTarget(given);
+    const signal = parse(signalName, name, 'signal');
+    const options = parse(signalOptions, rest, 'options');
+    const isUser = signal.startsWith('user.');
+    if (isUser && options.tree === true) throw userTree();
+    const call = { caller, actor: 'host', action: `process.${isUser ? 'signal' : signal}` } as const;
+    return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, act) => {
+      const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
+      const earlier = await this.receipt(tx, options.id, hash);
+      if (earlier !== undefined) return earlier;
+      const matched = await this.match(tx, target, options.tree ?? !isUser);
+      const live = matched.filter(({ status }) => !isTerminal(status));
+      const { delivered, refused } = await this.deliver(tx, act, live, signal, options);
+      const report: SignalReport = {
+        matched: matched.length,
+        delivered: delivered.map(({ pid }) => pid),
+        alreadyTerminal: matched.filter(({ status }) => isTerminal(status)).map(({ pid }) => pid),
+        refused,
+        stale: [],
+      };
+      if (options.id !== undefined) {
+        await this.signals.insertReceipt(tx, options.id, { hash, report: report as object as JsonObject });
+      }
+      return report;
+    });
+  }
+
+  private async receipt(tx: ReadTx, id: string | undefined, hash: string): Promise<SignalReport | undefined> {
+    const receipt = id === undefined ? undefined : await this.signals.findReceipt(tx, id);
+    if (receipt === undefined) return undefined;
+    if (receipt.hash !== hash) throw idTaken(id ?? '');
+    return receipt.report as object as SignalReport;
+  }
+
+  /** A named process is matched also when it has ended; what is below it, and what a scope selects, only while live. */
+  private async match(tx: ReadTx, target: Target, tree: boolean): Promise<ProcessRow[]> {
+    if (typeof target === 'string') {
+      const row = await this.lookup.any(tx, target);
+      return tree && !isTerminal(row.status) ? this.processes.liveTree(tx, target) : [row];
+    }
+    const selected = await this.select(tx, target);
+    if (!tree) return selected;
+    const matched = new Map<string, ProcessRow>();
+    for (const row of selected) {
+      if (matched.has(row.pid)) continue;
+      for (const below of await this.processes.liveTree(tx, row.pid)) matched.set(below.pid, below);
+    }
+    return [...matched.values()];
+  }
+
+  private async select(tx: ReadTx, { tree, ...scope }: Exclude<Target, string>): Promise<ProcessRow[]> {
+    const filter = { ...scope, live: true };
+    if (tree !== undefined) {
+      await this.lookup.any(tx, tree);
+      return (await this.processes.liveTree(tx, tree)).filter((row) => selects(filter, row));
+    }
+    const selected: ProcessRow[] = [];
+    const scan = narrowestScan(filter);
+    for (let after = 0; ; ) {
+      const page = await this.processes.scan(tx, scan, after, pageLimitMax);
+      selected.push(...page.filter((row) => selects(filter, row)));
+      if (page.length < pageLimitMax) return selected;
+      after = page.at(-1)?.n ?? after;
+    }
+  }
+
+  private async deliver(tx: WriteTx, act: Act, rows: readonly ProcessRow[], signal: string, options: Options): Promise<Delivery> {
+    switch (signal) {
+      case 'pause':
+      case 'resume':
+        return this.change(tx, act, rows, signal, options);
+      case 'cancel': {
+        const { delivered, refused } = accepting(rows, 'stop');
+        const order = { kind: 'cancelled', by: act.actor, ...reasonOf(options) } as const;
+        const graceMs = options.graceMs ?? graceMsDefault;
+        await this.endings.stop(tx, act, { rows: delivered, order, graceMs, action: 'process.cancel' });
+        return { delivered, refused };
+      }
+      case 'kill':
+        await this.endings.kill(tx, act, rows, { kind: 'killed', by: act.actor, ...reasonOf(options) });
+        return { delivered: rows, refused: [] };
+      default:
+        for (const row of rows) await this.pushUserSignal(tx, act, row, signal, options);
+        return { delivered: rows, refused: [] };
+    }
+  }
+
+  private async change(
+    tx: WriteTx,
+    act: Act,
+    rows: readonly ProcessRow[],
+    signal: 'pause' | 'resume',
+    options: Options,
+  ): Promise<Delivery> {
+    const { delivered, refused } = accepting(rows, signal);
+    for (const row of delivered) {
+      const next = { ...nextState(row, signal), updatedAt: act.at };
+      if (!(await this.processes.update(tx, next))) throw conflict(row);
+      const { reason } = options;
+      const told = {
+        action: `process.${signal}`,
+        before: row.status,
+        after: next.status,
+        ...(reason === undefined ? {} : { payload: { reason } }),
+        lineage: true,
+      };
+      if (signal === 'pause') {
+        this.journal.changed(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...told });
+      } else {
+        this.journal.changed(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...told });
+      }
+    }
+    return { delivered, refused };
+  }
+
+  private async pushUserSignal(tx: WriteTx, act: Act, row: ProcessRow, signal: string, options: Options): Promise<void> {
+    const { payload = null } = options;
+    const ordinal = await this.signals.push(tx, row.pid, signal, act.at, payload);
+    this.journal.changed(tx, act, row, {
+      event: 'process.signalled',
+      data: { signal, ordinal },
+      action: 'process.signal',
+      facts: { signal, ordinal },
+      ...(payload === null ? {} : { payload: { payload } }),
+      lineage: true,
+    });
+  }
+}
+
+interface Delivery {
+  readonly delivered: readonly ProcessRow[];
+  readonly refused: Refusal[];
+}
+
+/** Those whose state takes `event`, and why the others' does not. */
+function accepting(rows: readonly ProcessRow[], event: ProcessEvent): { delivered: ProcessRow[]; refused: Refusal[] } {
+  const delivered: ProcessRow[] = [];
+  const refused: Refusal[] = [];
+  for (const row of rows) {
+    try {
+      nextState(row, event);
+      delivered.push(row);
+    } catch (error) {
+      if (!(error instanceof KernelError)) throw error;
+      refused.push({ pid: row.pid, code: error.code, message: error.message });
+    }
+  }
+  return { delivered, refused };
+}
+
+function reasonOf({ reason }: Options): { reason?: string } {
+  return reason === undefined ? {} : { reason };
+}
+
+function parseTarget(given: unknown): Target {
+  if (typeof given === 'string') return parsePid(given, 'target');
+  const scope = parse(signalScope, given, 'target');
+  const selectors = Object.values(scope).flatMap((value) => (typeof value === 'object' ? Object.keys(value) : [value]));
+  if (selectors.length > 0) return scope;
+  throw new InputError('INVALID_INPUT', 'The scope is empty: it would reach every process.', {
+    facts: { path: 'target' },
+    hint: 'Name at least one selector, such as { owner: { session } } or { tree: pid }.',
+  });
+}
+
+function userTree(): InputError {
+  return new InputError('INVALID_INPUT', 'options.tree: a user signal goes to its target only.', {
+    facts: { path: 'options.tree' },
+    hint: 'Use a scope to reach several processes.',
+  });
+}
+
+function idTaken(id: string): ProcessError {
+  return new ProcessError('CONFLICT', `A different signal was sent with the id ${JSON.stringify(id)}.`, {
+    facts: { id },
+    hint: 'Use a new id for a new signal.',
+  });
+}

@@ -1,0 +1,30 @@
+import { inject, injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import { parseCapabilitySpec } from '../../capability/capability-spec.js';
+import type { Caller } from '../act.js';
+import { Births } from '../births.js';
+import { parse, spawnSpec } from '../specs.js';
+import { Units } from '../units.js';
+import { BirthShaper } from './shape-birth.js';
+
+@injectable()
+export class Spawn {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(BirthShaper) private readonly shaper: BirthShaper,
+    @inject(Births) private readonly births: Births,
+  ) {}
+
+  /** Makes a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT. */
+  async run(caller: Caller, input: unknown): Promise<Pid> {
+    const spec = parse(spawnSpec, input, 'spec');
+    const grants = spec.capabilities.map((grant, index) => parseCapabilitySpec(grant, `spec.capabilities.${index}`));
+    const shaped = await this.shaper.shape(caller, null, spec);
+    return this.units.commit({ caller, actor: 'host', action: 'process.spawn' }, async (tx, act) => {
+      const earlier = await this.shaper.earlier(tx, null, shaped);
+      if (earlier !== undefined) return earlier;
+      const goal = await this.shaper.goal(tx, 'host', shaped.goal, act.at);
+      return this.births.create(tx, act, { cwd: '.', ...shaped, goal, parent: null, authority: { grants }, fork: null });
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import { realpath, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import path from 'node:path';
+import { inject, injectable } from 'inversify';
+import { InputError } from '../base/errors.js';
+import { type Token, token } from '../base/token.js';
+
+/** The folder that all working directories lie in, as a real path. */
+export const Workspace: Token<string> = token('Workspace');
+
+const pathCharsMax = 4096;
+const refused: readonly [pattern: RegExp, problem: string][] = [
+  [/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u, 'it has control or bidi characters'],
+  [/^~/, 'a home directory is not expanded'],
+  [/^[A-Za-z]:/, 'it has a drive letter'],
+  [/\\/, 'it has a backslash; folders are separated by /'],
+  [/^\//, 'it is absolute'],
+];
+
+/** Working directories: relative to the workspace, `/`-separated, normalised, existing, never outside. */
+@injectable()
+export class WorkingDirectories {
+  constructor(@inject(Workspace) private readonly workspace: string) {}
+
+  /** `path` as seen from `from`, in canonical form. Looks at the disk, so it stands before the unit. Throws INVALID_PATH. */
+  async resolve(from: string, given: string): Promise<string> {
+    const normal = normalise(from, given);
+    const real = await realpath(path.join(this.workspace, normal)).catch(() => {
+      throw invalidPath(given, 'there is no such folder');
+    });
+    const inside = path.relative(this.workspace, real);
+    if (inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
+      throw invalidPath(given, 'a link leads out of the workspace');
+    }
+    if (!(await stat(real)).isDirectory()) throw invalidPath(given, 'it is not a folder');
+    return normal;
+  }
+}
+
+function normalise(from: string, given: string): string {
+  if (given.length === 0 || given.length > pathCharsMax) throw invalidPath(given, 'it is empty or too long');
+  if (!given.isWellFormed()) throw invalidPath('?', 'it has a lone surrogate');
+  for (const [pattern, problem] of refused) if (pattern.test(given)) throw invalidPath(given, problem);
+  const normal = posix.normalize(`${from}/${given}`).replace(/\/+$/, '');
+  if (normal === '..' || normal.startsWith('../')) throw invalidPath(given, 'it leaves the workspace');
+  return normal;
+}
+
+function invalidPath(given: string, problem: string): InputError {
+  const shown = JSON.stringify(given.slice(0, 200));
+  return new InputError('INVALID_PATH', `The path ${shown} was refused: ${problem}.`, {
+    facts: { path: given.slice(0, 200), problem },
+    hint: 'Give a folder inside the workspace, relative to it, such as "src/app".',
+  });
+}

@@ -1,0 +1,118 @@
+import { injectable } from 'inversify';
+import { z } from 'zod';
+import { InputError, invalidInput, ProcessError } from '../base/errors.js';
+import type { JsonObject, JsonValue } from '../base/json.js';
+import { type Token, token } from '../base/token.js';
+import { capabilitySpec, parseCapabilitySpec } from '../capability/capability-spec.js';
+import type { ImageFacts, Images } from '../kernel/images.js';
+import { baseImage, type Image, type RetryPolicy, type StandardSchema } from './image.js';
+
+/** The programs that processes of this kernel can run. */
+export interface ImageRegistry {
+  /** Adds a version of an image. Throws INVALID_INPUT, CONFLICT for a version that is there already. */
+  register(image: Image): void;
+  /** `name@version` of all that are registered, in order of registration. */
+  list(): string[];
+}
+export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
+
+const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
+const retryPolicy = z.strictObject({
+  attempts: z.number().int().min(1).max(1_000),
+  baseMs: z.number().int().nonnegative().optional(),
+  factor: z.number().min(1).optional(),
+  maxMs: z.number().int().nonnegative().optional(),
+  jitter: z.number().min(0).max(1).optional(),
+  permanent: z.custom<RetryPolicy['permanent']>((value) => typeof value === 'function', 'is not a function').optional(),
+});
+const definition = z.strictObject({
+  name: word,
+  version: word,
+  kind: z.enum(['agent', 'steps', 'command', 'external']),
+  input: z.custom<StandardSchema>((value) => isStandardSchema(value), 'is not a Standard Schema').optional(),
+  tools: z.array(word).optional(),
+  requires: z.array(capabilitySpec),
+  recovery: z.enum(['rerun', 'fail']),
+  retry: retryPolicy.optional(),
+  run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
+});
+
+@injectable()
+export class MemoryImageRegistry implements ImageRegistry, Images {
+  private readonly byReference = new Map<string, ImageFacts>();
+  private readonly latest = new Map<string, ImageFacts>();
+
+  constructor() {
+    this.register(baseImage);
+  }
+
+  register(image: Image): void {
+    const parsed = definition.safeParse(image);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0];
+      const path = ['image', ...(issue?.path ?? [])].join('.');
+      throw invalidInput(path, issue?.message ?? 'not an image', 'Make images with defineImage or externalImage.');
+    }
+    const { name, version, kind, input, recovery, retry } = parsed.data;
+    const reference = `${name}@${version}`;
+    if (this.byReference.has(reference)) throw alreadyThere(reference);
+    const facts: ImageFacts = {
+      name,
+      version,
+      kind,
+      requires: parsed.data.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
+      recovery,
+      retry: retry === undefined ? null : storedRetry(retry),
+      parseArgs: async (args) => (input === undefined ? args : validate(reference, input, args)),
+    };
+    this.byReference.set(reference, facts);
+    this.latest.set(name, facts);
+  }
+
+  list(): string[] {
+    return [...this.byReference.keys()];
+  }
+
+  resolve(reference: string): ImageFacts {
+    const found = this.byReference.get(reference) ?? this.latest.get(reference);
+    if (found !== undefined) return found;
+    throw new ProcessError('NO_SUCH_IMAGE', `There is no image ${JSON.stringify(reference)}.`, {
+      facts: { image: reference, known: this.list().slice(0, 50) },
+      hint: 'Register it with kernel.images.register, or in createKernel({ images }).',
+    });
+  }
+}
+
+/** What of a retry policy can be stored: its function stays with the image. */
+function storedRetry({ permanent: _permanent, ...numbers }: z.output<typeof retryPolicy>): JsonObject {
+  return numbers as JsonObject;
+}
+
+/** A schema is a caller's code: whatever it throws is a refusal of the arguments. */
+async function validate(reference: string, schema: StandardSchema, args: JsonValue): Promise<JsonValue> {
+  const run = async () => schema['~standard'].validate(args);
+  const result = await run().catch((error) => {
+    throw badArgs(reference, `the schema failed: ${String(error)}`, []);
+  });
+  if (result.issues === undefined) return result.value as JsonValue;
+  const issue = result.issues[0];
+  throw badArgs(reference, issue?.message ?? 'not valid', issue?.path ?? []);
+}
+
+function badArgs(reference: string, problem: string, path: readonly unknown[]): InputError {
+  const at = ['spec.args', ...path.map((part) => String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part))];
+  return invalidInput(at.join('.'), problem, `See the input schema of image ${reference}.`, { image: reference });
+}
+
+function alreadyThere(reference: string): ProcessError {
+  return new ProcessError('CONFLICT', `Image ${reference} is registered already.`, {
+    facts: { image: reference },
+    hint: 'Give the new one another version.',
+  });
+}
+
+function isStandardSchema(value: unknown): value is StandardSchema {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || !('~standard' in value)) return false;
+  const standard = value['~standard'];
+  return typeof standard === 'object' && standard !== null && 'validate' in standard && typeof standard.validate === 'function';
+}

@@ -1,0 +1,34 @@
+import { jsonText } from './json-text.js';
+import { sql } from 'drizzle-orm';
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { Constraints } from '../../../capability/atoms.js';
+import type { CapabilityStatus } from '../../../capability/capability.js';
+
+/** Capabilities. Whether one works is its status, its holder's state and generation, and the same of its parents. */
+export const capabilities = sqliteTable(
+  'capabilities',
+  {
+    id: text().primaryKey(),
+    holder: text().notNull(),
+    /** The holder's generation when it got it; exec leaves those of earlier generations behind. */
+    generation: integer().notNull(),
+    /** The one on the holder's own namespace, which exec never takes. */
+    own: integer({ mode: 'boolean' }).notNull(),
+    resource: text().notNull(),
+    rights: integer().notNull(),
+    grantable: integer().notNull(),
+    constraints: jsonText<Constraints>(),
+    uses: integer(),
+    expiresAt: integer('expires_at'),
+    maxDepth: integer('max_depth').notNull(),
+    parent: text(),
+    depth: integer().notNull(),
+    status: text().$type<CapabilityStatus>().notNull(),
+    grantedBy: text('granted_by').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    index('capabilities_holder').on(table.holder),
+    index('capabilities_parent').on(table.parent).where(sql`${table.parent} IS NOT NULL`),
+  ],
+);

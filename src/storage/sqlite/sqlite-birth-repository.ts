@@ -1,0 +1,42 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { BirthRepository, Registration } from '../../kernel/birth-repository.js';
+import type { ProcessRow } from '../../kernel/process.js';
+import { everyColumn } from './bind.js';
+import type { Db } from './connection.js';
+import { environments, processTags, registrations } from './schema/processes.js';
+import { prepared } from './sqlite-tx.js';
+
+const statements = prepared((db: Db) => ({
+  findRegistration: db
+    .select({ pid: registrations.pid, hash: registrations.hash })
+    .from(registrations)
+    .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id'))))
+    .prepare(),
+  insertRegistration: db.insert(registrations).values(everyColumn(registrations)).prepare(),
+  insertTag: db.insert(processTags).values(everyColumn(processTags)).prepare(),
+  insertEnvironment: db.insert(environments).values(everyColumn(environments)).onConflictDoNothing().prepare(),
+}));
+
+@injectable()
+export class SqliteBirthRepository implements BirthRepository {
+  async findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined> {
+    return statements.read(tx).findRegistration.get({ parent: parent ?? '', id });
+  }
+
+  async insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void> {
+    statements.write(tx).insertRegistration.run({ parent: parent ?? '', id, ...registration });
+  }
+
+  async insertTags(tx: WriteTx, { n, labels, owner }: ProcessRow): Promise<void> {
+    for (const [space, tags] of [['label', labels] as const, ['owner', owner] as const]) {
+      for (const [key, value] of Object.entries(tags ?? {})) statements.write(tx).insertTag.run({ space, key, value, n });
+    }
+  }
+
+  async insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void> {
+    statements.write(tx).insertEnvironment.run({ hash, variables });
+  }
+}

@@ -1,0 +1,244 @@
+import { and, eq, getTableColumns, gt, isNotNull, isNull, lt, lte, max, min, ne, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { ProcessRow } from '../../kernel/process.js';
+import type { ProcessRepository, ProcessScan } from '../../kernel/process-repository.js';
+import { assigned, everyColumn } from './bind.js';
+import type { Db } from './connection.js';
+import { accounts } from './schema/accounts.js';
+import { processes, processTags, reaped, userSignals } from './schema/processes.js';
+import { prepared } from './sqlite-tx.js';
+
+const columns = getTableColumns(processes);
+const after = gt(processes.n, sql.placeholder('after'));
+const limit = sql.placeholder('limit');
+
+/** Indexes of columns that an UPDATE names are rewritten, so place is written only by a move. */
+const changing = [
+  'kind',
+  'status',
+  'previous',
+  'image',
+  'cwd',
+  'goal',
+  'view',
+  'args',
+  'generation',
+  'authoritySince',
+  'attempt',
+  'version',
+  'fence',
+  'node',
+  'wait',
+  'stop',
+  'outcome',
+  'message',
+  'result',
+  'recovery',
+  'retry',
+  'progress',
+  'startedAt',
+  'updatedAt',
+  'exitedAt',
+  'exitOrder',
+  'deadlineAt',
+  'alarmAt',
+] as const;
+const sameVersion = and(
+  eq(processes.n, sql.placeholder('n')),
+  eq(processes.version, sql`${sql.placeholder('version')} - 1`),
+);
+
+const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof sql>) =>
+  db
+    .select(columns)
+    .from(processes)
+    .innerJoin(
+      sql`(WITH RECURSIVE walk(n, pid, level) AS (${seed} UNION ALL ${step}) SELECT n, level FROM walk) AS walk`,
+      sql`walk.n = ${processes.n}`,
+    )
+    .orderBy(sql`walk.level, walk.n`);
+
+const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
+
+const statements = prepared((db: Db) => ({
+  find: db.select().from(processes).where(eq(processes.pid, sql.placeholder('pid'))).prepare(),
+  findByNumber: db.select().from(processes).where(eq(processes.n, sql.placeholder('n'))).prepare(),
+  insert: db.insert(processes).values(everyColumn(processes)).prepare(),
+  update: db.update(processes).set(assigned(processes, changing)).where(sameVersion).prepare(),
+  move: db
+    .update(processes)
+    .set(assigned(processes, [...changing, 'parent', 'root']))
+    .where(sameVersion)
+    .prepare(),
+  scanAll: db.select().from(processes).where(after).orderBy(processes.n).limit(limit).prepare(),
+  scanParent: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.parent, sql.placeholder('parent')), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanRoot: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.root, sql.placeholder('root')), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanStatus: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.status, sql.placeholder('status')), isNull(processes.exitedAt), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanTag: db
+    .select(columns)
+    .from(processTags)
+    .innerJoin(processes, eq(processes.n, processTags.n))
+    .where(
+      and(
+        eq(processTags.space, sql.placeholder('space')),
+        eq(processTags.key, sql.placeholder('key')),
+        eq(processTags.value, sql.placeholder('value')),
+        gt(processTags.n, sql.placeholder('after')),
+      ),
+    )
+    .orderBy(processTags.n)
+    .limit(limit)
+    .prepare(),
+  liveChildren: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.parent, sql.placeholder('parent')), isNull(processes.exitedAt)))
+    .orderBy(processes.n)
+    .prepare(),
+  liveTree: numbersOf(
+    db,
+    sql`${startAt} AND exited_at IS NULL`,
+    sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid WHERE c.exited_at IS NULL`,
+  ).prepare(),
+  tree: numbersOf(
+    db,
+    startAt,
+    sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid
+        WHERE walk.level < ${sql.placeholder('depth')}`,
+  ).prepare(),
+  ancestors: numbersOf(
+    db,
+    startAt,
+    sql`SELECT p.n, p.pid, walk.level + 1 FROM walk JOIN processes c ON c.n = walk.n JOIN processes p ON p.pid = c.parent`,
+  ).prepare(),
+  due: db
+    .select()
+    .from(processes)
+    .where(and(isNotNull(processes.alarmAt), lte(processes.alarmAt, sql.placeholder('now'))))
+    .orderBy(processes.alarmAt)
+    .limit(limit)
+    .prepare(),
+  nextAlarm: db
+    .select({ at: min(processes.alarmAt) })
+    .from(processes)
+    .where(isNotNull(processes.alarmAt))
+    .prepare(),
+  prunable: db
+    .select(columns)
+    .from(processes)
+    .innerJoin(accounts, eq(accounts.n, processes.n))
+    .where(
+      and(
+        after,
+        lt(processes.exitedAt, sql.placeholder('endedBefore')),
+        eq(accounts.born, 0),
+        ne(processes.n, db.select({ n: max(processes.n) }).from(processes)),
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  delete: db.delete(processes).where(eq(processes.n, sql.placeholder('n'))).prepare(),
+  deleteTags: db.delete(processTags).where(eq(processTags.n, sql.placeholder('n'))).prepare(),
+  deleteReaped: db
+    .delete(reaped)
+    .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('pid'))))
+    .prepare(),
+  deleteSignals: db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid'))).prepare(),
+}));
+
+@injectable()
+export class SqliteProcessRepository implements ProcessRepository {
+  async find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined> {
+    return statements.read(tx).find.get({ pid });
+  }
+
+  async findByNumber(tx: ReadTx, n: number): Promise<ProcessRow | undefined> {
+    return statements.read(tx).findByNumber.get({ n });
+  }
+
+  async insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number> {
+    return Number(statements.write(tx).insert.run({ ...row, n: null }).lastInsertRowid);
+  }
+
+  async update(tx: WriteTx, row: ProcessRow): Promise<boolean> {
+    return statements.write(tx).update.run({ ...row }).changes === 1;
+  }
+
+  async move(tx: WriteTx, row: ProcessRow): Promise<boolean> {
+    return statements.write(tx).move.run({ ...row }).changes === 1;
+  }
+
+  async scan(tx: ReadTx, scan: ProcessScan, from: number, rows: number): Promise<ProcessRow[]> {
+    const all = statements.read(tx);
+    const page = { after: from, limit: rows };
+    switch (scan.by) {
+      case 'all':
+        return all.scanAll.all(page);
+      case 'parent':
+        return all.scanParent.all({ ...page, parent: scan.parent });
+      case 'root':
+        return all.scanRoot.all({ ...page, root: scan.root });
+      case 'status':
+        return all.scanStatus.all({ ...page, status: scan.status });
+      case 'tag':
+        return all.scanTag.all({ ...page, space: scan.space, key: scan.key, value: scan.value });
+    }
+  }
+
+  async liveChildren(tx: ReadTx, parent: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).liveChildren.all({ parent });
+  }
+
+  async liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).liveTree.all({ pid });
+  }
+
+  async tree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]> {
+    return statements.read(tx).tree.all({ pid, depth });
+  }
+
+  async ancestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).ancestors.all({ pid }).slice(1);
+  }
+
+  async due(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).due.all({ now, limit: rows });
+  }
+
+  async nextAlarm(tx: ReadTx): Promise<number | null> {
+    return statements.read(tx).nextAlarm.get()?.at ?? null;
+  }
+
+  async prunable(tx: ReadTx, endedBefore: number, from: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).prunable.all({ endedBefore, after: from, limit: rows });
+  }
+
+  async delete(tx: WriteTx, row: ProcessRow): Promise<void> {
+    const all = statements.write(tx);
+    all.delete.run({ n: row.n });
+    all.deleteTags.run({ n: row.n });
+    if (row.parent !== null) all.deleteReaped.run({ parent: row.parent, pid: row.pid });
+    all.deleteSignals.run({ pid: row.pid });
+  }
+}

@@ -1,0 +1,42 @@
+import { and, eq, max, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { SignalReceipt, SignalRepository } from '../../kernel/signal-repository.js';
+import { everyColumn } from './bind.js';
+import type { Db } from './connection.js';
+import { signalReceipts, userSignals } from './schema/processes.js';
+import { prepared } from './sqlite-tx.js';
+
+const statements = prepared((db: Db) => ({
+  last: db
+    .select({ ordinal: max(userSignals.ordinal) })
+    .from(userSignals)
+    .where(and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name'))))
+    .prepare(),
+  push: db.insert(userSignals).values(everyColumn(userSignals)).prepare(),
+  findReceipt: db
+    .select({ hash: signalReceipts.hash, report: signalReceipts.report })
+    .from(signalReceipts)
+    .where(eq(signalReceipts.id, sql.placeholder('id')))
+    .prepare(),
+  insertReceipt: db.insert(signalReceipts).values(everyColumn(signalReceipts)).prepare(),
+}));
+
+@injectable()
+export class SqliteSignalRepository implements SignalRepository {
+  async push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number> {
+    const ordinal = (statements.read(tx).last.get({ pid, name })?.ordinal ?? 0) + 1;
+    statements.write(tx).push.run({ pid, name, ordinal, at, payload });
+    return ordinal;
+  }
+
+  async findReceipt(tx: ReadTx, id: string): Promise<SignalReceipt | undefined> {
+    return statements.read(tx).findReceipt.get({ id });
+  }
+
+  async insertReceipt(tx: WriteTx, id: string, receipt: SignalReceipt): Promise<void> {
+    statements.write(tx).insertReceipt.run({ id, ...receipt });
+  }
+}
