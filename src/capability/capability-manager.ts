@@ -119,14 +119,30 @@ export class StoreCapabilityManager implements CapabilityManager {
       return { ...asked, effect: 'deny', code: 'BAD_REQUEST', nearest: [], hint: `${error.message} ${error.hint}` };
     }
     return this.store.read(async (tx) => {
-      const { code, capability, nearest } = await this.evaluator.decide(tx, asked.pid, right, request, plain, this.clock.peek());
+      const { code, capability, nearest } = await this.evaluator.decide(
+        tx,
+        asked.pid,
+        right,
+        request,
+        plain,
+        this.clock.peek(),
+      );
       const resourceText = request.text;
       if (capability === undefined) {
         const hint = mend(code, asked.pid, right, resourceText);
         return { ...asked, resource: resourceText, effect: 'deny', code, nearest, hint };
       }
       const chain = await this.climb(tx, await this.record(tx, capability));
-      return { ...asked, resource: resourceText, effect: 'allow', code, capability, chain, nearest, hint: `Allowed by ${capability}.` };
+      return {
+        ...asked,
+        resource: resourceText,
+        effect: 'allow',
+        code,
+        capability,
+        chain,
+        nearest,
+        hint: `Allowed by ${capability}.`,
+      };
     });
   }
 
@@ -134,7 +150,8 @@ export class StoreCapabilityManager implements CapabilityManager {
     const pid = parseSpec(id, input, 'pid');
     const { status, limit } = parseSpec(listOptions, options, 'options');
     return this.store.read(async (tx) => {
-      if ((await this.repository.holder(tx, pid)) === undefined) throw noHolder('NO_SUCH_PROCESS', pid, 'does not exist');
+      if ((await this.repository.holder(tx, pid)) === undefined)
+        throw noHolder('NO_SUCH_PROCESS', pid, 'does not exist');
       const shown: Capability[] = [];
       for (const record of await this.repository.heldBy(tx, pid)) {
         const capability = await this.shown(tx, record);

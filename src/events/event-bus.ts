@@ -89,7 +89,12 @@ export class LogEventBus implements EventBus {
   }
 
   async *stream(options: Parameters<EventBus['stream']>[0] = {}): AsyncGenerator<KernelEvent> {
-    const { after, signal, ...filter } = parseSpec(streamOptions, options, 'options', (value) => value instanceof AbortSignal);
+    const { after, signal, ...filter } = parseSpec(
+      streamOptions,
+      options,
+      'options',
+      (value) => value instanceof AbortSignal,
+    );
     const ended = AbortSignal.any(signal === undefined ? [this.closed.signal] : [signal, this.closed.signal]);
     const wake = new Wake(ended);
     using _alive = keepAlive();

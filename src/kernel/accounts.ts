@@ -101,7 +101,9 @@ export class Accounts {
     const line = (dimension: Dimension, balanceOf: (account: AccountRow, levels: number) => Balance) =>
       [
         dimension,
-        budgetLine(path.map((account, index) => ({ pid: account.pid, balance: balanceOf(account, path.length - 1 - index) }))),
+        budgetLine(
+          path.map((account, index) => ({ pid: account.pid, balance: balanceOf(account, path.length - 1 - index) })),
+        ),
       ] as const;
     return Object.fromEntries([
       ...chargedDimensions.map((dimension) => line(dimension, (account) => account[dimension])),

@@ -67,7 +67,9 @@ export class Births {
     const pid = birth.pid ?? this.ids.next('process');
     if (parent !== null) await this.accounts.enter(tx, parent);
     const goal =
-      'payload' in birth.goal ? await this.objects.create(tx, pid, 'goal', birth.goal.payload, act.at) : birth.goal.object;
+      'payload' in birth.goal
+        ? await this.objects.create(tx, pid, 'goal', birth.goal.payload, act.at)
+        : birth.goal.object;
     const view = await this.view(tx, birth, pid, goal);
     const unnumbered = newRow(birth, pid, goal, view, act.at);
     const row = { ...unnumbered, n: await this.processes.insert(tx, unnumbered) };
@@ -96,7 +98,8 @@ export class Births {
   private async authority(tx: WriteTx, act: Act, birth: Birth, row: ProcessRow): Promise<CapabilityId[]> {
     const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
     const given = [await this.grants.own(tx, to)];
-    if ('object' in birth.goal) given.push(await this.grants.readingOf(tx, birth.goal.object, birth.goal.readableBy, to));
+    if ('object' in birth.goal)
+      given.push(await this.grants.readingOf(tx, birth.goal.object, birth.goal.readableBy, to));
     if ('grants' in birth.authority) {
       for (const authority of birth.authority.grants) given.push(await this.grants.root(tx, to, authority, 'host'));
     } else if (birth.parent !== null) {

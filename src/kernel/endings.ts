@@ -135,13 +135,18 @@ export class Endings {
       if (!(await this.processes.move(tx, moved))) throw conflict(row);
     }
     const to = heir?.pid ?? null;
-    this.journal.changed(tx, act, { ...child, root }, {
-      event: 'process.reparented',
-      data: { from: child.parent, to },
-      action: 'process.reparent',
-      facts: { from: child.parent, to },
-      lineage: true,
-    });
+    this.journal.changed(
+      tx,
+      act,
+      { ...child, root },
+      {
+        event: 'process.reparented',
+        data: { from: child.parent, to },
+        action: 'process.reparent',
+        facts: { from: child.parent, to },
+        lineage: true,
+      },
+    );
   }
 
   private async liveAncestor(tx: WriteTx, plan: Plan, child: ProcessRow): Promise<ProcessRow | undefined> {
@@ -187,7 +192,12 @@ class Plan {
 }
 
 function parentExited(parent: ProcessRow, rows: readonly ProcessRow[]): Stop {
-  return { rows, order: { kind: 'parent_exited', by: parent.pid }, graceMs: graceMsDefault, action: 'process.parentExit' };
+  return {
+    rows,
+    order: { kind: 'parent_exited', by: parent.pid },
+    graceMs: graceMsDefault,
+    action: 'process.parentExit',
+  };
 }
 
 /** What a cooperative stop leaves before it is forced. */

@@ -26,12 +26,16 @@ export class Overspending {
       const row = await this.processes.find(tx, binding);
       if (row === undefined || isTerminal(row.status) || row.status === 'stopping') return;
       this.events.append(tx, { type: 'budget.exceeded', at: act.at, pid: row.pid, root: row.root, data: error.facts });
-      await this.endings.stop(tx, { ...act, actor: 'kernel' }, {
-        rows: await this.processes.liveTree(tx, row.pid),
-        order: { kind: 'budget_exhausted', reason: `${error.facts.dimension}`, by: 'kernel' },
-        graceMs: graceMsDefault,
-        action: 'process.budgetExhausted',
-      });
+      await this.endings.stop(
+        tx,
+        { ...act, actor: 'kernel' },
+        {
+          rows: await this.processes.liveTree(tx, row.pid),
+          order: { kind: 'budget_exhausted', reason: `${error.facts.dimension}`, by: 'kernel' },
+          graceMs: graceMsDefault,
+          action: 'process.budgetExhausted',
+        },
+      );
     });
   }
 }

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { Pid } from '../base/ids.js';
 import { pageOptions } from '../base/spec.js';
-import { isTerminal, type LiveStatus, type OwnerKeys, type ProcessKind, type ProcessRow, type ProcessStatus } from './process.js';
+import {
+  isTerminal,
+  type LiveStatus,
+  type OwnerKeys,
+  type ProcessKind,
+  type ProcessRow,
+  type ProcessStatus,
+} from './process.js';
 import type { ProcessScan } from './process-repository.js';
 import { signalScope } from './specs.js';
 

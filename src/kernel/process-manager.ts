@@ -1,16 +1,23 @@
 import { inject, injectable } from 'inversify';
-import type { ObjectRef } from '../memory/object-handle.js';
-import type { ObjectType } from '../memory/object.js';
-import type { ObjectHandle } from '../memory/object-handle.js';
 import type { Pid, ReservationId } from '../base/ids.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Page } from '../base/page.js';
 import { type Token, token } from '../base/token.js';
 import type { CapabilitySpec, DelegationSpec } from '../capability/capability.js';
 import type { Right } from '../capability/rights.js';
+import type { ObjectType } from '../memory/object.js';
+import type { ObjectHandle, ObjectRef } from '../memory/object-handle.js';
 import { hostFace } from './act.js';
 import type { Budget, BudgetReport, Usage } from './budget.js';
-import type { OnBudget, OnParentExit, OwnerKeys, ProcessRecord, ProcessResult, ProcessTree, Progress } from './process.js';
+import type {
+  OnBudget,
+  OnParentExit,
+  OwnerKeys,
+  ProcessRecord,
+  ProcessResult,
+  ProcessTree,
+  Progress,
+} from './process.js';
 import type { ProcessFilter } from './process-filter.js';
 import type { SignalName, SignalOptions, SignalReport, SignalScope } from './signal.js';
 import { Budgets } from './syscalls/budgets.js';

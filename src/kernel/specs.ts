@@ -20,7 +20,9 @@ const ownerKeys = z.strictObject({
   hook: label.optional(),
   extension: label.optional(),
 });
-const labels = z.record(label, z.string().max(1024)).refine((map) => Object.keys(map).length <= 64, 'has over 64 labels');
+const labels = z
+  .record(label, z.string().max(1024))
+  .refine((map) => Object.keys(map).length <= 64, 'has over 64 labels');
 const charged = Object.fromEntries(chargedDimensions.map((dimension) => [dimension, amount.optional()])) as Record<
   (typeof chargedDimensions)[number],
   z.ZodOptional<typeof amount>
@@ -62,7 +64,10 @@ export const forkSpec = z.strictObject({
   mode: z.enum(['restricted', 'copy', 'speculative', 'worker']).default('restricted'),
   view: z
     .strictObject({
-      roots: z.array(z.union([handle, z.string()])).max(10_000).optional(),
+      roots: z
+        .array(z.union([handle, z.string()]))
+        .max(10_000)
+        .optional(),
       types: z.array(z.enum(objectTypes)).optional(),
       tags: z.array(label).max(1024).optional(),
       rights: z.array(z.enum(rights)).optional(),
@@ -113,7 +118,9 @@ export const signalOptions = z.strictObject({
 });
 export const signalName = z.union([
   z.enum(['pause', 'resume', 'cancel', 'kill']),
-  z.string().regex(/^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not a signal: pause, resume, cancel, kill or user.NAME'),
+  z
+    .string()
+    .regex(/^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not a signal: pause, resume, cancel, kill or user.NAME'),
 ]);
 
 /** Parses what a caller gave; handles and abort signals pass as they are. */

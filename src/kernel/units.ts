@@ -73,10 +73,19 @@ export class Units {
     try {
       const { action, target } = call;
       const act = this.act(call);
-      await this.refusals.note({ ...act, action, outcome: 'refused', code: error.code, ...(target === undefined ? {} : { target }) });
+      await this.refusals.note({
+        ...act,
+        action,
+        outcome: 'refused',
+        code: error.code,
+        ...(target === undefined ? {} : { target }),
+      });
       if (error.code === 'BUDGET_EXCEEDED') await this.overspending.happened(act, error);
     } catch (failure) {
-      this.logger.error({ action: call.action, code: error.code, failure: String(failure) }, 'a refusal was not recorded');
+      this.logger.error(
+        { action: call.action, code: error.code, failure: String(failure) },
+        'a refusal was not recorded',
+      );
     }
   }
 }
@@ -93,5 +102,8 @@ export class Stale extends ProcessError {
 }
 
 function isRefusal(error: unknown): error is KernelError {
-  return error instanceof KernelError && !(error instanceof StoreError || error instanceof InputError || error instanceof Stale);
+  return (
+    error instanceof KernelError &&
+    !(error instanceof StoreError || error instanceof InputError || error instanceof Stale)
+  );
 }

@@ -1,6 +1,5 @@
 import { realpath, stat } from 'node:fs/promises';
-import { posix } from 'node:path';
-import path from 'node:path';
+import path, { posix } from 'node:path';
 import { inject, injectable } from 'inversify';
 import { InputError } from '../base/errors.js';
 import { type Token, token } from '../base/token.js';
@@ -37,7 +36,8 @@ export class WorkingDirectories {
   }
 }
 
-function normalise(from: string, given: string): string {
+/** The canonical spelling of `given` as seen from `from`. Looks at the text only. Throws INVALID_PATH. */
+export function normalise(from: string, given: string): string {
   if (given.length === 0 || given.length > pathCharsMax) throw invalidPath(given, 'it is empty or too long');
   if (!given.isWellFormed()) throw invalidPath('?', 'it has a lone surrogate');
   for (const [pattern, problem] of refused) if (pattern.test(given)) throw invalidPath(given, problem);

@@ -16,7 +16,9 @@ export interface ImageRegistry {
 }
 export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
 
-const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
+const word = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
 const retryPolicy = z.strictObject({
   attempts: z.number().int().min(1).max(1_000),
   baseMs: z.number().int().nonnegative().optional(),
@@ -100,7 +102,10 @@ async function validate(reference: string, schema: StandardSchema, args: JsonVal
 }
 
 function badArgs(reference: string, problem: string, path: readonly unknown[]): InputError {
-  const at = ['spec.args', ...path.map((part) => String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part))];
+  const at = [
+    'spec.args',
+    ...path.map((part) => String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)),
+  ];
   return invalidInput(at.join('.'), problem, `See the input schema of image ${reference}.`, { image: reference });
 }
 
@@ -112,7 +117,13 @@ function alreadyThere(reference: string): ProcessError {
 }
 
 function isStandardSchema(value: unknown): value is StandardSchema {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || !('~standard' in value)) return false;
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || !('~standard' in value))
+    return false;
   const standard = value['~standard'];
-  return typeof standard === 'object' && standard !== null && 'validate' in standard && typeof standard.validate === 'function';
+  return (
+    typeof standard === 'object' &&
+    standard !== null &&
+    'validate' in standard &&
+    typeof standard.validate === 'function'
+  );
 }

@@ -54,7 +54,12 @@ export class Budgets {
       const row = await this.lookup.live(tx, pid);
       const reservation = await this.accounts.reserve(tx, row, usage, act.at);
       const told = { reservation, usage: usage as JsonObject };
-      this.journal.changed(tx, act, row, { event: 'budget.reserved', data: told, action: 'budget.reserve', facts: told });
+      this.journal.changed(tx, act, row, {
+        event: 'budget.reserved',
+        data: told,
+        action: 'budget.reserve',
+        facts: told,
+      });
       return reservation;
     });
   }

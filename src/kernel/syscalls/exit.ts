@@ -63,7 +63,12 @@ export class Exit {
   }
 
   /** A result that is not the process's own needs `grant` for reading it, and the parent gets reading and no more. */
-  private async handUp(tx: WriteTx, act: Act, row: ProcessRow, object: { id: ObjectId; namespace: string }): Promise<void> {
+  private async handUp(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    object: { id: ObjectId; namespace: string },
+  ): Promise<void> {
     const by = await this.grants.reading(tx, row.pid, object, 'grant', act.at);
     if (by === undefined) throw noSuchObject(object.id);
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent as Pid);

@@ -74,8 +74,12 @@ export class External {
 
 function external(row: ProcessRow): ProcessRow {
   if (row.kind === 'external') return row;
-  throw new ProcessError('INVALID_TRANSITION', `Process ${row.pid} is of kind ${row.kind}; it is not completed from outside.`, {
-    facts: { pid: row.pid, kind: row.kind },
-    hint: 'Use processes.exit to end it for its body.',
-  });
+  throw new ProcessError(
+    'INVALID_TRANSITION',
+    `Process ${row.pid} is of kind ${row.kind}; it is not completed from outside.`,
+    {
+      facts: { pid: row.pid, kind: row.kind },
+      hint: 'Use processes.exit to end it for its body.',
+    },
+  );
 }

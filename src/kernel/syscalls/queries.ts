@@ -92,9 +92,24 @@ export class Queries {
 
   private async record(tx: ReadTx, row: ProcessRow): Promise<ProcessRecord> {
     const account = await this.accounts.account(tx, row.n);
-    const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit } = row;
+    const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit } =
+      row;
     const { name, wait, outcome, message, node, createdAt, startedAt, updatedAt, exitedAt, deadlineAt, progress } = row;
-    const required = { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit };
+    const required = {
+      pid,
+      parent,
+      bornUnder,
+      root,
+      depth,
+      kind,
+      status,
+      image,
+      cwd,
+      goal,
+      generation,
+      attempt,
+      onParentExit,
+    };
     const sometimes = { name, wait, outcome, message, node, startedAt, exitedAt, deadlineAt, progress };
     return {
       ...required,
@@ -104,7 +119,9 @@ export class Queries {
       used: usageOf(account),
       createdAt,
       updatedAt,
-      ...(Object.fromEntries(Object.entries(sometimes).filter(([, value]) => value !== null)) as Partial<ProcessRecord>),
+      ...(Object.fromEntries(
+        Object.entries(sometimes).filter(([, value]) => value !== null),
+      ) as Partial<ProcessRecord>),
     };
   }
 }

@@ -12,7 +12,7 @@ import { toPayload } from '../../memory/objects.js';
 import type { Caller } from '../act.js';
 import { BirthRepository } from '../birth-repository.js';
 import type { Birth, Goal } from '../births.js';
-import { Images, type ImageFacts } from '../images.js';
+import { type ImageFacts, Images } from '../images.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { childSpec } from '../specs.js';
 import { WorkingDirectories } from '../working-directory.js';

@@ -101,7 +101,13 @@ export class Signal {
     }
   }
 
-  private async deliver(tx: WriteTx, act: Act, rows: readonly ProcessRow[], signal: string, options: Options): Promise<Delivery> {
+  private async deliver(
+    tx: WriteTx,
+    act: Act,
+    rows: readonly ProcessRow[],
+    signal: string,
+    options: Options,
+  ): Promise<Delivery> {
     switch (signal) {
       case 'pause':
       case 'resume':
@@ -150,7 +156,13 @@ export class Signal {
     return { delivered, refused };
   }
 
-  private async pushUserSignal(tx: WriteTx, act: Act, row: ProcessRow, signal: string, options: Options): Promise<void> {
+  private async pushUserSignal(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    signal: string,
+    options: Options,
+  ): Promise<void> {
     const { payload = null } = options;
     const ordinal = await this.signals.push(tx, row.pid, signal, act.at, payload);
     this.journal.changed(tx, act, row, {

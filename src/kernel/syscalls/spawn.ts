@@ -24,7 +24,14 @@ export class Spawn {
       const earlier = await this.shaper.earlier(tx, null, shaped);
       if (earlier !== undefined) return earlier;
       const goal = await this.shaper.goal(tx, 'host', shaped.goal, act.at);
-      return this.births.create(tx, act, { cwd: '.', ...shaped, goal, parent: null, authority: { grants }, fork: null });
+      return this.births.create(tx, act, {
+        cwd: '.',
+        ...shaped,
+        goal,
+        parent: null,
+        authority: { grants },
+        fork: null,
+      });
     });
   }
 }

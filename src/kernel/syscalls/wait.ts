@@ -168,7 +168,11 @@ export class Wait {
         event: 'process.waited',
         data: { child },
         action: 'process.wait',
-        facts: { child, result: row.result, ...(result.result === undefined ? {} : { capability: result.result.capability }) },
+        facts: {
+          child,
+          result: row.result,
+          ...(result.result === undefined ? {} : { capability: result.result.capability }),
+        },
       });
       return result;
     });

@@ -49,7 +49,10 @@ const placeholders = Object.fromEntries(
 ) as Record<`${(typeof limitColumns)[number]}Limit`, ReturnType<typeof sql.placeholder>>;
 
 const statements = prepared((db: Db) => ({
-  insert: db.insert(accounts).values({ n: sql.placeholder('n'), ...placeholders }).prepare(),
+  insert: db
+    .insert(accounts)
+    .values({ n: sql.placeholder('n'), ...placeholders })
+    .prepare(),
   find: db
     .select({ account: accounts, pid: processes.pid })
     .from(accounts)
@@ -77,7 +80,11 @@ const statements = prepared((db: Db) => ({
   reserve: db.update(accounts).set(added('Reserved')).where(and(isRow, hasRoom())).prepare(),
   settle: db.update(accounts).set(settled()).where(isRow).prepare(),
   delete: db.delete(accounts).where(isRow).prepare(),
-  unborn: db.update(accounts).set({ born: sql`${accounts.born} - 1` }).where(isRow).prepare(),
+  unborn: db
+    .update(accounts)
+    .set({ born: sql`${accounts.born} - 1` })
+    .where(isRow)
+    .prepare(),
   insertReservation: db
     .insert(reservations)
     .values({
@@ -87,9 +94,20 @@ const statements = prepared((db: Db) => ({
       at: sql.placeholder('at'),
     })
     .prepare(),
-  findReservation: db.select().from(reservations).where(eq(reservations.id, sql.placeholder('id'))).prepare(),
-  reservationsOf: db.select().from(reservations).where(eq(reservations.pid, sql.placeholder('pid'))).prepare(),
-  deleteReservation: db.delete(reservations).where(eq(reservations.id, sql.placeholder('id'))).prepare(),
+  findReservation: db
+    .select()
+    .from(reservations)
+    .where(eq(reservations.id, sql.placeholder('id')))
+    .prepare(),
+  reservationsOf: db
+    .select()
+    .from(reservations)
+    .where(eq(reservations.pid, sql.placeholder('pid')))
+    .prepare(),
+  deleteReservation: db
+    .delete(reservations)
+    .where(eq(reservations.id, sql.placeholder('id')))
+    .prepare(),
 }));
 
 /** drizzle's `set` takes SQL, and a bare placeholder is not yet one. */

@@ -32,7 +32,8 @@ export class SqliteBirthRepository implements BirthRepository {
 
   async insertTags(tx: WriteTx, { n, labels, owner }: ProcessRow): Promise<void> {
     for (const [space, tags] of [['label', labels] as const, ['owner', owner] as const]) {
-      for (const [key, value] of Object.entries(tags ?? {})) statements.write(tx).insertTag.run({ space, key, value, n });
+      for (const [key, value] of Object.entries(tags ?? {}))
+        statements.write(tx).insertTag.run({ space, key, value, n });
     }
   }
 

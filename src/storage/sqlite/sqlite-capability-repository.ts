@@ -11,7 +11,11 @@ import { processes } from './schema/processes.js';
 import { prepared } from './sqlite-tx.js';
 
 const statements = prepared((db: Db) => ({
-  find: db.select().from(capabilities).where(eq(capabilities.id, sql.placeholder('id'))).prepare(),
+  find: db
+    .select()
+    .from(capabilities)
+    .where(eq(capabilities.id, sql.placeholder('id')))
+    .prepare(),
   insert: db.insert(capabilities).values(everyColumn(capabilities)).prepare(),
   heldBy: db
     .select()

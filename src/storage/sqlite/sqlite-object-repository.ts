@@ -23,7 +23,11 @@ const statements = prepared((db: Db) => ({
     .prepare(),
   insert: db.insert(objects).values(everyColumn(objects)).prepare(),
   insertPayload: db.insert(payloads).values(everyColumn(payloads)).onConflictDoNothing().prepare(),
-  findView: db.select().from(views).where(eq(views.n, sql.placeholder('n'))).prepare(),
+  findView: db
+    .select()
+    .from(views)
+    .where(eq(views.n, sql.placeholder('n')))
+    .prepare(),
   insertView: db.insert(views).values(everyColumn(views)).prepare(),
 }));
 

@@ -63,8 +63,16 @@ const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof
 const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
 
 const statements = prepared((db: Db) => ({
-  find: db.select().from(processes).where(eq(processes.pid, sql.placeholder('pid'))).prepare(),
-  findByNumber: db.select().from(processes).where(eq(processes.n, sql.placeholder('n'))).prepare(),
+  find: db
+    .select()
+    .from(processes)
+    .where(eq(processes.pid, sql.placeholder('pid')))
+    .prepare(),
+  findByNumber: db
+    .select()
+    .from(processes)
+    .where(eq(processes.n, sql.placeholder('n')))
+    .prepare(),
   insert: db.insert(processes).values(everyColumn(processes)).prepare(),
   update: db.update(processes).set(assigned(processes, changing)).where(sameVersion).prepare(),
   move: db
@@ -158,13 +166,22 @@ const statements = prepared((db: Db) => ({
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
-  delete: db.delete(processes).where(eq(processes.n, sql.placeholder('n'))).prepare(),
-  deleteTags: db.delete(processTags).where(eq(processTags.n, sql.placeholder('n'))).prepare(),
+  delete: db
+    .delete(processes)
+    .where(eq(processes.n, sql.placeholder('n')))
+    .prepare(),
+  deleteTags: db
+    .delete(processTags)
+    .where(eq(processTags.n, sql.placeholder('n')))
+    .prepare(),
   deleteReaped: db
     .delete(reaped)
     .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('pid'))))
     .prepare(),
-  deleteSignals: db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid'))).prepare(),
+  deleteSignals: db
+    .delete(userSignals)
+    .where(eq(userSignals.pid, sql.placeholder('pid')))
+    .prepare(),
 }));
 
 @injectable()

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { jsonText } from './json-text.js';
 import type { Usage } from '../../../kernel/budget.js';
+import { jsonText } from './json-text.js';
 
 /** Limits and usage of one process; `n` is its number in the process table. Changes long after the process has ended. */
 export const accounts = sqliteTable('accounts', {

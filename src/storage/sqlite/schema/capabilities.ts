@@ -1,8 +1,8 @@
-import { jsonText } from './json-text.js';
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { Constraints } from '../../../capability/atoms.js';
 import type { CapabilityStatus } from '../../../capability/capability.js';
+import { jsonText } from './json-text.js';
 
 /** Capabilities. Whether one works is its status, its holder's state and generation, and the same of its parents. */
 export const capabilities = sqliteTable(

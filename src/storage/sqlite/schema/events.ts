@@ -1,7 +1,7 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { jsonText } from './json-text.js';
 import type { JsonObject } from '../../../base/json.js';
 import type { EventType } from '../../../events/event.js';
+import { jsonText } from './json-text.js';
 
 /** The outbox and the durable log in one: rows are written in the transaction of the change they tell. */
 export const events = sqliteTable('events', {

@@ -1,7 +1,7 @@
-import { jsonText } from './json-text.js';
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { ObjectType, ViewMode, ViewNarrowing } from '../../../memory/object.js';
+import { jsonText } from './json-text.js';
 
 /** Objects. A small payload stands in the row; a larger one in `payloads`, once per content hash. */
 export const objects = sqliteTable(
@@ -18,9 +18,7 @@ export const objects = sqliteTable(
     createdBy: text('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
   },
-  (table) => [
-    uniqueIndex('objects_name').on(table.namespace, table.name).where(sql`${table.name} IS NOT NULL`),
-  ],
+  (table) => [uniqueIndex('objects_name').on(table.namespace, table.name).where(sql`${table.name} IS NOT NULL`)],
 );
 
 export const payloads = sqliteTable('payloads', { hash: text().primaryKey(), payload: text().notNull() });

@@ -1,4 +1,3 @@
-import { jsonText } from './json-text.js';
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { JsonObject, JsonValue } from '../../../base/json.js';
@@ -14,6 +13,7 @@ import type {
   StopOrder,
   WaitFacet,
 } from '../../../kernel/process.js';
+import { jsonText } from './json-text.js';
 
 /** The process table. Indexes are dear: each costs a page per spawn. */
 export const processes = sqliteTable(
@@ -77,7 +77,12 @@ export const processes = sqliteTable(
 /** Labels and owner keys again, for filters and scopes; written only when given. */
 export const processTags = sqliteTable(
   'process_tags',
-  { space: text().$type<'label' | 'owner'>().notNull(), key: text().notNull(), value: text().notNull(), n: integer().notNull() },
+  {
+    space: text().$type<'label' | 'owner'>().notNull(),
+    key: text().notNull(),
+    value: text().notNull(),
+    n: integer().notNull(),
+  },
   (table) => [primaryKey({ columns: [table.space, table.key, table.value, table.n] })],
 );
 
@@ -94,11 +99,9 @@ export const environments = sqliteTable('environments', {
 });
 
 /** Children whose end a wait of their parent has returned. */
-export const reaped = sqliteTable(
-  'reaped',
-  { parent: text().notNull(), child: text().notNull() },
-  (table) => [primaryKey({ columns: [table.parent, table.child] })],
-);
+export const reaped = sqliteTable('reaped', { parent: text().notNull(), child: text().notNull() }, (table) => [
+  primaryKey({ columns: [table.parent, table.child] }),
+]);
 
 /** User signals in the order of their ordinals, kept until they are received. */
 export const userSignals = sqliteTable(

@@ -1,0 +1,76 @@
+import 'reflect-metadata';
+import { Container, ContainerModule } from 'inversify';
+import { auditModule } from './audit/audit-module.js';
+import { CheckpointAnnouncer } from './audit/checkpoint-announcer.js';
+import { Signer } from './audit/signer.js';
+import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
+import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
+import { IdSource, TimeOrderedIds } from './base/ids.js';
+import { Logger, silentLogger } from './base/logger.js';
+import { NodeIdentity } from './base/node-identity.js';
+import { capabilityModule } from './capability/capability-module.js';
+import { EventLog } from './events/event-log.js';
+import { eventsModule } from './events/events-module.js';
+import { kernelModule } from './kernel/kernel-module.js';
+import { Workspace } from './kernel/working-directory.js';
+import { operatorOf, type ParsedOptions } from './kernel-options.js';
+import { memoryModule } from './memory/memory-module.js';
+import { runtimeModule } from './runtime/runtime-module.js';
+import { sqliteModule } from './storage/storage-module.js';
+
+/** Builds the container of one kernel: a module per layer, then the caller's, which replace what they bind. */
+export function buildContainer(options: ParsedOptions): Container {
+  const container = new Container({ defaultScope: 'Singleton' });
+  const { path, durability, readOnly, node } = options;
+  container.load(
+    baseModule(options),
+    sqliteModule({ path, durability, readOnly, pollMs: node.pollMs }),
+    eventsModule,
+    auditModule,
+    capabilityModule,
+    memoryModule,
+    kernelModule,
+    runtimeModule,
+  );
+  if (options.signer !== undefined) container.rebind<Signer>(Signer).toConstantValue(options.signer);
+  container.load(...options.modules.map(replacing));
+  return container;
+}
+
+function baseModule(options: ParsedOptions): ContainerModule {
+  const { seed, workspace, logger, ids } = options;
+  return new ContainerModule(({ bind }) => {
+    const clock = options.clock ?? (seed === undefined ? systemClock() : seededClock());
+    bind(Clock).toConstantValue(new KernelClock(clock));
+    bind(Entropy).toConstantValue(seed === undefined ? new SystemEntropy() : new SeededEntropy(seed));
+    bind(Logger).toConstantValue(logger ?? silentLogger);
+    bind(Workspace).toConstantValue(workspace);
+    bind(IdSource).toDynamicValue(({ get }) => ids ?? new TimeOrderedIds(get(Clock), get(Entropy)));
+    bind(NodeIdentity).toDynamicValue(({ get }) => ({
+      nodeId: get<IdSource>(IdSource).next('node'),
+      operator: operatorOf(options),
+    }));
+    bind(CheckpointAnnouncer).toDynamicValue(({ get }) => announcer(get(EventLog)));
+  });
+}
+
+/** A checkpoint is also an event. */
+function announcer(events: EventLog): CheckpointAnnouncer {
+  return {
+    checkpointed: (tx, { at, size, root }) =>
+      events.append(tx, { type: 'audit.checkpointed', at, data: { size, root } }),
+  };
+}
+
+/** A second plain binding would be ambiguous, so a caller's `bind` takes the place of what is there. */
+function replacing(module: ContainerModule): ContainerModule {
+  return new ContainerModule((options) =>
+    module.load({
+      ...options,
+      bind: (service) => {
+        if (options.isBound(service)) options.unbind(service);
+        return options.bind(service);
+      },
+    }),
+  );
+}

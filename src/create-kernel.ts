@@ -1,0 +1,150 @@
+import type { Container } from 'inversify';
+import { AuditLog } from './audit/audit-log.js';
+import { AuditRepository } from './audit/audit-repository.js';
+import { AuditVerifier } from './audit/audit-verifier.js';
+import { Checkpoints } from './audit/checkpoints.js';
+import { Ledger } from './audit/ledger.js';
+import { Refusals } from './audit/refusals.js';
+import { Clock } from './base/clock.js';
+import { Entropy, SeededEntropy } from './base/entropy.js';
+import type { NodeId, Pid } from './base/ids.js';
+import { NodeIdentity } from './base/node-identity.js';
+import { Store } from './base/store.js';
+import { CapabilityManager } from './capability/capability-manager.js';
+import { buildContainer } from './container.js';
+import { EventBus, LogEventBus } from './events/event-bus.js';
+import { EventFeed } from './events/event-feed.js';
+import { EventLog } from './events/event-log.js';
+import { EventRepository } from './events/event-repository.js';
+import { Alarms } from './kernel/alarms.js';
+import { EndWatch } from './kernel/end-watch.js';
+import { type ProcessFace, ProcessFaces } from './kernel/process-face.js';
+import { ProcessManager } from './kernel/process-manager.js';
+import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
+import { ObjectMemory } from './memory/object-memory.js';
+import { ImageRegistry } from './runtime/image-registry.js';
+
+/** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
+export interface Kernel extends AsyncDisposable {
+  readonly nodeId: NodeId;
+  readonly processes: ProcessManager;
+  readonly capabilities: CapabilityManager;
+  readonly memory: ObjectMemory;
+  readonly events: EventBus;
+  readonly audit: AuditLog;
+  readonly images: ImageRegistry;
+  readonly container: Container;
+  /** The face of one process: what it may do, and nothing else. */
+  as(pid: Pid): ProcessFace;
+  shutdown(): Promise<void>;
+}
+
+/**
+ * Opens a kernel, creating or migrating the database. Throws INVALID_INPUT, STORE_*, SCHEMA_NEWER, AUDIT_BROKEN.
+ *
+ * @example
+ * const kernel = await createKernel({ store: 'agents.db' });
+ * const root = await kernel.processes.spawn({ goal: 'Write the report', budget: { children: 10 } });
+ */
+export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
+  const options = parseOptions(given);
+  const container = buildContainer(options);
+  const store = container.get(Store);
+  await store.open();
+  try {
+    await boot(container, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return new OpenKernel(container, options);
+}
+
+/** Brings time, ids and the feed up to what the store holds; checks the log before anything is added to it. */
+async function boot(container: Container, options: ParsedOptions): Promise<void> {
+  const store = container.get(Store);
+  const events = container.get(EventRepository);
+  const { size, newestAt } = await store.read(async (tx) => ({
+    size: (await container.get(AuditRepository).head(tx))?.seq ?? 0,
+    newestAt: await events.newestAt(tx),
+  }));
+  const entropy = container.get(Entropy);
+  if (entropy instanceof SeededEntropy) entropy.restart(size);
+  container.get(Clock).advanceTo(newestAt);
+  for (const image of options.images) container.get(ImageRegistry).register(image);
+  await container.get(EventFeed).start();
+  if (options.readOnly) return;
+  await container.get(AuditVerifier).verifyTail();
+  await container.get(Checkpoints).start();
+  await announce(container, options);
+  if (options.node.executor) await container.get(Alarms).start();
+}
+
+async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
+  const at = container.get(Clock).now();
+  const { nodeId, operator } = container.get(NodeIdentity);
+  await container.get(Store).write(async (tx) => {
+    container.get(EventLog).append(tx, { type: 'node.started', at, data: { name: node.name ?? '' } });
+    const record = {
+      actor: 'host',
+      via: `host:${operator}`,
+      at,
+      action: 'node.start',
+      outcome: 'ok',
+      target: nodeId,
+    } as const;
+    container.get(Ledger).append(tx, record);
+  });
+}
+
+class OpenKernel implements Kernel {
+  readonly nodeId: NodeId;
+  readonly processes: ProcessManager;
+  readonly capabilities: CapabilityManager;
+  readonly memory: ObjectMemory;
+  readonly events: EventBus;
+  readonly audit: AuditLog;
+  readonly images: ImageRegistry;
+  private readonly faces: ProcessFaces;
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    readonly container: Container,
+    private readonly options: ParsedOptions,
+  ) {
+    this.nodeId = container.get(NodeIdentity).nodeId;
+    this.processes = container.get(ProcessManager);
+    this.capabilities = container.get(CapabilityManager);
+    this.memory = container.get(ObjectMemory);
+    this.events = container.get(EventBus);
+    this.audit = container.get(AuditLog);
+    this.images = container.get(ImageRegistry);
+    this.faces = container.get(ProcessFaces);
+  }
+
+  as(pid: Pid): ProcessFace {
+    return this.faces.of(pid);
+  }
+
+  shutdown(): Promise<void> {
+    this.closing ??= this.close();
+    return this.closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown();
+  }
+
+  private async close(): Promise<void> {
+    const { container } = this;
+    await container.get(Alarms).stop();
+    if (!this.options.readOnly) {
+      await container.get(Refusals).close();
+      await container.get(Checkpoints).close();
+    }
+    container.get(LogEventBus).close();
+    await container.get(EventFeed).stop();
+    await container.get(Store).close();
+    container.get(EndWatch).close();
+  }
+}

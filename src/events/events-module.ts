@@ -1,0 +1,13 @@
+import { ContainerModule } from 'inversify';
+import { Ancestry } from './ancestry.js';
+import { EventBus, LogEventBus } from './event-bus.js';
+import { EventFeed } from './event-feed.js';
+import { EventLog } from './event-log.js';
+
+export const eventsModule = new ContainerModule(({ bind }) => {
+  bind(EventLog).toSelf();
+  bind(EventFeed).toSelf();
+  bind(Ancestry).toSelf();
+  bind(LogEventBus).toSelf();
+  bind(EventBus).toService(LogEventBus);
+});

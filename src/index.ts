@@ -1,0 +1,83 @@
+/** The public API of procura. */
+export type { AuditFilter } from './audit/audit-filter.js';
+export type { AuditLog } from './audit/audit-log.js';
+export type { AuditRecord } from './audit/audit-record.js';
+export type { Checkpoint } from './audit/checkpoint.js';
+export { CheckpointSink, type PublishedCheckpoint } from './audit/checkpoint-sink.js';
+export type { Lineage, LineageCapability, LineageProcess } from './audit/lineage.js';
+export {
+  type ConsistencyProof,
+  type InclusionProof,
+  verifyConsistency,
+  verifyInclusion,
+} from './audit/merkle-proof.js';
+export { Signer } from './audit/signer.js';
+export type { VerifyReport } from './audit/verify-report.js';
+export { Clock } from './base/clock.js';
+export { Entropy } from './base/entropy.js';
+export {
+  AuditError,
+  BudgetError,
+  CapabilityError,
+  InputError,
+  KernelError,
+  MemoryError,
+  ProcessError,
+  StoreError,
+  ToolError,
+} from './base/errors.js';
+export {
+  type CapabilityId,
+  type IdKind,
+  IdSource,
+  type NodeId,
+  type ObjectId,
+  type Pid,
+  type ReservationId,
+} from './base/ids.js';
+export type { JsonObject, JsonValue } from './base/json.js';
+export { Logger } from './base/logger.js';
+export type { Page } from './base/page.js';
+export { type Channel, type ReadTx, Store, type WriteTx } from './base/store.js';
+export type { Atom, Constraints } from './capability/atoms.js';
+export type { Capability, CapabilitySpec, CapabilityStatus, DelegationSpec } from './capability/capability.js';
+export { CapabilityManager, type Decision, type Explanation } from './capability/capability-manager.js';
+export type { Right } from './capability/rights.js';
+export { createKernel, type Kernel } from './create-kernel.js';
+export type { EventData, EventType, KernelEvent } from './events/event.js';
+export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
+export type { Budget, BudgetLine, BudgetReport, Usage } from './kernel/budget.js';
+export type {
+  OnBudget,
+  OnParentExit,
+  Outcome,
+  OutcomeKind,
+  OwnerKeys,
+  ProcessKind,
+  ProcessRecord,
+  ProcessResult,
+  ProcessStatus,
+  ProcessTree,
+  Progress,
+  TerminalStatus,
+  WaitFacet,
+} from './kernel/process.js';
+export type { ProcessFace } from './kernel/process-face.js';
+export type { ProcessFilter } from './kernel/process-filter.js';
+export {
+  type ChildSpec,
+  type ExecSpec,
+  type ExitSpec,
+  type ForkSpec,
+  ProcessManager,
+  type SpawnSpec,
+  type ViewSpec,
+  type WaitOptions,
+} from './kernel/process-manager.js';
+export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } from './kernel/signal.js';
+export type { KernelOptions } from './kernel-options.js';
+export type { ObjectType } from './memory/object.js';
+export { ObjectHandle, type ObjectRef } from './memory/object-handle.js';
+export { ObjectMemory, type StoredObject } from './memory/object-memory.js';
+export { defineImage, externalImage, type Image, type ImageSpec, type RetryPolicy } from './runtime/image.js';
+export { ImageRegistry } from './runtime/image-registry.js';

@@ -1,0 +1,117 @@
+import { realpathSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import path from 'node:path';
+import type { ContainerModule } from 'inversify';
+import { z } from 'zod';
+import type { Signer } from './audit/signer.js';
+import type { Clock } from './base/clock.js';
+import { InputError, invalidInput } from './base/errors.js';
+import type { IdSource } from './base/ids.js';
+import type { Logger } from './base/logger.js';
+import type { Image } from './runtime/image.js';
+
+export interface KernelOptions {
+  /** `:memory:` (default), `sqlite:PATH` or `PATH.db`. */
+  readonly store?: string;
+  /** Root of all working directories; default: the current directory. */
+  readonly workspace?: string;
+  readonly node?: {
+    readonly name?: string;
+    /** false: runs no recovery and no timers, for tools that look at the database of a running kernel. */
+    readonly executor?: boolean;
+    readonly concurrency?: number;
+    readonly leaseMs?: number;
+    /** How often the store is asked for commits of other programs; default 250. */
+    readonly pollMs?: number;
+  };
+  /** Whether an acknowledged call survives a power cut; default `full` for files. */
+  readonly durability?: 'full' | 'normal';
+  /** For list, verify and export; opens a broken log too. */
+  readonly readOnly?: boolean;
+  readonly images?: readonly Image[];
+  readonly signer?: Signer;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+  readonly logger?: Logger;
+  /** Feeds clock, ids, salts and the signing key, so that a run can be repeated to the same audit root. */
+  readonly seed?: string;
+  /** Who operates this kernel, for the record; default: the user of the program. */
+  readonly operator?: string;
+  /** Loaded last: what they bind replaces the kernel's own. */
+  readonly modules?: readonly ContainerModule[];
+}
+
+const part = <T>() => z.custom<T>((value) => typeof value === 'object' && value !== null, 'is not an object');
+const schema = z.strictObject({
+  store: z.string().min(1).default(':memory:'),
+  workspace: z.string().min(1).default('.'),
+  node: z
+    .strictObject({
+      name: z.string().min(1).max(256).optional(),
+      executor: z.boolean().default(true),
+      concurrency: z.number().int().min(1).optional(),
+      leaseMs: z.number().int().min(100).optional(),
+      pollMs: z.number().int().min(1).max(60_000).default(250),
+    })
+    .prefault({}),
+  durability: z.enum(['full', 'normal']).default('full'),
+  readOnly: z.boolean().default(false),
+  images: z.array(part<Image>()).default([]),
+  signer: part<Signer>().optional(),
+  clock: part<Clock>().optional(),
+  ids: part<IdSource>().optional(),
+  logger: part<Logger>().optional(),
+  seed: z.string().optional(),
+  operator: z.string().min(1).max(256).optional(),
+  modules: z.array(part<ContainerModule>()).default([]),
+});
+
+export type ParsedOptions = z.output<typeof schema> & { readonly path: string };
+
+/** Options with defaults, a database path and a real workspace. Throws INVALID_INPUT. */
+export function parseOptions(given: KernelOptions): ParsedOptions {
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const at = ['options', ...(issue?.path ?? [])].join('.');
+    throw invalidInput(at, issue?.message ?? 'not valid', 'See KernelOptions in the API reference.');
+  }
+  const options = parsed.data;
+  return { ...options, workspace: realWorkspace(options.workspace), path: databasePath(options.store) };
+}
+
+/** The name of the person or program that operates the kernel. */
+export function operatorOf({ operator, seed }: ParsedOptions): string {
+  if (operator !== undefined) return operator;
+  if (seed !== undefined) return 'seeded';
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without an entry in the system's list of users has no name.
+    return 'unknown';
+  }
+}
+
+function databasePath(store: string): string {
+  if (store === ':memory:') return store;
+  const file = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : store;
+  const isPath = store.startsWith('sqlite:') ? file.length > 0 : file.endsWith('.db');
+  if (isPath) return path.resolve(file);
+  throw new InputError('INVALID_INPUT', `options.store: ${JSON.stringify(store.slice(0, 200))} names no store.`, {
+    facts: { path: 'options.store' },
+    hint: "Use ':memory:', 'sqlite:PATH', or a path that ends in .db.",
+  });
+}
+
+function realWorkspace(workspace: string): string {
+  try {
+    const real = realpathSync(workspace);
+    if (statSync(real).isDirectory()) return real;
+  } catch {
+    // The refusal below says it.
+  }
+  throw new InputError('INVALID_PATH', `options.workspace: there is no folder ${JSON.stringify(workspace)}.`, {
+    facts: { path: workspace.slice(0, 200) },
+    hint: 'Create it first, or name another.',
+  });
+}

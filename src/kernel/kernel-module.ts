@@ -1,0 +1,38 @@
+import { ContainerModule } from 'inversify';
+import { LineageQuery } from '../audit/lineage.js';
+import { Accounts } from './accounts.js';
+import { Alarms } from './alarms.js';
+import { Births } from './births.js';
+import { EndWatch } from './end-watch.js';
+import { Endings } from './endings.js';
+import { Journal } from './journal.js';
+import { Lookup } from './lookup.js';
+import { Overspending } from './overspending.js';
+import { ProcessFaces } from './process-face.js';
+import { ProcessLineage } from './process-lineage.js';
+import { HostProcessManager, ProcessManager } from './process-manager.js';
+import { ProcessResults } from './process-results.js';
+import { Budgets } from './syscalls/budgets.js';
+import { Chdir } from './syscalls/chdir.js';
+import { Exec } from './syscalls/exec.js';
+import { Exit } from './syscalls/exit.js';
+import { External } from './syscalls/external.js';
+import { Fork } from './syscalls/fork.js';
+import { Prune } from './syscalls/prune.js';
+import { Queries } from './syscalls/queries.js';
+import { BirthShaper } from './syscalls/shape-birth.js';
+import { Signal } from './syscalls/signal.js';
+import { Spawn } from './syscalls/spawn.js';
+import { SpawnChild } from './syscalls/spawn-child.js';
+import { Wait } from './syscalls/wait.js';
+import { Units } from './units.js';
+import { WorkingDirectories } from './working-directory.js';
+
+export const kernelModule = new ContainerModule(({ bind }) => {
+  const parts = [Accounts, Alarms, Births, EndWatch, Endings, Journal, Lookup, Overspending, ProcessResults, Units];
+  const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
+  for (const part of [...parts, ...syscalls, BirthShaper, WorkingDirectories, ProcessFaces])
+    bind<object>(part).toSelf();
+  bind(LineageQuery).to(ProcessLineage);
+  bind(ProcessManager).to(HostProcessManager);
+});
