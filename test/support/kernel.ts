@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createKernel, type Kernel, KernelError, type KernelOptions } from '../../src/index.js';
+
+/** A folder of its own, removed after the test. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'procura-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The address of a new, empty store. Another store is tested by answering with its address here. */
+export function newStore(): string {
+  return join(tempFolder(), 'test.db');
+}
+
+/** A kernel on a new store, or on the one that is named; shut down after the test. */
+export async function openKernel(options: KernelOptions = {}): Promise<Kernel> {
+  const kernel = await createKernel({ store: newStore(), workspace: tempFolder(), ...options });
+  onTestFinished(() => kernel.shutdown());
+  return kernel;
+}
+
+/** The refusal that `call` ends with; fails the test when there is none, or one that is not ours. */
+export async function refusal(call: Promise<unknown>): Promise<{ code: string; facts: unknown }> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error;
+    if (error.hint === '') throw new Error(`${error.code} has no hint`);
+    return { code: error.code, facts: error.facts };
+  }
+  throw new Error('the call was not refused');
+}
