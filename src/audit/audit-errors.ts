@@ -1,4 +1,5 @@
 import { AuditError } from '../base/errors.js';
+import type { Fault } from './verify-report.js';
 
 export function noSuchRecord(seq: number): AuditError {
   return new AuditError('NO_SUCH_RECORD', `There is no audit record ${seq}.`, {
@@ -18,5 +19,12 @@ export function alreadyErased(seq: number): AuditError {
   return new AuditError('ALREADY_ERASED', `The payload of audit record ${seq} was erased before.`, {
     facts: { seq },
     hint: 'Nothing is left to erase.',
+  });
+}
+
+export function auditBroken(fault: Fault): AuditError {
+  return new AuditError('AUDIT_BROKEN', `The audit log is broken at record ${fault.seq}: ${fault.detail}`, {
+    facts: { ...fault },
+    hint: 'Open it with { readOnly: true } to list, verify and export it; restore it from a copy that verifies.',
   });
 }

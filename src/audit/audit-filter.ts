@@ -5,20 +5,18 @@ import type { AuditRecord } from './audit-record.js';
 const exact = z.string().min(1).max(4096).optional();
 const time = z.number().optional();
 
-const schema = z
-  .strictObject({
-    actor: exact,
-    action: exact,
-    target: exact,
-    resource: exact,
-    capability: exact,
-    decision: exact,
-    outcome: z.enum(['intent', 'ok', 'failed', 'refused', 'unknown']).optional(),
-    from: time,
-    to: time,
-    ...pageOptions,
-  })
-  .default({ limit: pageOptions.limit.parse(undefined) });
+const schema = z.strictObject({
+  actor: exact,
+  action: exact,
+  target: exact,
+  resource: exact,
+  capability: exact,
+  decision: exact,
+  outcome: z.enum(['intent', 'ok', 'failed', 'refused', 'unknown']).optional(),
+  from: time,
+  to: time,
+  ...pageOptions,
+});
 
 /** Which records to list; `from` and `to` are times, both counted in. */
 export type AuditFilter = z.input<typeof schema>;
@@ -26,7 +24,7 @@ export type ParsedAuditFilter = z.output<typeof schema>;
 
 /** Throws INVALID_INPUT. */
 export function parseAuditFilter(filter: unknown): ParsedAuditFilter {
-  return parseSpec(schema, filter ?? {}, 'filter');
+  return parseSpec(schema, filter, 'filter');
 }
 
 const compared = ['actor', 'action', 'target', 'resource', 'capability', 'decision', 'outcome'] as const;

@@ -2,7 +2,6 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../base/clock.js';
 import { KernelError } from '../base/errors.js';
-import type { Pid } from '../base/ids.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Page } from '../base/page.js';
 import { amount, parseSpec, reasonText } from '../base/spec.js';
@@ -17,7 +16,6 @@ import { AuditVerifier, type VerifyOptions } from './audit-verifier.js';
 import { type Checkpoint, checkpointSchema } from './checkpoint.js';
 import { Checkpoints } from './checkpoints.js';
 import { Ledger } from './ledger.js';
-import { type Lineage, LineageQuery } from './lineage.js';
 import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
 import { eraseAction } from './payload-check.js';
 import { commitmentIn } from './record-encoding.js';
@@ -28,6 +26,9 @@ const seqSchema = amount.min(1);
 const verifySchema = z.strictObject({ from: seqSchema.exactOptional(), checkpoint: checkpointSchema.exactOptional() });
 const proveSchema = z.strictObject({ size: amount.exactOptional() });
 const exportSchema = z.strictObject({ payloads: z.boolean().exactOptional() });
+
+/** A log that cannot be signed can still be exported: the reader is told how much of it is signed. */
+const unsignable: ReadonlySet<string> = new Set(['STORE_READONLY', 'AUDIT_BROKEN']);
 
 /** The record of everything that was done, for those who ask afterwards: `kernel.audit`. */
 @injectable()
@@ -41,7 +42,6 @@ export class AuditLog {
     @inject(Checkpoints) private readonly checkpoints: Checkpoints,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
-    @inject(LineageQuery) private readonly lineages: LineageQuery,
   ) {}
 
   /**
@@ -49,7 +49,7 @@ export class AuditLog {
    *
    * @example await kernel.audit.list({ actor: pid, outcome: 'refused', limit: 10 })
    */
-  async list(filter?: AuditFilter): Promise<Page<AuditRecord>> {
+  async list(filter: AuditFilter = {}): Promise<Page<AuditRecord>> {
     return listRecords(this.store, this.repository, parseAuditFilter(filter));
   }
 
@@ -69,12 +69,7 @@ export class AuditLog {
     return this.verifier.verify(parseSpec(verifySchema, options, 'options'));
   }
 
-  /** Where a process came from, by whose authority, and what happened to it. Throws NO_SUCH_PROCESS. */
-  async lineage(pid: Pid): Promise<Lineage> {
-    return this.lineages.lineage(pid);
-  }
-
-  /** Signs the head of the log. Throws SIGNER_FAILED, STORE_*. */
+  /** Signs the head of the log. Throws AUDIT_BROKEN, SIGNER_FAILED, KEY_UNREADABLE, STORE_*. */
   async checkpoint(): Promise<Checkpoint> {
     return this.checkpoints.take();
   }
@@ -91,14 +86,14 @@ export class AuditLog {
   }
 
   /**
-   * The log as JSON Lines, each with its line end, signed up to its last record unless the kernel only reads.
+   * The log as JSON Lines, each with its line end, signed up to its last record unless the kernel only reads or the log is broken.
    *
    * @example for await (const line of kernel.audit.export()) file.write(line);
    */
   async *export(options: ExportOptions = {}): AsyncIterable<string> {
     const parsed = parseSpec(exportSchema, options, 'options');
     await this.checkpoints.take().catch((error: unknown) => {
-      if (!(error instanceof KernelError && error.code === 'STORE_READONLY')) throw error;
+      if (!(error instanceof KernelError && unsignable.has(error.code))) throw error;
     });
     yield* exportLines(this.store, this.repository, parsed);
   }

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
-import { AuditError } from '../base/errors.js';
 import { Store } from '../base/store.js';
+import { auditBroken } from './audit-errors.js';
 import { AuditRepository } from './audit-repository.js';
 import type { Checkpoint } from './checkpoint.js';
 import { type FoundCheckpoint, keptCheckpoints, storedCheckpoints } from './checkpoint-feed.js';
@@ -45,11 +45,7 @@ export class AuditVerifier {
     const walk = await LogWalk.begin(this.store, this.repository, (last?.size ?? 0) + 1);
     const keys = new Map(walk.start.keys.map(({ id, publicKey }) => [id, publicKey]));
     const { firstBad } = await walk.run([storedCheckpoints(this.store, this.repository, keys, walk.start.from - 1)]);
-    if (firstBad === undefined) return;
-    throw new AuditError('AUDIT_BROKEN', `The audit log is broken at record ${firstBad.seq}: ${firstBad.detail}`, {
-      facts: { ...firstBad },
-      hint: 'Open it with { readOnly: true } to list, verify and export it; restore it from a copy that verifies.',
-    });
+    if (firstBad !== undefined) throw auditBroken(firstBad);
   }
 }
 

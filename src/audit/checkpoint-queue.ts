@@ -34,14 +34,21 @@ export class CheckpointQueue {
     return Math.min(...this.lanes.map(({ head }) => head?.checkpoint.size ?? Number.POSITIVE_INFINITY));
   }
 
-  /** A checkpoint that was signed when the log was longer than it is. */
-  beyond(size: number): Fault | undefined {
-    for (const { head } of this.lanes) {
-      if (head === undefined) continue;
-      if (!isGenuine(head)) return badSignature(head.checkpoint.size, head.source);
-      if (head.checkpoint.log !== this.log) return otherLog(size + 1, head.source);
-      const detail = `The log has ${size} records and had ${head.checkpoint.size} when ${head.source} was signed.`;
-      return { seq: size + 1, kind: 'TRUNCATED', detail };
+  /**
+   * A checkpoint that was signed when the log was longer than it is. `sizeNow` tells how long it is: checkpoints that
+   * came while the walk was under way are not evidence.
+   */
+  async beyond(sizeNow: () => Promise<number>): Promise<Fault | undefined> {
+    for (const lane of this.lanes) {
+      for (; lane.head !== undefined; lane.head = await advance(lane.feed)) {
+        const { checkpoint, source } = lane.head;
+        if (!isGenuine(lane.head)) return badSignature(checkpoint.size, source);
+        const size = await sizeNow();
+        if (checkpoint.log !== this.log) return otherLog(size + 1, source);
+        if (checkpoint.size <= size) continue;
+        const detail = `The log has ${size} records and had ${checkpoint.size} when ${source} was signed.`;
+        return { seq: size + 1, kind: 'TRUNCATED', detail };
+      }
     }
     return undefined;
   }

@@ -3,6 +3,7 @@ import { Clock, type KernelClock } from '../base/clock.js';
 import { AuditError } from '../base/errors.js';
 import { Logger } from '../base/logger.js';
 import { Store } from '../base/store.js';
+import { auditBroken } from './audit-errors.js';
 import { AuditLedger } from './audit-ledger.js';
 import { AuditRepository } from './audit-repository.js';
 import { type Checkpoint, isSignedBy, keyIdOf, signedBytes } from './checkpoint.js';
@@ -10,6 +11,7 @@ import { CheckpointAnnouncer } from './checkpoint-announcer.js';
 import { CheckpointSink } from './checkpoint-sink.js';
 import { Signer } from './signer.js';
 import { rootAt } from './tiles.js';
+import type { Fault } from './verify-report.js';
 
 export const checkpointRecords = 10_000;
 export const checkpointMs = 60_000;
@@ -52,7 +54,10 @@ export class Checkpoints {
     this.cleanup.push({ [Symbol.dispose]: () => clearInterval(timer) });
   }
 
-  /** The signed head of the log; what is signed already is not signed again. Throws SIGNER_FAILED, STORE_*. */
+  /**
+   * The signed head of the log; what is signed already is not signed again, and what does not
+   * begin with what was signed before is not signed at all. Throws AUDIT_BROKEN, SIGNER_FAILED, STORE_*.
+   */
   take(): Promise<Checkpoint> {
     const taken = this.running.then(() => this.sign());
     this.running = taken.catch(() => undefined);
@@ -80,9 +85,9 @@ export class Checkpoints {
   }
 
   private async sign(): Promise<Checkpoint> {
+    const { log, size, root, last } = await this.head();
     const publicKey = this.signer.publicKey();
     const key = keyIdOf(publicKey);
-    const { log, size, root, last } = await this.head();
     if (last?.size === size && last.key === key) return this.note(last);
     const replaced = last !== undefined && last.key !== key;
     const content = { log, size, root, at: this.clock.peek(), key, ...(replaced ? { replaced } : {}) };
@@ -99,17 +104,17 @@ export class Checkpoints {
     return this.note(checkpoint);
   }
 
+  /** The head as it is to be signed. Begins with a write unit: who only reads is refused before a key is made. */
   private async head() {
-    const log = await this.store.read((tx) => this.repository.logId(tx));
-    if (log === undefined) await this.store.write((tx) => this.ledger.openLog(tx));
+    const log = await this.store.write((tx) => this.ledger.openLog(tx));
     return this.store.read(async (tx) => {
       const size = (await this.repository.head(tx))?.seq ?? 0;
-      return {
-        log: (await this.repository.logId(tx)) ?? '',
-        size,
-        root: await rootAt(tx, this.repository, size),
-        last: await this.repository.lastCheckpoint(tx),
-      };
+      const last = await this.repository.lastCheckpoint(tx);
+      if (last !== undefined && last.size > size) throw auditBroken(shorterThan(last, size));
+      if (last !== undefined && (await rootAt(tx, this.repository, last.size)) !== last.root) {
+        throw auditBroken(forkedAt(last));
+      }
+      return { log, size, root: await rootAt(tx, this.repository, size), last };
     });
   }
 
@@ -129,6 +134,14 @@ export class Checkpoints {
     this.signed = Math.max(this.signed, checkpoint.size);
     return checkpoint;
   }
+}
+
+function shorterThan(last: Checkpoint, size: number): Fault {
+  return { seq: size + 1, kind: 'TRUNCATED', detail: `It has ${size} records, and ${last.size} were signed.` };
+}
+
+function forkedAt({ size }: Checkpoint): Fault {
+  return { seq: size, kind: 'FORKED', detail: 'It had another root here when it was signed.' };
 }
 
 function signerFailed(key: string): AuditError {

@@ -22,7 +22,8 @@ export class EffectSalts {
   }
 
   private remember(effectId: string, salt: Buffer): void {
-    if (this.open.size >= effectsMax) for (const oldest of [...this.open.keys()].slice(0, 1)) this.open.delete(oldest);
+    const oldest = this.open.size < effectsMax ? undefined : this.open.keys().next().value;
+    if (oldest !== undefined) this.open.delete(oldest);
     this.open.set(effectId, salt);
   }
 }

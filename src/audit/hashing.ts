@@ -20,10 +20,15 @@ export function bodyHash(body: string): Hash {
 
 /** Binds a payload to its record; without the salt nobody can try out what the payload may have been. */
 export function commitmentOf(salt: Uint8Array, payload: string): Hash {
-  return hash('sha256', Buffer.concat([commitmentPrefix, salt, Buffer.from(payload)]), 'hex');
+  const room = 1 + salt.length + payload.length * 3;
+  const bytes = room <= scratch.length ? scratch : Buffer.allocUnsafe(room);
+  bytes[0] = 3;
+  bytes.set(salt, 1);
+  const end = 1 + salt.length + bytes.write(payload, 1 + salt.length);
+  return hash('sha256', bytes.subarray(0, end), 'hex');
 }
 
-const commitmentPrefix = Buffer.from([3]);
+const scratch = Buffer.alloc(8192);
 const pair = Buffer.alloc(65, 1);
 
 /** An interior node of the tree. */

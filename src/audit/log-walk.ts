@@ -141,7 +141,8 @@ export class LogWalk {
     if (sizeMin > size) {
       return { seq: size + 1, kind: 'TRUNCATED', detail: `The log has ${size} records and had at least ${sizeMin}.` };
     }
-    const shorter = checkpoints.beyond(size);
+    const sizeNow = async () => (await this.store.read((tx) => this.repository.head(tx)))?.seq ?? 0;
+    const shorter = await checkpoints.beyond(sizeNow);
     if (shorter !== undefined) return shorter;
     return this.payloads.settle((after) => this.store.read((tx) => this.repository.recordsAfter(tx, after, pageRows)));
   }

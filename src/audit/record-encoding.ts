@@ -95,9 +95,7 @@ const commitmentKey = '"commitment":"';
  */
 export function commitmentIn(body: string): Hash | undefined {
   const at = body.indexOf(commitmentKey);
-  if (at < 0) return undefined;
-  const facts = body.indexOf('"facts":');
-  if (facts >= 0 && facts < at) return undefined;
+  if (at < 0 || body.lastIndexOf('"facts":', at) >= 0) return undefined;
   const start = at + commitmentKey.length;
   return body.slice(start, start + 64);
 }

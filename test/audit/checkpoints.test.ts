@@ -76,9 +76,11 @@ describe('a checkpoint', () => {
     expect(audit.logged).toMatchObject([{ facts: { size: 1, reason: 'Error: disk full' } }]);
   });
 
-  it('is refused by a kernel that only reads', async () => {
-    const audit = await openAudit({ path: await closedLog(3, 0), readOnly: true });
+  it('is refused by a kernel that only reads, and makes no key', async () => {
+    const path = await closedLog(3, 0);
+    const audit = await openAudit({ path, readOnly: true });
     await expect(audit.log.checkpoint()).rejects.toMatchObject({ code: 'STORE_READONLY' });
+    expect(existsSync(`${path}.key`)).toBe(false);
   });
 });
 

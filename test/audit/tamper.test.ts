@@ -40,6 +40,7 @@ const cases: [what: string, statements: string[], seq: number, kind: string][] =
   ],
   ['a signature in capitals', ['UPDATE audit_checkpoints SET signature = upper(signature)'], 300, 'BAD_SIGNATURE'],
   ['a backdated checkpoint', ['UPDATE audit_checkpoints SET at = at - 1'], 300, 'BAD_SIGNATURE'],
+  ['a checkpoint with a flag', ['UPDATE audit_checkpoints SET replaced = 1'], 300, 'BAD_SIGNATURE'],
   ['a checkpoint for another size', ['UPDATE audit_checkpoints SET size = 299'], 299, 'BAD_SIGNATURE'],
   ['an edited public key', [`UPDATE audit_keys SET public_key = public_key || ' '`], 300, 'BAD_SIGNATURE'],
   ['a deleted public key', ['DELETE FROM audit_keys'], 300, 'BAD_SIGNATURE'],
@@ -129,11 +130,27 @@ describe('verify', () => {
     expect(await audit.log.verify({ from: 9 })).toMatchObject({ ok: false, checked: 0, firstBad: { seq: 9 } });
   });
 
-  it('passes over what is appended and erased while it runs', async () => {
+  it('passes over what is appended, erased and signed while it runs', async () => {
     const audit = await openAudit({ path: await closedLog(2_000) });
     const running = audit.log.verify();
     await Promise.all([audit.log.erase(1_900, 'asked'), audit.log.erase(1, 'asked'), fill(audit, 500)]);
+    await audit.log.checkpoint();
     expect(await running).toMatchObject({ ok: true, checked: 2_000 });
+  });
+});
+
+describe('signing', () => {
+  it.each([
+    ['was cut', cutTail, { seq: 281, kind: 'TRUNCATED' }],
+    ['has another root than was signed', [`UPDATE audit_nodes SET hash = hex(hash)`], { seq: 300, kind: 'FORKED' }],
+  ])('is refused for a log that %s, and exporting is not', async (_, statements, facts) => {
+    const path = await closedLog(310, 300);
+    tamper(path, ...statements);
+    const audit = await openAudit({ path });
+    await expect(audit.log.checkpoint()).rejects.toMatchObject({ code: 'AUDIT_BROKEN', facts });
+    const lines = audit.log.export()[Symbol.asyncIterator]();
+    expect(JSON.parse(String((await lines.next()).value))).toMatchObject({ kind: 'manifest' });
+    await lines.return?.();
   });
 });
 

@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditFilter } from '../../src/audit/audit-filter.js';
+import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle-proof.js';
+import { closedLog, entry, fill, type Harness, openAudit, tamper, tempDatabase } from './harness.js';
+
+describe('list', () => {
+  it('filters by every field, alone and together', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    const special = {
+      actor: 'p_x',
+      action: 'tool.call',
+      target: 'o_1',
+      resource: 'tool:send_mail',
+      capability: 'c_1',
+      decision: 'deny',
+      outcome: 'refused',
+    } as const;
+    await audit.store.write(async (tx) => {
+      for (let n = 0; n < 20; n++) audit.ledger.append(tx, entry(n, { resource: 'tool:a' }));
+      audit.ledger.append(tx, entry(20, special));
+    });
+    const seqs = async (filter: object) => (await audit.log.list(filter)).items.map(({ seq }) => seq);
+    for (const [field, value] of Object.entries(special)) expect(await seqs({ [field]: value })).toEqual([21]);
+    expect(await seqs(special)).toEqual([21]);
+    expect(await seqs({ ...special, actor: 'p_1' })).toEqual([]);
+    const at = entry(0).at;
+    expect(await seqs({ from: at + 18 })).toEqual([19, 20, 21]);
+    expect(await seqs({ to: at + 1 })).toEqual([1, 2]);
+    expect(await seqs({ from: at + 3, to: at + 4 })).toEqual([4, 5]);
+  });
+
+  it('of nothing is an empty page', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    expect(await audit.log.list()).toEqual({ items: [] });
+  });
+
+  it('pages with a cursor that is the decimal seq', async () => {
+    const audit = await openAudit({ path: await closedLog(25) });
+    const seen: number[] = [];
+    for (let after: string | undefined = '0'; after !== undefined; ) {
+      const page = await audit.log.list({ limit: 10, after });
+      seen.push(...page.items.map(({ seq }) => seq));
+      expect(page.next).toBe(page.items.length === 10 ? String(seen.at(-1)) : undefined);
+      after = page.next;
+    }
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
+  });
+
+  it('looks at no more than 10,000 records for one page and then answers with next', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    await audit.store.write(async (tx) => {
+      for (let n = 0; n < 10_050; n++) audit.ledger.append(tx, entry(n, n > 10_000 ? { actor: 'p_late' } : {}));
+    });
+    expect(await audit.log.list({ actor: 'p_late' })).toEqual({ items: [], next: '10000' });
+    const rest = await audit.log.list({ actor: 'p_late', after: '10000' });
+    expect(rest.items).toHaveLength(49);
+    expect(rest).not.toHaveProperty('next');
+  });
+
+  it.each([
+    { actors: 'p_1' },
+    { limit: 0 },
+    { limit: 10_001 },
+    { after: 'x' },
+    { after: 5 },
+    { outcome: 'fine' },
+    { actor: '' },
+    { from: 'yesterday' },
+    [],
+    'p_1',
+    null,
+    7,
+  ])('refuses the filter %j', async (filter) => {
+    const audit = await openAudit({ path: ':memory:' });
+    await expect(audit.log.list(filter as AuditFilter)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  });
+});
+
+describe('get', () => {
+  it('shows a record with its resource and payload', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    const id = await audit.store.write(async (tx) => {
+      const more = { resource: 'tool:a', payload: { reason: 'because' }, facts: { n: 1 }, right: 'call', code: 'X' };
+      return audit.ledger.append(tx, entry(1, { ...more, generation: 2, subject: 'p_1' }));
+    });
+    const { hash, prev, ...record } = await audit.log.get(1);
+    expect([hash, prev]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), '0'.repeat(64)]);
+    expect(record).toEqual({
+      ...entry(1),
+      seq: 1,
+      id,
+      node: 'n_test',
+      generation: 2,
+      right: 'call',
+      code: 'X',
+      facts: { n: 1 },
+      resource: 'tool:a',
+      payload: { reason: 'because' },
+    });
+  });
+
+  it('refuses a seq that is not there, and what is no seq', async () => {
+    const audit = await openAudit({ path: ':memory:' });
+    await expect(audit.log.get(1)).rejects.toMatchObject({
+      name: 'AuditError',
+      code: 'NO_SUCH_RECORD',
+      facts: { seq: 1 },
+    });
+    for (const seq of [0, -1, 0.5, Number.NaN, 1e308, 2 ** 63]) {
+      await expect(audit.log.get(seq)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    }
+  });
+});
+
+describe('erase', () => {
+  it('drops resource and payload, keeps the proof, and records who asked and why', async () => {
+    const path = await closedLog(10);
+    const audit = await openAudit({ path });
+    const before = await audit.log.get(4);
+    await audit.log.erase(4, 'the customer asked');
+    const { resource, ...kept } = before;
+    expect(resource).toBe('tool:t3');
+    expect(await audit.log.get(4)).toEqual({ ...kept, payload: null });
+    expect(await audit.log.get(11)).toMatchObject({
+      actor: 'host',
+      via: 'host:tester',
+      action: 'audit.erase',
+      target: '4',
+      outcome: 'ok',
+      payload: { reason: 'the customer asked' },
+    });
+    expect(await audit.log.verify()).toMatchObject({ ok: true, erased: [4] });
+    expect(verifyInclusion(await audit.log.prove(4), await audit.log.prove(1))).toBe(true);
+    expect((await audit.log.list({ resource: 'tool:t3' })).items).toEqual([]);
+  });
+
+  it('can erase the reason of an erasure too', async () => {
+    const audit = await openAudit({ path: await closedLog(10) });
+    await audit.log.erase(1, 'first');
+    await audit.log.erase(11, 'second');
+    expect(await audit.log.verify()).toMatchObject({ ok: true, erased: [1, 11] });
+  });
+
+  it('refuses what has no payload, was erased before, or is not there, and writes nothing', async () => {
+    const audit = await openAudit({ path: await closedLog(10) });
+    await audit.log.erase(4, 'once');
+    await expect(audit.log.erase(2, 'none')).rejects.toMatchObject({ code: 'NO_PAYLOAD' });
+    await expect(audit.log.erase(4, 'twice')).rejects.toMatchObject({ code: 'ALREADY_ERASED' });
+    await expect(audit.log.erase(99, 'nothing')).rejects.toMatchObject({ code: 'NO_SUCH_RECORD' });
+    await expect(audit.log.erase(1, 'x'.repeat(5_000))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await audit.log.verify()).toMatchObject({ ok: true, size: 11, erased: [4] });
+  });
+
+  it('is lawful only with its record: an erasure record for another seq does not help', async () => {
+    const path = await closedLog(10);
+    const audit = await openAudit({ path });
+    await audit.log.erase(4, 'asked');
+    tamper(path, 'DELETE FROM audit_payloads WHERE seq = 7');
+    expect(await audit.log.verify()).toMatchObject({
+      ok: false,
+      firstBad: { seq: 7, kind: 'PAYLOAD_ERASED' },
+      erased: [4],
+    });
+  });
+});
+
+describe('proofs', () => {
+  it('show that a record stands in the log that a checkpoint signed', async () => {
+    const audit = await openAudit({ path: await closedLog(700, 600) });
+    const checkpoint = await lastCheckpoint(audit);
+    for (const seq of [1, 2, 255, 256, 257, 512, 513, 600]) {
+      expect(verifyInclusion(await audit.log.prove(seq), checkpoint)).toBe(true);
+    }
+    expect(verifyInclusion(await audit.log.prove(650), checkpoint)).toBe(false);
+    expect(await audit.log.prove(650)).toMatchObject({ size: 700 });
+  });
+
+  it('show that a later log begins with an earlier one', async () => {
+    const audit = await openAudit({ path: await closedLog(600) });
+    const first = await lastCheckpoint(audit);
+    await fill(audit, 333);
+    const second = await audit.log.checkpoint();
+    const proof = await audit.log.proveConsistency(first.size, second.size);
+    expect(verifyConsistency(proof, first.root, second.root)).toBe(true);
+    expect(verifyConsistency(proof, second.root, first.root)).toBe(false);
+    expect(proof.path.length).toBeLessThan(12);
+  });
+
+  it('are refused for records and sizes that the log has not reached', async () => {
+    const audit = await openAudit({ path: await closedLog(5) });
+    await expect(audit.log.prove(6)).rejects.toMatchObject({ code: 'NO_SUCH_RECORD' });
+    await expect(audit.log.prove(3, { size: 2 })).rejects.toMatchObject({ code: 'INVALID_INPUT', facts: { asked: 2 } });
+    await expect(audit.log.prove(3, { size: 6 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(audit.log.proveConsistency(2, 6)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(audit.log.proveConsistency(4, 3)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(audit.log.proveConsistency(-1, 3)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  });
+});
+
+it('refuses options that it does not know', async () => {
+  const audit = await openAudit({ path: tempDatabase() });
+  await expect(audit.log.verify({ form: 1 } as object)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(audit.log.prove(1, { at: 1 } as object)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  const lines = audit.log.export({ payload: true } as object)[Symbol.asyncIterator]();
+  await expect(lines.next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+async function lastCheckpoint(audit: Harness) {
+  const checkpoint = await audit.store.read((tx) => audit.repository.lastCheckpoint(tx));
+  if (checkpoint === undefined) throw new Error('no checkpoint');
+  return checkpoint;
+}

@@ -1,0 +1,68 @@
+import 'reflect-metadata';
+import { Container } from 'inversify';
+import { expect, it } from 'vitest';
+import { AuditLedger } from '../../src/audit/audit-ledger.js';
+import { AuditLog } from '../../src/audit/audit-log.js';
+import { AuditProofs } from '../../src/audit/audit-proofs.js';
+import { AuditRepository } from '../../src/audit/audit-repository.js';
+import { AuditVerifier } from '../../src/audit/audit-verifier.js';
+import type { Checkpoint } from '../../src/audit/checkpoint.js';
+import { CheckpointAnnouncer } from '../../src/audit/checkpoint-announcer.js';
+import { CheckpointSink, noCheckpointSink } from '../../src/audit/checkpoint-sink.js';
+import { Checkpoints } from '../../src/audit/checkpoints.js';
+import { Ed25519Signer } from '../../src/audit/ed25519-signer.js';
+import { Ledger } from '../../src/audit/ledger.js';
+import { Refusals } from '../../src/audit/refusals.js';
+import { Signer } from '../../src/audit/signer.js';
+import { Clock, KernelClock, seededClock } from '../../src/base/clock.js';
+import { Entropy, SeededEntropy } from '../../src/base/entropy.js';
+import { IdSource, TimeOrderedIds } from '../../src/base/ids.js';
+import { Logger, silentLogger } from '../../src/base/logger.js';
+import { NodeIdentity } from '../../src/base/node-identity.js';
+import { Store } from '../../src/base/store.js';
+import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-repository.js';
+import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
+import { entry } from './harness.js';
+
+it('comes out of a container, with or without somebody who is told of checkpoints', async () => {
+  const announced: Checkpoint[] = [];
+  const container = await wired();
+  expect(await signOne(container)).toMatchObject({ size: 1 });
+  const told = await wired();
+  const announcer: CheckpointAnnouncer = { checkpointed: (_tx, checkpoint) => void announced.push(checkpoint) };
+  told.bind(CheckpointAnnouncer).toConstantValue(announcer);
+  const checkpoint = await signOne(told);
+  expect(announced).toEqual([checkpoint]);
+});
+
+async function signOne(container: Container): Promise<Checkpoint> {
+  await container.get(Refusals).note(entry(1, { outcome: 'refused' }));
+  const checkpoint = await container.get(AuditLog).checkpoint();
+  await container.get<Store>(Store).close();
+  return checkpoint;
+}
+
+async function wired(): Promise<Container> {
+  const container = new Container({ defaultScope: 'Singleton' });
+  const store = new SqliteStore({ path: ':memory:', durability: 'full', readOnly: false, pollMs: 250 });
+  await store.open();
+  const clock = new KernelClock(seededClock());
+  const entropy = new SeededEntropy('wiring');
+  container.bind(Store).toConstantValue(store);
+  container.bind(Clock).toConstantValue(clock);
+  container.bind(Entropy).toConstantValue(entropy);
+  container.bind(IdSource).toConstantValue(new TimeOrderedIds(clock, entropy));
+  container.bind(Logger).toConstantValue(silentLogger);
+  container.bind(NodeIdentity).toConstantValue({ nodeId: 'n_1', operator: 'tester' });
+  container.bind(Signer).toConstantValue(Ed25519Signer.fromSeed(entropy.bytes(32)));
+  container.bind(CheckpointSink).toConstantValue(noCheckpointSink);
+  container.bind(AuditRepository).to(SqliteAuditRepository);
+  container.bind(AuditLedger).toSelf();
+  container.bind(Ledger).toService(AuditLedger);
+  container.bind(AuditVerifier).toSelf();
+  container.bind(AuditProofs).toSelf();
+  container.bind(Checkpoints).toSelf();
+  container.bind(Refusals).toSelf();
+  container.bind(AuditLog).toSelf();
+  return container;
+}
