@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../base/clock.js';
 import { KernelError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Page } from '../base/page.js';
 import { amount, parseSpec, reasonText } from '../base/spec.js';
@@ -16,6 +17,7 @@ import { AuditVerifier, type VerifyOptions } from './audit-verifier.js';
 import { type Checkpoint, checkpointSchema } from './checkpoint.js';
 import { Checkpoints } from './checkpoints.js';
 import { Ledger } from './ledger.js';
+import { type Lineage, LineageQuery } from './lineage.js';
 import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
 import { eraseAction } from './payload-check.js';
 import { commitmentIn } from './record-encoding.js';
@@ -42,6 +44,7 @@ export class AuditLog {
     @inject(Checkpoints) private readonly checkpoints: Checkpoints,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
+    @inject(LineageQuery) private readonly lineages: LineageQuery,
   ) {}
 
   /**
@@ -67,6 +70,11 @@ export class AuditLog {
   /** Recomputes the log and names the first record that is not as it was written. Throws INVALID_INPUT. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     return this.verifier.verify(parseSpec(verifySchema, options, 'options'));
+  }
+
+  /** Where a process came from, by whose authority, and what happened to it. Throws NO_SUCH_PROCESS. */
+  async lineage(pid: Pid): Promise<Lineage> {
+    return this.lineages.lineage(pid);
   }
 
   /** Signs the head of the log. Throws AUDIT_BROKEN, SIGNER_FAILED, KEY_UNREADABLE, STORE_*. */

@@ -37,6 +37,8 @@ export interface AuditRepository {
   find(tx: ReadTx, seq: number): Promise<StoredRecord | undefined>;
   /** Up to `limit` records with a seq above `after`, in the order of their rows. */
   recordsAfter(tx: ReadTx, after: number, limit: number): Promise<StoredRecord[]>;
+  /** The records whose subject is `pid`. */
+  recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]>;
   hashes(tx: ReadTx, from: number, to: number): Promise<Hash[]>;
   insertRecords(tx: WriteTx, records: readonly NewRecord[]): Promise<void>;
 

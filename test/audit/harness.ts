@@ -23,6 +23,8 @@ import { KeyFileSigner } from '../../src/storage/files/key-file.js';
 import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-repository.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 
+const noLineages = { lineage: () => Promise.reject(new Error('there are no processes here')) };
+
 export interface HarnessOptions {
   readonly path: string;
   readonly seed?: string;
@@ -66,7 +68,7 @@ export async function openAudit(options: HarnessOptions) {
   const verifier = new AuditVerifier(store, repository, sink);
   const checkpoints = new Checkpoints(store, repository, ledger, signer, sink, clock, logger);
   const proofs = new AuditProofs(store, repository);
-  const log = new AuditLog(store, repository, ledger, verifier, proofs, checkpoints, clock, node);
+  const log = new AuditLog(store, repository, ledger, verifier, proofs, checkpoints, clock, node, noLineages);
   const refusals = new Refusals(store, ledger, clock, node, logger);
   onTestFinished(() => store.close());
   return { store, repository, ledger, verifier, checkpoints, log, refusals, clock, signer, logged };

@@ -12,6 +12,7 @@ import { CheckpointSink, noCheckpointSink } from '../../src/audit/checkpoint-sin
 import { Checkpoints } from '../../src/audit/checkpoints.js';
 import { Ed25519Signer } from '../../src/audit/ed25519-signer.js';
 import { Ledger } from '../../src/audit/ledger.js';
+import { LineageQuery } from '../../src/audit/lineage.js';
 import { Refusals } from '../../src/audit/refusals.js';
 import { Signer } from '../../src/audit/signer.js';
 import { Clock, KernelClock, seededClock } from '../../src/base/clock.js';
@@ -56,6 +57,8 @@ async function wired(): Promise<Container> {
   container.bind(NodeIdentity).toConstantValue({ nodeId: 'n_1', operator: 'tester' });
   container.bind(Signer).toConstantValue(Ed25519Signer.fromSeed(entropy.bytes(32)));
   container.bind(CheckpointSink).toConstantValue(noCheckpointSink);
+  const lineages: LineageQuery = { lineage: () => Promise.reject(new Error('there are no processes here')) };
+  container.bind(LineageQuery).toConstantValue(lineages);
   container.bind(AuditRepository).to(SqliteAuditRepository);
   container.bind(AuditLedger).toSelf();
   container.bind(Ledger).toService(AuditLedger);

@@ -32,6 +32,12 @@ const records = prepared((db: Db) => {
       .orderBy(asc(seq))
       .limit(p('limit'))
       .prepare(),
+    about: db
+      .select({ seq, header, hash, body })
+      .from(auditRecords)
+      .where(eq(auditRecords.subject, p('pid')))
+      .orderBy(asc(seq))
+      .prepare(),
     hashes: db
       .select({ hash })
       .from(auditRecords)
@@ -148,6 +154,10 @@ export class SqliteAuditRepository implements AuditRepository {
   async recordsAfter(tx: ReadTx, after: number, limit: number): Promise<StoredRecord[]> {
     const rows = records.read(tx).after.values({ after, limit }) as [number, string, string, string][];
     return rows.map(([seq, header, hash, body]) => ({ seq, header, hash, body }));
+  }
+
+  async recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]> {
+    return records.read(tx).about.all({ pid });
   }
 
   async hashes(tx: ReadTx, from: number, to: number): Promise<Hash[]> {
