@@ -1,0 +1,103 @@
+import type { Kernel, Page, Pid, ProcessRecord } from '../index.js';
+import { CliError } from './cli-error.js';
+import { safeText } from './safe-text.js';
+
+const shortLength = 8;
+const endingMin = 4;
+const pageRows = 10_000;
+
+/**
+ * A short name for each pid: its ending, as long as it must be to differ from the other pids shown. New pids begin with
+ * the time and end in random digits, so endings differ soon.
+ */
+export function shortNames(pids: readonly Pid[]): (pid: Pid) => string {
+  const distinct = [...new Set(pids)];
+  for (let length = shortLength; ; length += 4) {
+    const names = new Map(distinct.map((pid) => [pid, ending(pid, length)]));
+    const longest = distinct.every((pid) => names.get(pid) === pid);
+    if (longest || distinct.every((pid) => isUnique(pid, names, distinct))) {
+      return (pid) => safeText(names.get(pid) ?? ending(pid, length));
+    }
+  }
+}
+
+export const fullName = (pid: Pid): string => safeText(pid, 512);
+
+/** The last characters of the part before the first dot, and everything from the dot on. */
+function ending(pid: Pid, length: number): string {
+  const dot = pid.indexOf('.');
+  const from = (dot < 0 ? pid.length : dot) - length;
+  return from <= 'p_'.length ? pid : pid.slice(from);
+}
+
+function isUnique(pid: Pid, names: ReadonlyMap<Pid, string>, pids: readonly Pid[]): boolean {
+  const name = names.get(pid) ?? pid;
+  return pids.length > 500 ? isUniqueName(name, names) : pids.every((other) => other === pid || !other.endsWith(name));
+}
+
+function isUniqueName(name: string, names: ReadonlyMap<Pid, string>): boolean {
+  let count = 0;
+  for (const other of names.values()) if (other === name) count++;
+  return count === 1;
+}
+
+/** The process that `given` names: a whole pid, or an ending that only one has. Throws NO_SUCH_PROCESS, AMBIGUOUS_PID. */
+export async function findPid(kernel: Kernel, given: string): Promise<Pid> {
+  const wanted = given.replace(/^…/, '');
+  if (await exists(kernel, wanted)) return wanted;
+  const found = wanted.length < endingMin ? [] : await pidsEndingIn(kernel, wanted);
+  const [pid, another] = found;
+  if (pid === undefined) throw noSuchProcess(wanted);
+  if (another !== undefined) throw ambiguous(wanted, found);
+  return pid;
+}
+
+/** As `findPid`, but what names no process stays as it is: the log also tells of `host` and of pruned processes. */
+export async function findActor(kernel: Kernel, given: string): Promise<string> {
+  try {
+    return given === 'host' || given === 'kernel' ? given : await findPid(kernel, given);
+  } catch (error) {
+    if (error instanceof CliError && error.code === 'NO_SUCH_PROCESS') return given;
+    throw error;
+  }
+}
+
+async function exists(kernel: Kernel, pid: string): Promise<boolean> {
+  try {
+    await kernel.processes.get(pid);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'NO_SUCH_PROCESS') return false;
+    throw error;
+  }
+}
+
+async function pidsEndingIn(kernel: Kernel, text: string): Promise<Pid[]> {
+  const found: Pid[] = [];
+  let after: string | undefined;
+  do {
+    const page: Page<ProcessRecord> = await kernel.processes.list({
+      limit: pageRows,
+      ...(after === undefined ? {} : { after }),
+    });
+    for (const { pid } of page.items) if (pid.endsWith(text)) found.push(pid);
+    after = page.next;
+  } while (after !== undefined && found.length < 10);
+  return found;
+}
+
+function noSuchProcess(given: string): CliError {
+  return new CliError(
+    'NO_SUCH_PROCESS',
+    `There is no process ${JSON.stringify(given.slice(0, 100))}.`,
+    'See which there are: procura ps. A pid can be shortened to its last characters, four or more.',
+  );
+}
+
+function ambiguous(given: string, found: readonly Pid[]): CliError {
+  return new CliError(
+    'AMBIGUOUS_PID',
+    `${JSON.stringify(given)} names more than one process: ${found.slice(0, 5).join(', ')}.`,
+    'Give more characters, or the whole pid: procura ps --full.',
+  );
+}

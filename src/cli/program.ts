@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { CliError } from './cli-error.js';
+import { reportError } from './report-error.js';
+
+const exitFailed = 1;
+const exitUsage = 2;
+
+/** Runs one command line and answers with its exit code: 0, 1 when it failed, 2 when it could not be read. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    await buildProgram().parseAsync([...args], { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      reportError(error);
+      return exitFailed;
+    }
+    if (error.exitCode === 0) return 0;
+    reportError(usageError(error));
+    return exitUsage;
+  }
+}
+
+/** The whole surface on one page. Commands are loaded when they are called, and the kernel with them. */
+function buildProgram(): Command {
+  const program = new Command('procura')
+    .description('Look at and steer the processes of a Procura database, also beside a running kernel.')
+    .version(packageVersion())
+    .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)')
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .action(() => program.help());
+
+  command(program, 'ps', 'list processes')
+    .option('--full', 'whole pids')
+    .option('--live', 'only processes that have not ended')
+    .option('--status <status>', 'only this status')
+    .option('--label <key=value>', 'only with this label; may be repeated', collectLabel, {})
+    .option('--limit <n>', 'how many at most', wholeNumber, 1_000)
+    .action(async (_, self) => (await import('./commands/ps.js')).ps(self.optsWithGlobals()));
+
+  command(program, 'tree', 'draw a process and everything under it')
+    .argument('[pid]', 'without it: every root')
+    .option('--full', 'whole pids')
+    .action(async (pid, _, self) => (await import('./commands/tree.js')).tree(pid, self.optsWithGlobals()));
+
+  command(program, 'show', 'show one process: its record, budget and capabilities')
+    .argument('<pid>')
+    .action(async (pid, _, self) => (await import('./commands/show.js')).show(pid, self.optsWithGlobals()));
+
+  command(program, 'signal', 'send a signal: pause, resume, cancel, kill or user.NAME')
+    .argument('<pid>')
+    .argument('<signal>')
+    .option('--reason <text>', 'goes on record')
+    .action(async (pid, signal, _, self) =>
+      (await import('./commands/signal.js')).signal(pid, signal, self.optsWithGlobals()),
+    );
+  for (const signal of ['cancel', 'kill', 'pause', 'resume']) {
+    command(program, signal, `${signal} a process and everything under it`)
+      .argument('<pid>')
+      .option('--reason <text>', 'goes on record')
+      .action(async (pid, _, self) =>
+        (await import('./commands/signal.js')).signal(pid, signal, self.optsWithGlobals()),
+      );
+  }
+
+  command(program, 'events', 'print the event log')
+    .option('--follow', 'go on with what is committed from now on')
+    .option('--pid <pid>', 'only of this process')
+    .option('--tree <pid>', 'only of this process and everything born under it')
+    .option('--after <seq>', 'only after this event', wholeNumber, 0)
+    .action(async (_, self) => (await import('./commands/events.js')).events(self.optsWithGlobals()));
+
+  command(program, 'audit', 'print the audit log')
+    .option('--actor <pid>', 'on whose authority: a pid, or host')
+    .option('--action <name>', 'such as process.spawn')
+    .option('--target <pid>', 'done to this process')
+    .option('--resource <text>', 'such as tool:search')
+    .option('--capability <id>', 'done under this capability')
+    .option('--decision <text>', 'allow or deny')
+    .option('--outcome <text>', 'intent, ok, failed, refused or unknown')
+    .option('--after <seq>', 'only after this record', wholeNumber, 0)
+    .option('--limit <n>', 'how many at most', wholeNumber)
+    .action(async (_, self) => (await import('./commands/audit.js')).audit(self.optsWithGlobals()));
+
+  command(program, 'lineage', 'tell where a process came from and by whose authority it acted')
+    .argument('<pid>')
+    .action(async (pid, _, self) => (await import('./commands/lineage.js')).lineage(pid, self.optsWithGlobals()));
+
+  command(program, 'explain', 'explain what a process may do, and why')
+    .argument('<pid>')
+    .argument('<right>', 'such as call')
+    .argument('<resource>', 'such as tool:search')
+    .option('--args <json>', 'the arguments of the call', jsonArgument)
+    .action(async (pid, right, resource, _, self) =>
+      (await import('./commands/explain.js')).explain(pid, right, resource, self.optsWithGlobals()),
+    );
+
+  command(program, 'verify', 'check the audit log of the database, or an export of it')
+    .argument('[file]', 'an export; without it: the database')
+    .option('--key <public-key>', 'every checkpoint must be signed with this key: PEM, base64 SPKI, or a file')
+    .action(async (file, _, self) => (await import('./commands/verify.js')).verify(file, self.optsWithGlobals()));
+
+  command(program, 'export', 'write the audit log as JSON Lines')
+    .option('--out <file>', 'write to this file instead of standard output')
+    .option('--payloads', 'with resources and payloads, so that the reader can check them too')
+    .action(async (_, self) => (await import('./commands/export.js')).exportLog(self.optsWithGlobals()));
+
+  command(program, 'checkpoint', 'sign the head of the audit log').action(async (_, self) =>
+    (await import('./commands/checkpoint.js')).checkpoint(self.optsWithGlobals()),
+  );
+
+  return program;
+}
+
+function command(program: Command, name: string, description: string): Command {
+  const made = program
+    .command(name)
+    .description(description)
+    .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)');
+  return name === 'export' ? made : made.option('--json', 'print JSON');
+}
+
+function packageVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  return version;
+}
+
+function usageError(error: CommanderError): CliError {
+  const message = error.code === 'commander.help' ? 'A command is missing.' : error.message.replace(/^error: /, '');
+  return new CliError('USAGE', message, 'See procura --help, or procura help COMMAND.');
+}
+
+function collectLabel(text: string, labels: Record<string, string>): Record<string, string> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('A label is given as key=value.');
+  return { ...labels, [text.slice(0, equals)]: text.slice(equals + 1) };
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is not a whole number.');
+  return Number(text);
+}
+
+function jsonArgument(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError('It is not JSON.');
+  }
+}

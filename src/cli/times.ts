@@ -1,0 +1,17 @@
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const;
+
+/** `3d`, `5h`, `12m` or `40s`: enough to tell old from new. */
+export function showAge(fromMs: number, nowMs = Date.now()): string {
+  const ms = Math.max(0, nowMs - fromMs);
+  for (const [unit, size] of units) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
+  return `${Math.floor(ms / 1_000)}s`;
+}
+
+export function showTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
+}
