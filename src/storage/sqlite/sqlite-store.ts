@@ -31,6 +31,7 @@ export class SqliteStore implements Store {
   private reads: ReadQueue | undefined;
   private membership: Disposable | undefined;
   private poll: NodeJS.Timeout | undefined;
+  private closing: Promise<void> | undefined;
   private dataVersion: unknown;
   private readonly listeners = new Set<() => void>();
 
@@ -41,7 +42,7 @@ export class SqliteStore implements Store {
     try {
       await this.connect();
     } catch (error) {
-      this.closeConnections();
+      await this.close();
       throw toKernelError(error);
     }
   }
@@ -62,7 +63,13 @@ export class SqliteStore implements Store {
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
   }
 
-  async close(): Promise<void> {
+  /** Finishes what was accepted. A second call waits for the first. */
+  close(): Promise<void> {
+    this.closing ??= this.release();
+    return this.closing;
+  }
+
+  private async release(): Promise<void> {
     const { writes, reads } = this;
     this.writes = undefined;
     this.reads = undefined;

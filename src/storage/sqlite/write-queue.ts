@@ -32,6 +32,8 @@ const control = (_db: Db, raw: Database.Database) => ({
 export class WriteQueue {
   private readonly waiting: Unit[] = [];
   private draining = false;
+  /** When the first of the BEGINs failed that have found the file busy since the last one that did not. */
+  private busySince: number | undefined;
 
   constructor(
     private readonly connection: Connection,
@@ -77,10 +79,13 @@ export class WriteQueue {
       this.refuseWaiting(error);
       return false;
     }
+    this.busySince = undefined;
     const group = new Group(this.connection);
     const until = performance.now() + groupMs;
     try {
       while (group.size < groupUnitsMax && group.intact && performance.now() < until) {
+        // What the units so far have deferred is not written yet: a read behind them comes after the commit.
+        if (group.wrote && this.waiting[0]?.mode === 'read') break;
         const unit = this.waiting.shift();
         if (unit === undefined) break;
         await group.add(unit);
@@ -95,9 +100,13 @@ export class WriteQueue {
     return true;
   }
 
+  /** A busy file refuses those that have waited for it long enough; time spent behind other units does not count. */
   private refuseWaiting(error: unknown): void {
-    const expired = performance.now() - busyMs;
-    const refused = isBusy(error) ? this.waiting.filter((unit) => unit.queuedAt <= expired) : [...this.waiting];
+    const now = performance.now();
+    this.busySince ??= now;
+    const since = this.busySince;
+    const hasWaited = (unit: Unit) => now - Math.max(unit.queuedAt, since) >= busyMs;
+    const refused = isBusy(error) ? this.waiting.filter(hasWaited) : [...this.waiting];
     const kept = this.waiting.filter((unit) => !refused.includes(unit));
     this.waiting.splice(0, this.waiting.length, ...kept);
     for (const unit of refused) unit.reject(toKernelError(error));
@@ -112,7 +121,9 @@ class Group {
   private readonly deferred = new Map<Channel<unknown, unknown>, unknown[]>();
   private readonly published: (() => void)[] = [];
 
-  constructor(private readonly connection: Connection) {}
+  constructor(private readonly connection: Connection) {
+    connection.memo.clear();
+  }
 
   get size(): number {
     return this.units.length;
