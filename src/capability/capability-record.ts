@@ -2,7 +2,7 @@ import type { CapabilityId, Pid } from '../base/ids.js';
 import type { Constraints } from './atoms.js';
 import type { DerivedAuthority } from './attenuate.js';
 import type { Capability, CapabilityStatus } from './capability.js';
-import { parsePattern } from './resource.js';
+import { type Pattern, parsePattern } from './resource.js';
 import { maskOfRights, rightsOfMask } from './rights.js';
 
 /** One row of the capability table. Sets of rights are masks. */
@@ -54,7 +54,7 @@ export function toAuthority(record: CapabilityRecord): DerivedAuthority {
   const { constraints, uses, expiresAt, depth, maxDepth } = record;
   const grantable = rightsOfMask(record.grantable);
   return {
-    pattern: parsePattern(record.resource),
+    pattern: storedPattern(record.resource),
     rights: rightsOfMask(record.rights),
     grantable,
     delegable: grantable.length > 0,
@@ -64,6 +64,19 @@ export function toAuthority(record: CapabilityRecord): DerivedAuthority {
     depth,
     maxDepth,
   };
+}
+
+const patternsMax = 10_000;
+const patterns = new Map<string, Pattern>();
+
+/** The pattern of a stored text, which is canonical: parsed once, since the same few texts come again and again. */
+export function storedPattern(text: string): Pattern {
+  const known = patterns.get(text);
+  if (known !== undefined) return known;
+  if (patterns.size >= patternsMax) patterns.clear();
+  const parsed = parsePattern(text);
+  patterns.set(text, parsed);
+  return parsed;
 }
 
 /** The columns that `authority` fills. */

@@ -4,11 +4,11 @@ import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/id
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { attenuate } from './attenuate.js';
 import { type Authority, depthLimit } from './capability.js';
-import { type CapabilityRecord, fromAuthority, toAuthority } from './capability-record.js';
+import { type CapabilityRecord, fromAuthority, storedPattern, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
 import { Evaluator } from './evaluator.js';
-import { parsePattern, parseRequest } from './resource.js';
+import { parseRequest } from './resource.js';
 import { matches } from './resource-coverage.js';
 import { maskOfRights, type Right, rightsOfKind } from './rights.js';
 
@@ -44,14 +44,13 @@ export class Grants {
 
   /** Hands `stated` from one process to another. Throws AMPLIFICATION naming the field that would be wider. */
   async delegate(tx: WriteTx, from: Pid, to: Receiver, stated: StatedAuthority): Promise<CapabilityId> {
-    const candidates = await this.candidates(tx, from, stated, to.at);
-    const misses: { capability: CapabilityId; field: string; detail: string }[] = [];
-    for (const parent of candidates) {
+    const misses: Miss[] = [];
+    for (const parent of await this.candidates(tx, from, stated)) {
       const derived = attenuate(toAuthority(parent), stated, 'delegate');
-      if (!('refused' in derived)) {
+      if ('refused' in derived) misses.push({ capability: parent.id, field: derived.refused, detail: derived.detail });
+      else if ((await this.evaluator.status(tx, parent, to.at)) === 'live') {
         return this.insert(tx, to, { ...fromAuthority(derived), parent: parent.id, own: false, grantedBy: from });
       }
-      misses.push({ capability: parent.id, field: derived.refused, detail: derived.detail });
     }
     throw amplification(from, stated, misses);
   }
@@ -90,7 +89,7 @@ export class Grants {
     const live = await this.live(tx, pid, now);
     return live.find((record) => {
       const mask = to === 'read' ? record.rights : record.grantable;
-      return (mask & readOnly) !== 0 && resources.some((request) => matches(parsePattern(record.resource), request));
+      return (mask & readOnly) !== 0 && resources.some((request) => matches(storedPattern(record.resource), request));
     });
   }
 
@@ -115,9 +114,9 @@ export class Grants {
   }
 
   /** In the order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
-  private async candidates(tx: ReadTx, from: Pid, stated: StatedAuthority, now: number): Promise<CapabilityRecord[]> {
-    const live = await this.live(tx, from, now);
-    const named = stated.from === undefined ? live : live.filter(({ id }) => id === stated.from);
+  private async candidates(tx: ReadTx, from: Pid, stated: StatedAuthority): Promise<CapabilityRecord[]> {
+    const held = await this.repository.heldBy(tx, from);
+    const named = stated.from === undefined ? held : held.filter(({ id }) => id === stated.from);
     return named.sort(
       (a, b) =>
         Number(a.uses !== null) - Number(b.uses !== null) ||
@@ -162,10 +161,12 @@ function whole(
   };
 }
 
+type Miss = { readonly capability: CapabilityId; readonly field: string; readonly detail: string };
+
 function amplification(
   from: Pid,
   stated: StatedAuthority,
-  misses: readonly { capability: CapabilityId; field: string; detail: string }[],
+  misses: readonly Miss[],
 ): KernelError {
   const covering = misses.filter(({ field }) => field !== 'resource');
   const nearest = (covering.length > 0 ? covering : misses).slice(0, 5);

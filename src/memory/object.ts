@@ -48,6 +48,9 @@ export interface ObjectRecord {
   readonly createdAt: number;
 }
 
+/** An object to be stored; its payload is canonical JSON text. */
+export type NewObject = Omit<ObjectRecord, 'payload'> & { readonly payload: string };
+
 /** One row of the view table. */
 export interface ViewRecord {
   readonly pid: Pid;

@@ -25,14 +25,15 @@ export class Objects {
   /** An immutable object in the private namespace of `pid`. */
   async create(tx: WriteTx, pid: Pid, type: ObjectType, payload: JsonValue, at: number): Promise<ObjectId> {
     const id = this.ids.next('object');
+    const text = canonicalJson(payload);
     await this.repository.insert(tx, {
       id,
       type,
       namespace: namespaceOf(pid),
       name: null,
       version: 1,
-      hash: sha256Hex(canonicalJson(payload)),
-      payload,
+      hash: sha256Hex(text),
+      payload: text,
       immutable: true,
       createdBy: pid,
       createdAt: at,

@@ -8,6 +8,16 @@ export function everyColumn<T extends Table>(table: T): Record<keyof T['_']['col
   >;
 }
 
+/** The same without the number `n`, which SQLite gives. */
+export function everyColumnButNumber<T extends Table & { n: Column }>(
+  table: T,
+): Omit<Record<keyof T['_']['columns'] & string, Placeholder>, 'n'> {
+  const { n: _n, ...rest } = everyColumn(table) as Record<keyof T['_']['columns'] & string, Placeholder> & {
+    n: Placeholder;
+  };
+  return rest;
+}
+
 /** Placeholders for the named columns, encoded as the columns are: what `set()` of a prepared update takes. */
 export function assigned<T extends Table, Name extends keyof T['_']['columns'] & string>(
   table: T,

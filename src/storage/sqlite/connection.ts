@@ -8,6 +8,8 @@ export class Connection {
   readonly raw: Database.Database;
   readonly db: Db;
   private readonly bundles = new Map<unknown, unknown>();
+  /** Rows that units of the open transaction have read: nobody else can change them before it ends. */
+  readonly memo = new Map<string, unknown>();
 
   constructor(path: string, options: { readonly: boolean }) {
     // The busy handler blocks the thread, and with it the program that should give the lock back: waiting is the queue's.

@@ -1,13 +1,22 @@
+import type Database from 'better-sqlite3';
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ReservationId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { AccountRepository, AccountRow, Reservation } from '../../kernel/account-repository.js';
-import { type Budget, type ChargedDimension, chargedDimensions, type Usage } from '../../kernel/budget.js';
+import {
+  type Budget,
+  type ChargedDimension,
+  chargedDimensions,
+  type Dimension,
+  dimensions,
+  type Usage,
+} from '../../kernel/budget.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { accounts, reservations } from './schema/accounts.js';
 import { processes } from './schema/processes.js';
-import { prepared } from './sqlite-tx.js';
+import { done, prepared } from './sqlite-tx.js';
 
 const limitOf = (dimension: ChargedDimension) => accounts[`${dimension}Limit`];
 const usedOf = (dimension: ChargedDimension) => accounts[`${dimension}Used`];
@@ -42,58 +51,63 @@ function settled(): Record<string, SQL> {
   );
 }
 
-const limitColumns = [...chargedDimensions, 'children', 'depth', 'wallMs'] as const;
 const isRow = eq(accounts.n, sql.placeholder('n'));
 const placeholders = Object.fromEntries(
-  limitColumns.map((dimension) => [`${dimension}Limit`, sql.placeholder(dimension)]),
-) as Record<`${(typeof limitColumns)[number]}Limit`, ReturnType<typeof sql.placeholder>>;
+  dimensions.map((dimension) => [`${dimension}Limit`, sql.placeholder(dimension)]),
+) as Record<`${Dimension}Limit`, ReturnType<typeof sql.placeholder>>;
 
-const statements = prepared((db: Db) => ({
-  insert: db
-    .insert(accounts)
-    .values({ n: sql.placeholder('n'), ...placeholders })
-    .prepare(),
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  insert: compiled(raw, db.insert(accounts).values({ n: sql.placeholder('n'), ...placeholders })),
   find: db
     .select({ account: accounts, pid: processes.pid })
     .from(accounts)
     .innerJoin(processes, eq(processes.n, accounts.n))
     .where(isRow)
     .prepare(),
-  setLimits: db.update(accounts).set(assignments(placeholders)).where(isRow).prepare(),
-  enter: db
-    .update(accounts)
-    .set({ childrenUsed: sql`${accounts.childrenUsed} + 1`, born: sql`${accounts.born} + ${sql.placeholder('born')}` })
-    .where(
-      and(
-        isRow,
-        or(isNull(accounts.childrenLimit), lte(sql`${accounts.childrenUsed} + 1`, accounts.childrenLimit)),
-        or(isNull(accounts.depthLimit), lte(sql.placeholder('levels'), accounts.depthLimit)),
+  setLimits: compiled(raw, db.update(accounts).set(assignments(placeholders)).where(isRow)),
+  enter: compiled(
+    raw,
+    db
+      .update(accounts)
+      .set({
+        childrenUsed: sql`${accounts.childrenUsed} + 1`,
+        born: sql`${accounts.born} + ${sql.placeholder('born')}`,
+      })
+      .where(
+        and(
+          isRow,
+          or(isNull(accounts.childrenLimit), lte(sql`${accounts.childrenUsed} + 1`, accounts.childrenLimit)),
+          or(isNull(accounts.depthLimit), lte(sql.placeholder('levels'), accounts.depthLimit)),
+        ),
       ),
-    )
-    .prepare(),
-  leave: db
-    .update(accounts)
-    .set({ childrenUsed: sql`${accounts.childrenUsed} - ${sql.placeholder('count')}` })
-    .where(isRow)
-    .prepare(),
-  charge: db.update(accounts).set(added('Used')).where(and(isRow, hasRoom())).prepare(),
-  reserve: db.update(accounts).set(added('Reserved')).where(and(isRow, hasRoom())).prepare(),
-  settle: db.update(accounts).set(settled()).where(isRow).prepare(),
-  delete: db.delete(accounts).where(isRow).prepare(),
-  unborn: db
-    .update(accounts)
-    .set({ born: sql`${accounts.born} - 1` })
-    .where(isRow)
-    .prepare(),
-  insertReservation: db
-    .insert(reservations)
-    .values({
+  ),
+  leave: compiled(
+    raw,
+    db
+      .update(accounts)
+      .set({ childrenUsed: sql`${accounts.childrenUsed} - ${sql.placeholder('count')}` })
+      .where(isRow),
+  ),
+  charge: compiled(raw, db.update(accounts).set(added('Used')).where(and(isRow, hasRoom()))),
+  reserve: compiled(raw, db.update(accounts).set(added('Reserved')).where(and(isRow, hasRoom()))),
+  settle: compiled(raw, db.update(accounts).set(settled()).where(isRow)),
+  delete: compiled(raw, db.delete(accounts).where(isRow)),
+  unborn: compiled(
+    raw,
+    db
+      .update(accounts)
+      .set({ born: sql`${accounts.born} - 1` })
+      .where(isRow),
+  ),
+  insertReservation: compiled(
+    raw,
+    db.insert(reservations).values({
       id: sql.placeholder('id'),
       pid: sql.placeholder('pid'),
       usage: sql.placeholder('usage'),
       at: sql.placeholder('at'),
-    })
-    .prepare(),
+    }),
+  ),
   findReservation: db
     .select()
     .from(reservations)
@@ -104,10 +118,7 @@ const statements = prepared((db: Db) => ({
     .from(reservations)
     .where(eq(reservations.pid, sql.placeholder('pid')))
     .prepare(),
-  deleteReservation: db
-    .delete(reservations)
-    .where(eq(reservations.id, sql.placeholder('id')))
-    .prepare(),
+  deleteReservation: compiled(raw, db.delete(reservations).where(eq(reservations.id, sql.placeholder('id')))),
 }));
 
 /** drizzle's `set` takes SQL, and a bare placeholder is not yet one. */
@@ -117,8 +128,9 @@ function assignments(columns: Record<string, ReturnType<typeof sql.placeholder>>
 
 @injectable()
 export class SqliteAccountRepository implements AccountRepository {
-  async insert(tx: WriteTx, n: number, limits: Partial<Budget>): Promise<void> {
-    statements.write(tx).insert.run({ ...withNulls(limits), n });
+  insert(tx: WriteTx, n: number, limits: Partial<Budget>): Promise<void> {
+    statements.write(tx).insert.run(withNulls(n, limits));
+    return done;
   }
 
   async find(tx: ReadTx, n: number): Promise<AccountRow | undefined> {
@@ -127,7 +139,7 @@ export class SqliteAccountRepository implements AccountRepository {
   }
 
   async setLimits(tx: WriteTx, n: number, limits: Partial<Budget>): Promise<void> {
-    statements.write(tx).setLimits.run({ ...withNulls(limits), n });
+    statements.write(tx).setLimits.run(withNulls(n, limits));
   }
 
   async enter(tx: WriteTx, n: number, levels: number, born: 0 | 1): Promise<boolean> {
@@ -178,8 +190,18 @@ function withZeros(usage: Usage): Record<ChargedDimension, number> {
   return { toolCalls, tokens, costMicros, materializedTokens, outputBytes };
 }
 
-function withNulls(limits: Partial<Budget>): Record<string, number | null> {
-  return Object.fromEntries(limitColumns.map((dimension) => [dimension, limits[dimension] ?? null]));
+function withNulls(n: number, limits: Partial<Budget>): Record<Dimension, number | null> & { n: number } {
+  return {
+    n,
+    toolCalls: limits.toolCalls ?? null,
+    tokens: limits.tokens ?? null,
+    costMicros: limits.costMicros ?? null,
+    materializedTokens: limits.materializedTokens ?? null,
+    outputBytes: limits.outputBytes ?? null,
+    children: limits.children ?? null,
+    depth: limits.depth ?? null,
+    wallMs: limits.wallMs ?? null,
+  };
 }
 
 function toRow(account: typeof accounts.$inferSelect, pid: string): AccountRow {

@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3';
 import { and, asc, between, desc, eq, gt, or, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type {
@@ -11,12 +12,13 @@ import type { Checkpoint } from '../../audit/checkpoint.js';
 import type { Hash } from '../../audit/hashing.js';
 import type { Subtree } from '../../audit/merkle-tree.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { auditCheckpoints, auditKeys, auditLog, auditNodes, auditPayloads, auditRecords } from './schema/audit.js';
 import { prepared } from './sqlite-tx.js';
 
 const p = sql.placeholder;
-const records = prepared((db: Db) => {
+const records = prepared((db: Db, raw: Database.Database) => {
   const { seq, header, hash, body } = auditRecords;
   return {
     head: db.select({ seq, hash }).from(auditRecords).orderBy(desc(seq)).limit(1).prepare(),
@@ -44,14 +46,16 @@ const records = prepared((db: Db) => {
       .where(between(seq, p('from'), p('to')))
       .orderBy(asc(seq))
       .prepare(),
-    insert: db
-      .insert(auditRecords)
-      .values({ seq: p('seq'), header: p('header'), hash: p('hash'), body: p('body'), subject: p('subject') })
-      .prepare(),
+    insert: compiled(
+      raw,
+      db
+        .insert(auditRecords)
+        .values({ seq: p('seq'), header: p('header'), hash: p('hash'), body: p('body'), subject: p('subject') }),
+    ),
   };
 });
 
-const payloads = prepared((db: Db) => {
+const payloads = prepared((db: Db, raw: Database.Database) => {
   const { seq, salt, bytes } = auditPayloads;
   return {
     range: db
@@ -60,18 +64,12 @@ const payloads = prepared((db: Db) => {
       .where(between(seq, p('from'), p('to')))
       .prepare(),
     newest: db.select({ seq }).from(auditPayloads).orderBy(desc(seq)).limit(1).prepare(),
-    insert: db
-      .insert(auditPayloads)
-      .values({ seq: p('seq'), salt: p('salt'), bytes: p('bytes') })
-      .prepare(),
-    delete: db
-      .delete(auditPayloads)
-      .where(eq(seq, p('seq')))
-      .prepare(),
+    insert: compiled(raw, db.insert(auditPayloads).values({ seq: p('seq'), salt: p('salt'), bytes: p('bytes') })),
+    delete: compiled(raw, db.delete(auditPayloads).where(eq(seq, p('seq')))),
   };
 });
 
-const nodes = prepared((db: Db) => {
+const nodes = prepared((db: Db, raw: Database.Database) => {
   const { level, index, hash } = auditNodes;
   return {
     range: db
@@ -87,21 +85,15 @@ const nodes = prepared((db: Db) => {
       .orderBy(desc(index))
       .limit(1)
       .prepare(),
-    insert: db
-      .insert(auditNodes)
-      .values({ level: p('level'), index: p('index'), hash: p('hash') })
-      .prepare(),
+    insert: compiled(raw, db.insert(auditNodes).values({ level: p('level'), index: p('index'), hash: p('hash') })),
   };
 });
 
-const seals = prepared((db: Db) => {
+const seals = prepared((db: Db, raw: Database.Database) => {
   const { size, key } = auditCheckpoints;
   return {
     logId: db.select().from(auditLog).limit(1).prepare(),
-    insertLogId: db
-      .insert(auditLog)
-      .values({ id: p('id') })
-      .prepare(),
+    insertLogId: compiled(raw, db.insert(auditLog).values({ id: p('id') })),
     last: db.select().from(auditCheckpoints).orderBy(desc(size), desc(auditCheckpoints.at)).limit(1).prepare(),
     after: db
       .select()
@@ -110,25 +102,29 @@ const seals = prepared((db: Db) => {
       .orderBy(asc(size), asc(key))
       .limit(p('limit'))
       .prepare(),
-    insert: db
-      .insert(auditCheckpoints)
-      .values({
-        size: p('size'),
-        key: p('key'),
-        log: p('log'),
-        root: p('root'),
-        at: p('at'),
-        replaced: p('replaced'),
-        signature: p('signature'),
-      })
-      .onConflictDoNothing()
-      .prepare(),
+    insert: compiled(
+      raw,
+      db
+        .insert(auditCheckpoints)
+        .values({
+          size: p('size'),
+          key: p('key'),
+          log: p('log'),
+          root: p('root'),
+          at: p('at'),
+          replaced: p('replaced'),
+          signature: p('signature'),
+        })
+        .onConflictDoNothing(),
+    ),
     keys: db.select().from(auditKeys).orderBy(asc(auditKeys.id)).prepare(),
-    insertKey: db
-      .insert(auditKeys)
-      .values({ id: p('id'), publicKey: p('publicKey') })
-      .onConflictDoNothing()
-      .prepare(),
+    insertKey: compiled(
+      raw,
+      db
+        .insert(auditKeys)
+        .values({ id: p('id'), publicKey: p('publicKey') })
+        .onConflictDoNothing(),
+    ),
   };
 });
 

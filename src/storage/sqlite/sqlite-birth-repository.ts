@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3';
 import { and, eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
@@ -5,19 +6,20 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { BirthRepository, Registration } from '../../kernel/birth-repository.js';
 import type { ProcessRow } from '../../kernel/process.js';
 import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { environments, processTags, registrations } from './schema/processes.js';
 import { prepared } from './sqlite-tx.js';
 
-const statements = prepared((db: Db) => ({
+const statements = prepared((db: Db, raw: Database.Database) => ({
   findRegistration: db
     .select({ pid: registrations.pid, hash: registrations.hash })
     .from(registrations)
     .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id'))))
     .prepare(),
-  insertRegistration: db.insert(registrations).values(everyColumn(registrations)).prepare(),
-  insertTag: db.insert(processTags).values(everyColumn(processTags)).prepare(),
-  insertEnvironment: db.insert(environments).values(everyColumn(environments)).onConflictDoNothing().prepare(),
+  insertRegistration: compiled(raw, db.insert(registrations).values(everyColumn(registrations))),
+  insertTag: compiled(raw, db.insert(processTags).values(everyColumn(processTags))),
+  insertEnvironment: compiled(raw, db.insert(environments).values(everyColumn(environments)).onConflictDoNothing()),
 }));
 
 @injectable()

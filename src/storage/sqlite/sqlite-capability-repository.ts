@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3';
 import { eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
@@ -5,18 +6,19 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/capability-record.js';
 import type { CapabilityRepository, HolderState } from '../../capability/capability-repository.js';
 import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { capabilities } from './schema/capabilities.js';
 import { processes } from './schema/processes.js';
-import { prepared } from './sqlite-tx.js';
+import { done, forget, prepared, remembered } from './sqlite-tx.js';
 
-const statements = prepared((db: Db) => ({
+const statements = prepared((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(capabilities)
     .where(eq(capabilities.id, sql.placeholder('id')))
     .prepare(),
-  insert: db.insert(capabilities).values(everyColumn(capabilities)).prepare(),
+  insert: compiled(raw, db.insert(capabilities).values(everyColumn(capabilities))),
   heldBy: db
     .select()
     .from(capabilities)
@@ -40,18 +42,28 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     return statements.read(tx).find.get({ id });
   }
 
-  async insert(tx: WriteTx, record: CapabilityRecord): Promise<void> {
-    statements.write(tx).insert.run({ ...record });
+  insert(tx: WriteTx, record: CapabilityRecord): Promise<void> {
+    forget(tx, heldKey(record.holder));
+    statements.write(tx).insert.run(record);
+    return done;
   }
 
   async heldBy(tx: ReadTx, holder: Pid): Promise<CapabilityRecord[]> {
-    return statements.read(tx).heldBy.all({ holder });
+    return remembered(tx, heldKey(holder), () => statements.read(tx).heldBy.all({ holder }));
   }
 
   async holder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
-    const found = statements.read(tx).holder.get({ pid });
+    const found = remembered(tx, holderKey(pid), () => statements.read(tx).holder.get({ pid }));
     return found === undefined
       ? undefined
       : { live: found.exitedAt === null, generation: found.generation, authoritySince: found.authoritySince };
   }
+}
+
+function heldKey(holder: Pid): string {
+  return `held ${holder}`;
+}
+
+export function holderKey(pid: Pid): string {
+  return `holder ${pid}`;
 }

@@ -1,19 +1,21 @@
+import type Database from 'better-sqlite3';
 import { desc, eq, gt, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { KernelEvent } from '../../events/event.js';
 import type { EventRepository } from '../../events/event-repository.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { events } from './schema/events.js';
 import { processes } from './schema/processes.js';
-import { prepared } from './sqlite-tx.js';
+import { done, prepared } from './sqlite-tx.js';
 
-const statements = prepared((db: Db) => ({
+const statements = prepared((db: Db, raw: Database.Database) => ({
   head: db.select({ seq: events.seq, at: events.at }).from(events).orderBy(desc(events.seq)).limit(1).prepare(),
-  insert: db
-    .insert(events)
-    .values({
+  insert: compiled(
+    raw,
+    db.insert(events).values({
       seq: sql.placeholder('seq'),
       type: sql.placeholder('type'),
       at: sql.placeholder('at'),
@@ -21,8 +23,8 @@ const statements = prepared((db: Db) => ({
       root: sql.placeholder('root'),
       node: sql.placeholder('node'),
       data: sql.placeholder('data'),
-    })
-    .prepare(),
+    }),
+  ),
   page: db
     .select()
     .from(events)
@@ -47,9 +49,10 @@ export class SqliteEventRepository implements EventRepository {
     return statements.read(tx).head.get()?.at ?? 0;
   }
 
-  async insert(tx: WriteTx, event: KernelEvent): Promise<void> {
+  insert(tx: WriteTx, event: KernelEvent): Promise<void> {
     const { seq, type, at, pid = null, root = null, node, data } = event;
     statements.write(tx).insert.run({ seq, type, at, pid, root, node, data });
+    return done;
   }
 
   async page(tx: ReadTx, after: number, limit: number): Promise<KernelEvent[]> {

@@ -1,14 +1,17 @@
+import type Database from 'better-sqlite3';
 import { and, eq, getTableColumns, gt, isNotNull, isNull, lt, lte, max, min, ne, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { ProcessRow } from '../../kernel/process.js';
 import type { ProcessRepository, ProcessScan } from '../../kernel/process-repository.js';
-import { assigned, everyColumn } from './bind.js';
+import { assigned, everyColumnButNumber } from './bind.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { accounts } from './schema/accounts.js';
 import { processes, processTags, reaped, userSignals } from './schema/processes.js';
-import { prepared } from './sqlite-tx.js';
+import { holderKey } from './sqlite-capability-repository.js';
+import { forget, prepared, remembered } from './sqlite-tx.js';
 
 const columns = getTableColumns(processes);
 const after = gt(processes.n, sql.placeholder('after'));
@@ -62,7 +65,7 @@ const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof
 
 const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
 
-const statements = prepared((db: Db) => ({
+const statements = prepared((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(processes)
@@ -73,13 +76,15 @@ const statements = prepared((db: Db) => ({
     .from(processes)
     .where(eq(processes.n, sql.placeholder('n')))
     .prepare(),
-  insert: db.insert(processes).values(everyColumn(processes)).prepare(),
-  update: db.update(processes).set(assigned(processes, changing)).where(sameVersion).prepare(),
-  move: db
-    .update(processes)
-    .set(assigned(processes, [...changing, 'parent', 'root']))
-    .where(sameVersion)
-    .prepare(),
+  insert: compiled(raw, db.insert(processes).values(everyColumnButNumber(processes))),
+  update: compiled(raw, db.update(processes).set(assigned(processes, changing)).where(sameVersion)),
+  move: compiled(
+    raw,
+    db
+      .update(processes)
+      .set(assigned(processes, [...changing, 'parent', 'root']))
+      .where(sameVersion),
+  ),
   scanAll: db.select().from(processes).where(after).orderBy(processes.n).limit(limit).prepare(),
   scanParent: db
     .select()
@@ -166,28 +171,21 @@ const statements = prepared((db: Db) => ({
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
-  delete: db
-    .delete(processes)
-    .where(eq(processes.n, sql.placeholder('n')))
-    .prepare(),
-  deleteTags: db
-    .delete(processTags)
-    .where(eq(processTags.n, sql.placeholder('n')))
-    .prepare(),
-  deleteReaped: db
-    .delete(reaped)
-    .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('pid'))))
-    .prepare(),
-  deleteSignals: db
-    .delete(userSignals)
-    .where(eq(userSignals.pid, sql.placeholder('pid')))
-    .prepare(),
+  delete: compiled(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
+  deleteTags: compiled(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
+  deleteReaped: compiled(
+    raw,
+    db
+      .delete(reaped)
+      .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('pid')))),
+  ),
+  deleteSignals: compiled(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
 }));
 
 @injectable()
 export class SqliteProcessRepository implements ProcessRepository {
   async find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined> {
-    return statements.read(tx).find.get({ pid });
+    return remembered(tx, processKey(pid), () => statements.read(tx).find.get({ pid }));
   }
 
   async findByNumber(tx: ReadTx, n: number): Promise<ProcessRow | undefined> {
@@ -195,15 +193,18 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number> {
-    return Number(statements.write(tx).insert.run({ ...row, n: null }).lastInsertRowid);
+    forgetProcess(tx, row.pid);
+    return Number(statements.write(tx).insert.run(row).lastInsertRowid);
   }
 
   async update(tx: WriteTx, row: ProcessRow): Promise<boolean> {
-    return statements.write(tx).update.run({ ...row }).changes === 1;
+    forgetProcess(tx, row.pid);
+    return statements.write(tx).update.run(row).changes === 1;
   }
 
   async move(tx: WriteTx, row: ProcessRow): Promise<boolean> {
-    return statements.write(tx).move.run({ ...row }).changes === 1;
+    forgetProcess(tx, row.pid);
+    return statements.write(tx).move.run(row).changes === 1;
   }
 
   async scan(tx: ReadTx, scan: ProcessScan, from: number, rows: number): Promise<ProcessRow[]> {
@@ -252,10 +253,21 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async delete(tx: WriteTx, row: ProcessRow): Promise<void> {
+    forgetProcess(tx, row.pid);
     const all = statements.write(tx);
     all.delete.run({ n: row.n });
     all.deleteTags.run({ n: row.n });
     if (row.parent !== null) all.deleteReaped.run({ parent: row.parent, pid: row.pid });
     all.deleteSignals.run({ pid: row.pid });
   }
+}
+
+function processKey(pid: Pid): string {
+  return `process ${pid}`;
+}
+
+/** What capabilities remember of their holder is a part of the same row. */
+function forgetProcess(tx: WriteTx, pid: Pid): void {
+  forget(tx, processKey(pid));
+  forget(tx, holderKey(pid));
 }

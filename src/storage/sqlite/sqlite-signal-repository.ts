@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3';
 import { and, eq, max, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
@@ -5,23 +6,24 @@ import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { SignalReceipt, SignalRepository } from '../../kernel/signal-repository.js';
 import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { signalReceipts, userSignals } from './schema/processes.js';
 import { prepared } from './sqlite-tx.js';
 
-const statements = prepared((db: Db) => ({
+const statements = prepared((db: Db, raw: Database.Database) => ({
   last: db
     .select({ ordinal: max(userSignals.ordinal) })
     .from(userSignals)
     .where(and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name'))))
     .prepare(),
-  push: db.insert(userSignals).values(everyColumn(userSignals)).prepare(),
+  push: compiled(raw, db.insert(userSignals).values(everyColumn(userSignals))),
   findReceipt: db
     .select({ hash: signalReceipts.hash, report: signalReceipts.report })
     .from(signalReceipts)
     .where(eq(signalReceipts.id, sql.placeholder('id')))
     .prepare(),
-  insertReceipt: db.insert(signalReceipts).values(everyColumn(signalReceipts)).prepare(),
+  insertReceipt: compiled(raw, db.insert(signalReceipts).values(everyColumn(signalReceipts))),
 }));
 
 @injectable()

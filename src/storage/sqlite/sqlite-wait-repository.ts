@@ -1,20 +1,22 @@
+import type Database from 'better-sqlite3';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { WaitRepository } from '../../kernel/wait-repository.js';
 import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { processes, reaped } from './schema/processes.js';
 import { prepared } from './sqlite-tx.js';
 
-const statements = prepared((db: Db) => ({
+const statements = prepared((db: Db, raw: Database.Database) => ({
   isReaped: db
     .select({ child: reaped.child })
     .from(reaped)
     .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('child'))))
     .prepare(),
-  reap: db.insert(reaped).values(everyColumn(reaped)).onConflictDoNothing().prepare(),
+  reap: compiled(raw, db.insert(reaped).values(everyColumn(reaped)).onConflictDoNothing()),
   unreaped: db
     .select({ pid: processes.pid })
     .from(processes)
