@@ -10,7 +10,7 @@ export interface CommonOptions {
 }
 
 export function storePath(options: CommonOptions): string {
-  return path.resolve(options.store ?? process.env.PROCURA_STORE ?? 'procura.db');
+  return path.resolve(options.store ?? (process.env.PROCURA_STORE || 'procura.db'));
 }
 
 /** Opens the database for looking, also one whose log is broken, and closes it after `work`. */

@@ -29,8 +29,7 @@ function buildProgram(): Command {
     .version(packageVersion())
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)')
     .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
-    .action(() => program.help());
+    .configureOutput({ writeErr: () => undefined });
 
   command(program, 'ps', 'list processes')
     .option('--full', 'whole pids')
@@ -129,7 +128,10 @@ function packageVersion(): string {
 }
 
 function usageError(error: CommanderError): CliError {
-  const message = error.code === 'commander.help' ? 'A command is missing.' : error.message.replace(/^error: /, '');
+  const message =
+    error.code === 'commander.help'
+      ? 'A command is missing.'
+      : error.message.replace(/^error: /, '').replace(/\s+/g, ' ');
   return new CliError('USAGE', message, 'See procura --help, or procura help COMMAND.');
 }
 

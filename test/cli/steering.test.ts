@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { refusedWith, runCli } from './run-cli.js';
+import { openTeam, type Team } from './team.js';
+
+let team: Team;
+const run = (...args: string[]) => runCli([...args, '--store', team.store]);
+
+beforeAll(async () => {
+  team = await openTeam();
+  await runCli(['--version']);
+}, 120_000);
+afterAll(() => team?.close());
+
+describe('a signal sent beside a running kernel', () => {
+  it('is seen by a wait of that kernel, with its reason on record', async () => {
+    const { processes, audit } = team.kernel;
+    const child = await processes.spawnChild(team.planner, { name: 'slow' });
+    const waiting = processes.wait(team.planner, child);
+    const { stdout, exitCode } = await run('cancel', child, '--reason', 'too slow');
+    expect({ stdout, exitCode }).toEqual({ stdout: `${child} cancel delivered\n`, exitCode: 0 });
+    expect((await waiting).outcome).toMatchObject({ kind: 'cancelled', by: 'host', reason: 'too slow' });
+    const { items } = await audit.list({ target: child, action: 'process.cancel' });
+    expect(items.map(({ payload }) => payload)).toEqual([{ reason: 'too slow' }]);
+  });
+
+  it('reaches the whole subtree, and says who had ended before', async () => {
+    const { processes } = team.kernel;
+    const top = await processes.spawnChild(team.planner);
+    const below = await processes.spawnChild(top);
+    const killed = JSON.parse((await run('kill', top, '--json')).stdout) as { delivered: string[] };
+    expect(new Set(killed.delivered)).toEqual(new Set([top, below]));
+    expect((await run('kill', top)).stdout).toBe(`${top} had ended before\n`);
+  });
+
+  it('pauses and resumes what can be paused, and names what cannot', async () => {
+    const held = await team.kernel.processes.spawnChild(team.planner, { held: true });
+    expect((await run('resume', held.slice(-10))).stdout).toBe(`${held} resume delivered\n`);
+    expect((await team.kernel.processes.get(held)).status).toBe('runnable');
+    expect((await run('pause', held)).stdout).toBe(`${held} pause delivered\n`);
+    expect((await run('pause', held)).stdout).toContain('refused, INVALID_TRANSITION');
+  });
+
+  it('is refused for a process that there is not, and for a name that is no signal', async () => {
+    expect(refusedWith(await run('signal', 'p_nobody', 'kill'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusedWith(await run('signal', team.planner, 'explode'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+    expect(refusedWith(await run('kill'))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect((await team.kernel.processes.get(team.planner)).status).toBe('created');
+  });
+});
