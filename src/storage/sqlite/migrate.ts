@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { StoreError } from '../../base/errors.js';
-import { applicationId } from './identity.js';
+import { applicationId, assertOursOrVacant } from './identity.js';
 
 const folder = fileURLToPath(new URL('../../../migrations/sqlite', import.meta.url));
 
@@ -12,22 +12,29 @@ export function schemaNumber(): number {
 }
 
 /** Refuses a database that a newer release has written. */
-export function assertNotNewer(raw: Database.Database, known: number): number {
-  const found = raw.pragma('user_version', { simple: true }) as number;
-  if (found <= known) return found;
+export function assertNotNewer(found: number, known: number): void {
+  if (found <= known) return;
   throw new StoreError('SCHEMA_NEWER', `The database has schema ${found}; this release knows up to ${known}.`, {
     facts: { found, known },
     hint: 'Use a newer release of procura for this file.',
   });
 }
 
+/** The number of the schema that the database has, 0 for one without. */
+export function schemaOf(raw: Database.Database): number {
+  return raw.pragma('user_version', { simple: true }) as number;
+}
+
 /** Brings the schema up to date in one transaction: all of it or none, also with another program doing the same. */
 export function migrate(raw: Database.Database): void {
   const migrations = readMigrationFiles({ migrationsFolder: folder });
-  if (assertNotNewer(raw, migrations.length) === migrations.length) return;
+  const isOurs = raw.pragma('application_id', { simple: true }) === applicationId;
+  if (isOurs && schemaOf(raw) === migrations.length) return;
   raw
     .transaction(() => {
-      const from = assertNotNewer(raw, migrations.length);
+      assertOursOrVacant(raw);
+      const from = schemaOf(raw);
+      assertNotNewer(from, migrations.length);
       for (const migration of migrations.slice(from)) for (const statement of migration.sql) raw.exec(statement);
       raw.pragma(`application_id = ${applicationId}`);
       raw.pragma(`user_version = ${migrations.length}`);

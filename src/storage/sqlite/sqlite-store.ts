@@ -5,7 +5,7 @@ import { StoreError } from '../../base/errors.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
 import { identify } from './identity.js';
-import { assertNotNewer, migrate, schemaNumber } from './migrate.js';
+import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { ReadQueue } from './read-queue.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { backoff, Turns } from './turns.js';
@@ -83,11 +83,11 @@ export class SqliteStore implements Store {
   private async connect(): Promise<void> {
     const { path, readOnly } = this.options;
     const inMemory = path === ':memory:';
-    if (!inMemory && identify(path) === 'new' && readOnly) throw noFile(path);
+    if (!inMemory) this.assertUsable(path);
     this.writer = await unlessBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
     assertVersion(raw);
-    await unlessBusy(() => (readOnly ? assertNotNewer(raw, schemaNumber()) : migrate(raw)));
+    await unlessBusy(() => (readOnly ? assertNotNewer(schemaOf(raw), schemaNumber()) : migrate(raw)));
     if (!readOnly) {
       await unlessBusy(() => raw.pragma('journal_mode = WAL'));
       raw.pragma(`synchronous = ${this.options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
@@ -100,14 +100,20 @@ export class SqliteStore implements Store {
     if (inMemory) return;
     this.reader = await unlessBusy(() => new Connection(path, { readonly: true }));
     this.reads = new ReadQueue(this.reader);
-    this.dataVersion = this.writer.statements(watch).dataVersion.get();
+    this.dataVersion = dataVersionOf(this.writer);
     this.poll = setInterval(poke, this.options.pollMs).unref();
+  }
+
+  private assertUsable(path: string): void {
+    const { isOurs, schema } = identify(path);
+    if (!isOurs && this.options.readOnly) throw noFile(path);
+    assertNotNewer(schema, schemaNumber());
   }
 
   /** The writer's data_version moves with every commit but its own; the reader's would move with ours too. */
   private lookForForeignCommit(): void {
     if (this.writes === undefined || this.writer === undefined) return;
-    const version = this.writer.statements(watch).dataVersion.get();
+    const version = dataVersionOf(this.writer) ?? this.dataVersion;
     if (version === this.dataVersion) return;
     this.dataVersion = version;
     for (const listener of this.listeners) listener();
@@ -118,6 +124,15 @@ export class SqliteStore implements Store {
     this.writer?.close();
     this.reader = undefined;
     this.writer = undefined;
+  }
+}
+
+function dataVersionOf(connection: Connection): unknown {
+  try {
+    return connection.statements(watch).dataVersion.get();
+  } catch {
+    // Busy or damaged: the next look tries again, and whoever calls meanwhile is told.
+    return undefined;
   }
 }
 

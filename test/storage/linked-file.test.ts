@@ -1,0 +1,23 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openKernel, tempFolder } from '../support/kernel.js';
+import { faultsIn } from './wholeness.js';
+
+it('kernels that name one file by different paths take turns on it', async () => {
+  const folder = tempFolder();
+  mkdirSync(join(folder, 'real'));
+  symlinkSync(join(folder, 'real'), join(folder, 'linked'));
+  const first = await openKernel({ store: join(folder, 'real', 'a.db') });
+  symlinkSync(join(folder, 'real', 'a.db'), join(folder, 'direct.db'));
+  const second = await openKernel({ store: join(folder, 'linked', 'a.db') });
+  const third = await openKernel({ store: join(folder, 'direct.db') });
+  const kernels = [first, second, third];
+  const root = await first.processes.spawn({ budget: { children: 90 } });
+  const spawn = (n: number) => kernels[n % 3]?.processes.spawnChild(root, {});
+  expect(new Set(await Promise.all(Array.from({ length: 90 }, (_, n) => spawn(n)))).size).toBe(90);
+  for (const kernel of kernels) {
+    expect(await kernel.processes.children(root)).toHaveLength(90);
+    expect(await faultsIn(kernel)).toEqual([]);
+  }
+});

@@ -1,0 +1,136 @@
+import { decodeRecord } from '../../src/audit/audit-record.js';
+import { AuditRepository } from '../../src/audit/audit-repository.js';
+import { type ReadTx, Store } from '../../src/base/store.js';
+import type { Token } from '../../src/base/token.js';
+import { CapabilityRepository } from '../../src/capability/capability-repository.js';
+import { EventRepository } from '../../src/events/event-repository.js';
+import type { Kernel } from '../../src/index.js';
+import { AccountRepository } from '../../src/kernel/account-repository.js';
+import { isTerminal, type ProcessRow } from '../../src/kernel/process.js';
+import { ProcessRepository } from '../../src/kernel/process-repository.js';
+import { ObjectRepository } from '../../src/memory/object-repository.js';
+
+const births = new Set(['process.spawn', 'process.spawnChild', 'process.fork']);
+const ends: ReadonlySet<string | undefined> = new Set(['exited', 'failed', 'killed', 'abandoned']);
+
+/**
+ * What is half there in the store of `kernel`, as sentences; nothing when all is whole. Every process has what its spawn
+ * wrote, every end has its event and record, and is out of the counts above it; both logs are without gap and the audit
+ * log verifies.
+ */
+export async function faultsIn(kernel: Kernel): Promise<string[]> {
+  const faults = await kernel.container.get(Store).read((tx) => new Inspection(kernel, tx).run());
+  const report = await kernel.audit.verify();
+  if (!report.ok) faults.push(`the audit log does not verify: ${JSON.stringify(report.firstBad)}`);
+  return faults;
+}
+
+/** One look at everything, in one read unit. */
+class Inspection {
+  private readonly faults: string[] = [];
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly tx: ReadTx,
+  ) {}
+
+  async run(): Promise<string[]> {
+    const rows = await this.all(
+      (after) => this.get(ProcessRepository).scan(this.tx, { by: 'all' }, after, 1_000),
+      ({ n }) => n,
+    );
+    const told = await this.eventsByPid(rows);
+    const recorded = await this.recordsByPid();
+    const liveBelow = new Map<number, number>();
+    for (const row of rows) {
+      if (!isTerminal(row.status)) for (const n of row.path) liveBelow.set(n, (liveBelow.get(n) ?? 0) + 1);
+    }
+    for (const row of rows) {
+      await this.birthOf(row, liveBelow.get(row.n) ?? 0);
+      const ended = isTerminal(row.status) ? 1 : 0;
+      this.same(row, 'birth events', told.get(row.pid)?.births ?? 0, 1);
+      this.same(row, 'birth records', recorded.get(row.pid)?.births ?? 0, 1);
+      this.same(row, 'end events', told.get(row.pid)?.ends ?? 0, ended);
+      this.same(row, 'end records', recorded.get(row.pid)?.ends ?? 0, ended);
+    }
+    return this.faults;
+  }
+
+  private async birthOf(row: ProcessRow, liveBelow: number): Promise<void> {
+    const account = await this.get(AccountRepository).find(this.tx, row.n);
+    if (account === undefined) this.faults.push(`${row.pid} has no account`);
+    else this.same(row, 'children in use', account.children.used, liveBelow);
+    if ((await this.get(ObjectRepository).find(this.tx, row.goal)) === undefined)
+      this.faults.push(`${row.pid} has no goal`);
+    const view = await this.get(ObjectRepository).findView(this.tx, row.view);
+    if (view?.pid !== row.pid) this.faults.push(`${row.pid} has no view`);
+    const held = await this.get(CapabilityRepository).heldBy(this.tx, row.pid);
+    if (!held.some(({ own }) => own)) this.faults.push(`${row.pid} has no capability on its own namespace`);
+    if (isTerminal(row.status) && row.exitedAt === null) this.faults.push(`${row.pid} ended at no time`);
+  }
+
+  private async eventsByPid(rows: readonly ProcessRow[]): Promise<Map<string, Tally>> {
+    const events = await this.all(
+      (after) => this.get(EventRepository).page(this.tx, after, 1_000),
+      ({ seq }) => seq,
+    );
+    this.gapless('event', events);
+    const known = new Set(rows.map(({ pid }) => pid));
+    const tally = new Map<string, Tally>();
+    for (const { pid, type, seq } of events) {
+      if (pid === undefined) continue;
+      if (!known.has(pid)) this.faults.push(`event ${seq} tells of ${pid}, which is not there`);
+      if (type === 'process.spawned' || type === 'process.forked') count(tally, pid, 'births');
+      if (type === 'process.exited') count(tally, pid, 'ends');
+    }
+    return tally;
+  }
+
+  private async recordsByPid(): Promise<Map<string, Tally>> {
+    const stored = await this.all(
+      (after) => this.get(AuditRepository).recordsAfter(this.tx, after, 1_000),
+      ({ seq }) => seq,
+    );
+    this.gapless('audit record', stored);
+    const tally = new Map<string, Tally>();
+    for (const { target, action, outcome, after } of stored.map((record) => decodeRecord(record, undefined))) {
+      if (target === undefined || outcome !== 'ok') continue;
+      if (births.has(action)) count(tally, target, 'births');
+      if (ends.has(after)) count(tally, target, 'ends');
+    }
+    return tally;
+  }
+
+  private async all<T>(page: (after: number) => Promise<T[]>, key: (item: T) => number): Promise<T[]> {
+    const items: T[] = [];
+    for (let last: T | undefined; ; last = items.at(-1)) {
+      const next = await page(last === undefined ? 0 : key(last));
+      if (next.length === 0) return items;
+      items.push(...next);
+    }
+  }
+
+  private gapless(what: string, items: readonly { seq: number }[]): void {
+    const gap = items.findIndex(({ seq }, index) => seq !== index + 1);
+    if (gap >= 0) this.faults.push(`${what} ${gap + 1} is missing`);
+  }
+
+  private same({ pid }: ProcessRow, what: string, found: number, expected: number): void {
+    if (found !== expected) this.faults.push(`${pid} has ${found} ${what} instead of ${expected}`);
+  }
+
+  private get<T>(service: Token<T>): T {
+    return this.kernel.container.get<T>(service);
+  }
+}
+
+interface Tally {
+  births: number;
+  ends: number;
+}
+
+function count(tally: Map<string, Tally>, pid: string, what: keyof Tally): void {
+  const counts = tally.get(pid) ?? { births: 0, ends: 0 };
+  counts[what]++;
+  tally.set(pid, counts);
+}
