@@ -91,7 +91,7 @@ CREATE TABLE `capabilities` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `capabilities_holder` ON `capabilities` (`holder`);--> statement-breakpoint
+CREATE INDEX `capabilities_holder` ON `capabilities` (`holder`,`resource`);--> statement-breakpoint
 CREATE INDEX `capabilities_parent` ON `capabilities` (`parent`) WHERE "capabilities"."parent" IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `events` (
 	`seq` integer PRIMARY KEY NOT NULL,

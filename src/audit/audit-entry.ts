@@ -34,3 +34,10 @@ export interface AuditEntry {
   /** The process whose lineage tells this record, for the index; not part of the body. */
   readonly subject?: Pid;
 }
+
+/** An entry as syscalls write it: a member that is undefined is absent. */
+export type NewAuditEntry = {
+  readonly [Name in keyof AuditEntry]: Record<never, never> extends Pick<AuditEntry, Name>
+    ? AuditEntry[Name] | undefined
+    : AuditEntry[Name];
+};

@@ -3,7 +3,7 @@ import { Entropy } from '../base/entropy.js';
 import { IdSource } from '../base/ids.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Channel, WriteTx } from '../base/store.js';
-import type { AuditEntry } from './audit-entry.js';
+import type { NewAuditEntry } from './audit-entry.js';
 import { AuditRepository, type NewRecord, type StoredPayload } from './audit-repository.js';
 import { EffectSalts } from './effect-salts.js';
 import { headerHash, zeroHash } from './hashing.js';
@@ -34,7 +34,7 @@ export class AuditLedger implements Ledger, Channel<EncodedEntry, SealedRecords>
     this.salts = new EffectSalts(entropy);
   }
 
-  append(tx: WriteTx, entry: AuditEntry): string {
+  append(tx: WriteTx, entry: NewAuditEntry): string {
     const id = this.ids.next('record');
     tx.defer(
       this,

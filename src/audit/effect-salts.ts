@@ -1,5 +1,5 @@
 import type { Entropy } from '../base/entropy.js';
-import type { AuditEntry } from './audit-entry.js';
+import type { NewAuditEntry } from './audit-entry.js';
 import { freshSalt } from './record-encoding.js';
 
 const effectsMax = 10_000;
@@ -13,7 +13,7 @@ export class EffectSalts {
 
   constructor(private readonly entropy: Entropy) {}
 
-  of({ effectId, outcome }: AuditEntry): Buffer {
+  of({ effectId, outcome }: NewAuditEntry): Buffer {
     if (effectId === undefined) return freshSalt(this.entropy);
     const salt = this.open.get(effectId) ?? freshSalt(this.entropy);
     if (outcome === 'intent') this.remember(effectId, salt);

@@ -2,7 +2,7 @@ import { canonicalJson } from '../base/canonical.js';
 import type { Entropy } from '../base/entropy.js';
 import type { Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
-import type { AuditEntry } from './audit-entry.js';
+import type { AuditEntry, NewAuditEntry } from './audit-entry.js';
 import { bodyHash, commitmentOf, type Hash } from './hashing.js';
 
 /** The members of a body, in the order that RFC 8785 gives them. */
@@ -31,7 +31,7 @@ export interface EncodedEntry {
  * Throws on text that is not well-formed Unicode: it has no canonical form. Done while the unit runs, so that what
  * cannot be encoded is refused with its unit and not with the whole group.
  */
-export function encodeEntry(id: string, node: string, entry: AuditEntry, salt: () => Buffer): EncodedEntry {
+export function encodeEntry(id: string, node: string, entry: NewAuditEntry, salt: () => Buffer): EncodedEntry {
   const payload = encodePayload(entry, salt);
   const commitment = payload === undefined ? undefined : commitmentOf(payload.salt, payload.bytes);
   const body = bodyText(id, node, entry, commitment);
@@ -54,18 +54,18 @@ export function freshSalt(entropy: Entropy): Buffer {
   return entropy.bytes(saltBytes);
 }
 
-function encodePayload(entry: AuditEntry, salt: () => Buffer): EncodedPayload | undefined {
+function encodePayload(entry: NewAuditEntry, salt: () => Buffer): EncodedPayload | undefined {
   if (entry.resource === undefined && entry.payload === undefined) return undefined;
   const content: JsonObject = entry.resource === undefined ? {} : { resource: entry.resource };
   return { salt: salt(), bytes: canonicalJson({ ...entry.payload, ...content }) };
 }
 
 /** Writes the members one by one: sorting them for every record would cost three times as much. */
-function bodyText(id: string, node: string, entry: AuditEntry, commitment: Hash | undefined): string {
+function bodyText(id: string, node: string, entry: NewAuditEntry, commitment: Hash | undefined): string {
   let out = `{"action":${text(entry.action)},"actor":${text(entry.actor)}`;
   if (entry.after !== undefined) out += `,"after":${text(entry.after)}`;
   if (entry.approval !== undefined) out += `,"approval":${text(entry.approval)}`;
-  out += `,"at":${canonicalJson(entry.at)}`;
+  out += `,"at":${JSON.stringify(entry.at)}`;
   if (entry.before !== undefined) out += `,"before":${text(entry.before)}`;
   if (entry.capability !== undefined) out += `,"capability":${text(entry.capability)}`;
   if (entry.cause !== undefined) out += `,"cause":${text(entry.cause)}`;
@@ -74,7 +74,7 @@ function bodyText(id: string, node: string, entry: AuditEntry, commitment: Hash 
   if (entry.decision !== undefined) out += `,"decision":${text(entry.decision)}`;
   if (entry.effectId !== undefined) out += `,"effectId":${text(entry.effectId)}`;
   if (entry.facts !== undefined) out += `,"facts":${canonicalJson(entry.facts)}`;
-  if (entry.generation !== undefined) out += `,"generation":${canonicalJson(entry.generation)}`;
+  if (entry.generation !== undefined) out += `,"generation":${JSON.stringify(entry.generation)}`;
   out += `,"id":${text(id)},"node":${text(node)},"outcome":${text(entry.outcome)}`;
   if (entry.right !== undefined) out += `,"right":${text(entry.right)}`;
   if (entry.target !== undefined) out += `,"target":${text(entry.target)}`;

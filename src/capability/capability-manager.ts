@@ -83,7 +83,9 @@ export class StoreCapabilityManager implements CapabilityManager {
       const holder = await this.repository.holder(tx, pid);
       if (holder === undefined) throw noHolder('NO_SUCH_PROCESS', pid, 'does not exist');
       if (!holder.live) throw noHolder('PROCESS_TERMINATED', pid, 'has ended');
-      const capability = await this.grants.root(tx, { pid, generation: holder.generation, at }, authority, 'host');
+      const record = this.grants.root({ pid, generation: holder.generation, at }, authority, 'host');
+      await this.grants.insert(tx, [record]);
+      const capability = record.id;
       this.events.append(tx, { type: 'capability.granted', at, pid, data: { capability } });
       this.ledger.append(tx, {
         actor: 'host',
@@ -97,7 +99,7 @@ export class StoreCapabilityManager implements CapabilityManager {
         facts: { rights: [...authority.rights] },
         subject: pid,
       });
-      return this.shown(tx, await this.record(tx, capability));
+      return this.shown(tx, record);
     });
   }
 

@@ -3,7 +3,7 @@ import type { Constraints } from './atoms.js';
 import type { DerivedAuthority } from './attenuate.js';
 import type { Capability, CapabilityStatus } from './capability.js';
 import { type Pattern, parsePattern } from './resource.js';
-import { maskOfRights, rightsOfMask } from './rights.js';
+import { rightsOfMask } from './rights.js';
 
 /** One row of the capability table. Sets of rights are masks. */
 export interface CapabilityRecord {
@@ -77,23 +77,4 @@ export function storedPattern(text: string): Pattern {
   const parsed = parsePattern(text);
   patterns.set(text, parsed);
   return parsed;
-}
-
-/** The columns that `authority` fills. */
-export function fromAuthority(
-  authority: DerivedAuthority,
-): Pick<
-  CapabilityRecord,
-  'resource' | 'rights' | 'grantable' | 'constraints' | 'uses' | 'expiresAt' | 'maxDepth' | 'depth'
-> {
-  return {
-    resource: authority.pattern.text,
-    rights: maskOfRights(authority.rights),
-    grantable: maskOfRights(authority.grantable),
-    constraints: authority.constraints ?? null,
-    uses: authority.uses ?? null,
-    expiresAt: authority.expiresAt ?? null,
-    maxDepth: authority.maxDepth,
-    depth: authority.depth,
-  };
 }

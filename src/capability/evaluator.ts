@@ -50,7 +50,7 @@ export class Evaluator {
     const holder = await this.repository.holder(tx, pid);
     if (holder === undefined || !holder.live) return { code: 'PROCESS_ENDED', nearest: [] };
     const misses: { code: DecisionCode; miss: NearMiss }[] = [];
-    for (const record of await this.repository.heldBy(tx, pid)) {
+    for (const record of await this.repository.heldBy(tx, pid, request.kind)) {
       const failure = await this.failure(tx, record, right, request, args, now);
       if (failure === undefined) return { code: 'ALLOWED', capability: record.id, nearest: [] };
       const { code, failed } = failure;

@@ -2,13 +2,13 @@ import { inject, injectable } from 'inversify';
 import { CapabilityError, type KernelError } from '../base/errors.js';
 import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
-import { attenuate } from './attenuate.js';
-import { type Authority, depthLimit } from './capability.js';
-import { type CapabilityRecord, fromAuthority, storedPattern, toAuthority } from './capability-record.js';
+import { attenuate, type DerivedAuthority } from './attenuate.js';
+import { type Authority, depthDefault, depthLimit } from './capability.js';
+import { type CapabilityRecord, storedPattern, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
 import { Evaluator } from './evaluator.js';
-import { parseRequest } from './resource.js';
+import { parsePattern, parseRequest } from './resource.js';
 import { matches } from './resource-coverage.js';
 import { maskOfRights, type Right, rightsOfKind } from './rights.js';
 
@@ -21,7 +21,7 @@ export interface Receiver {
 
 const ownRights = maskOfRights(rightsOfKind('ns'));
 const inheritedRights = maskOfRights(['read', 'diff', 'materialize', 'link', 'grant']);
-const readOnly = maskOfRights(['read']);
+const readMask = maskOfRights(['read']);
 
 /** Gives and hands on authority, inside the unit of the syscall that does so. */
 @injectable()
@@ -32,49 +32,54 @@ export class Grants {
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
+  /** Stores what the methods below have made. */
+  insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void> {
+    return this.repository.insert(tx, records);
+  }
+
   /** The one capability that every process is born with: on its own namespace. */
-  own(tx: WriteTx, to: Receiver): Promise<CapabilityId> {
-    return this.insert(tx, to, { ...whole(`ns:process/${to.pid}/**`, ownRights), own: true, grantedBy: 'kernel' });
+  own(to: Receiver): CapabilityRecord {
+    return this.whole(to, `ns:process/${to.pid}/**`, ownRights, { own: true, grantedBy: 'kernel' });
   }
 
   /** A root grant: authority that comes from nowhere but the host. */
-  root(tx: WriteTx, to: Receiver, authority: Authority, grantedBy: string): Promise<CapabilityId> {
-    return this.insert(tx, to, { ...fromAuthority({ ...authority, depth: 0 }), parent: null, own: false, grantedBy });
+  root(to: Receiver, authority: Authority, grantedBy: string): CapabilityRecord {
+    return this.derived(to, { ...authority, depth: 0 }, null, grantedBy);
   }
 
-  /** Hands `stated` from one process to another. Throws AMPLIFICATION naming the field that would be wider. */
-  async delegate(tx: WriteTx, from: Pid, to: Receiver, stated: StatedAuthority): Promise<CapabilityId> {
+  /** What the parent gets at a child's end, so that the child's result and what it made stay readable. */
+  successor(child: Pid, to: Receiver): CapabilityRecord {
+    return this.whole(to, `ns:process/${child}/**`, inheritedRights, { own: false, grantedBy: child });
+  }
+
+  /** What `from` hands to another process. Throws AMPLIFICATION naming the field that would be wider. */
+  async delegated(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority): Promise<CapabilityRecord> {
     const misses: Miss[] = [];
     for (const parent of await this.candidates(tx, from, stated)) {
-      const derived = attenuate(toAuthority(parent), stated, 'delegate');
-      if ('refused' in derived) misses.push({ capability: parent.id, field: derived.refused, detail: derived.detail });
-      else if ((await this.evaluator.status(tx, parent, to.at)) === 'live') {
-        return this.insert(tx, to, { ...fromAuthority(derived), parent: parent.id, own: false, grantedBy: from });
+      const authority = attenuate(toAuthority(parent), stated, 'delegate');
+      if ('refused' in authority) {
+        misses.push({ capability: parent.id, field: authority.refused, detail: authority.detail });
+      } else if ((await this.evaluator.status(tx, parent, to.at)) === 'live') {
+        return this.derived(to, authority, parent.id, from);
       }
     }
     throw amplification(from, stated, misses);
   }
 
-  /** What the parent gets at a child's end, so that the child's result and what it made stay readable. */
-  successor(tx: WriteTx, child: Pid, to: Receiver): Promise<CapabilityId> {
-    const heir = whole(`ns:process/${child}/**`, inheritedRights);
-    return this.insert(tx, to, { ...heir, own: false, grantedBy: child });
-  }
-
-  /** Reading one object, derived from the capability by which the giver reads it. */
-  async readingOf(
-    tx: WriteTx,
-    object: ObjectId,
-    by: CapabilityId | 'host',
-    to: Receiver,
-    grantedBy = 'host',
-  ): Promise<CapabilityId> {
-    const reading = { ...whole(`object:${object}`, readOnly), grantable: 0, own: false };
+  /** Reading one object: derived from the capability by which the giver reads it, or given by the host. */
+  async readingOf(tx: ReadTx, object: ObjectId, by: CapabilityId | 'host', to: Receiver): Promise<CapabilityRecord> {
+    const stated = {
+      pattern: parsePattern(`object:${object}`),
+      rights: ['read'],
+      grantable: [],
+      delegable: false,
+    } as const;
     const parent = by === 'host' ? undefined : await this.repository.find(tx, by);
-    if (parent === undefined) return this.insert(tx, to, { ...reading, grantedBy });
-    const { id, expiresAt, maxDepth, holder } = parent;
-    const derived = { parent: id, depth: parent.depth + 1, expiresAt, maxDepth, grantedBy: holder };
-    return this.insert(tx, to, { ...reading, ...derived });
+    if (parent === undefined) return this.root(to, { ...stated, maxDepth: depthDefault }, 'host');
+    const { depth, maxDepth, expiresAt } = toAuthority(parent);
+    const limits = { depth: depth + 1, maxDepth, ...(expiresAt === undefined ? {} : { expiresAt }) };
+    if (limits.depth > maxDepth) throw tooDeep(parent, object);
+    return this.derived(to, { ...stated, ...limits }, parent.id, parent.holder);
   }
 
   /** The live capability by which `pid` may read an object; `to: 'grant'`, by which it may hand the reading on. */
@@ -85,12 +90,16 @@ export class Grants {
     to: 'read' | 'grant',
     now: number,
   ): Promise<CapabilityRecord | undefined> {
-    const resources = [`object:${object.id}`, `ns:${object.namespace}/${object.id}`].map(parseRequest);
-    const live = await this.live(tx, pid, now);
-    return live.find((record) => {
-      const mask = to === 'read' ? record.rights : record.grantable;
-      return (mask & readOnly) !== 0 && resources.some((request) => matches(storedPattern(record.resource), request));
-    });
+    const { id, namespace } = object;
+    const exact = [`ns:${namespace}/**`, `object:${id}`];
+    for (const resource of exact) {
+      const found = await this.firstLive(tx, await this.repository.heldOn(tx, pid, resource), to, now);
+      if (found !== undefined) return found;
+    }
+    const request = parseRequest(`ns:${namespace}/${id}`);
+    const wider = await this.repository.heldBy(tx, pid, 'ns');
+    const matching = wider.filter(({ resource }) => matches(storedPattern(resource), request));
+    return this.firstLive(tx, matching, to, now);
   }
 
   /** Refuses where what `pid` holds does not meet what an image requires. Throws CAPABILITY_DENIED. */
@@ -105,6 +114,19 @@ export class Grants {
     }
   }
 
+  private async firstLive(
+    tx: ReadTx,
+    records: readonly CapabilityRecord[],
+    to: 'read' | 'grant',
+    now: number,
+  ): Promise<CapabilityRecord | undefined> {
+    for (const record of records) {
+      const mask = to === 'read' ? record.rights : record.grantable;
+      if ((mask & readMask) !== 0 && (await this.evaluator.status(tx, record, now)) === 'live') return record;
+    }
+    return undefined;
+  }
+
   private async live(tx: ReadTx, pid: Pid, now: number): Promise<CapabilityRecord[]> {
     const live: CapabilityRecord[] = [];
     for (const record of await this.repository.heldBy(tx, pid)) {
@@ -115,9 +137,9 @@ export class Grants {
 
   /** In the order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
   private async candidates(tx: ReadTx, from: Pid, stated: StatedAuthority): Promise<CapabilityRecord[]> {
-    const held = await this.repository.heldBy(tx, from);
+    const held = await this.repository.heldBy(tx, from, stated.pattern.kind);
     const named = stated.from === undefined ? held : held.filter(({ id }) => id === stated.from);
-    return named.sort(
+    return [...named].sort(
       (a, b) =>
         Number(a.uses !== null) - Number(b.uses !== null) ||
         (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE) ||
@@ -126,48 +148,62 @@ export class Grants {
     );
   }
 
-  private async insert(
-    tx: WriteTx,
+  private whole(
     to: Receiver,
-    rest: Omit<CapabilityRecord, 'id' | 'holder' | 'generation' | 'status' | 'createdAt'>,
-  ): Promise<CapabilityId> {
-    const id = this.ids.next('capability');
-    await this.repository.insert(tx, {
-      ...rest,
-      id,
+    resource: string,
+    rights: number,
+    { own, grantedBy }: { readonly own: boolean; readonly grantedBy: string },
+  ): CapabilityRecord {
+    return {
+      id: this.ids.next('capability'),
       holder: to.pid,
       generation: to.generation,
+      own,
+      resource,
+      rights,
+      grantable: rights,
+      constraints: null,
+      uses: null,
+      expiresAt: null,
+      maxDepth: depthLimit,
+      parent: null,
+      depth: 0,
       status: 'live',
+      grantedBy,
       createdAt: to.at,
-    });
-    return id;
+    };
   }
-}
 
-function whole(
-  resource: string,
-  rights: number,
-): Omit<CapabilityRecord, 'id' | 'holder' | 'generation' | 'status' | 'createdAt' | 'own' | 'grantedBy'> {
-  return {
-    resource,
-    rights,
-    grantable: rights,
-    constraints: null,
-    uses: null,
-    expiresAt: null,
-    maxDepth: depthLimit,
-    parent: null,
-    depth: 0,
-  };
+  private derived(
+    to: Receiver,
+    authority: DerivedAuthority,
+    parent: CapabilityId | null,
+    grantedBy: string,
+  ): CapabilityRecord {
+    return {
+      id: this.ids.next('capability'),
+      holder: to.pid,
+      generation: to.generation,
+      own: false,
+      resource: authority.pattern.text,
+      rights: maskOfRights(authority.rights),
+      grantable: maskOfRights(authority.grantable),
+      constraints: authority.constraints ?? null,
+      uses: authority.uses ?? null,
+      expiresAt: authority.expiresAt ?? null,
+      maxDepth: authority.maxDepth,
+      parent,
+      depth: authority.depth,
+      status: 'live',
+      grantedBy,
+      createdAt: to.at,
+    };
+  }
 }
 
 type Miss = { readonly capability: CapabilityId; readonly field: string; readonly detail: string };
 
-function amplification(
-  from: Pid,
-  stated: StatedAuthority,
-  misses: readonly Miss[],
-): KernelError {
+function amplification(from: Pid, stated: StatedAuthority, misses: readonly Miss[]): KernelError {
   const covering = misses.filter(({ field }) => field !== 'resource');
   const nearest = (covering.length > 0 ? covering : misses).slice(0, 5);
   const field = nearest[0]?.field ?? 'resource';
@@ -187,4 +223,15 @@ function requirement(pid: Pid, image: string, resource: string, rights: readonly
     facts: { pid, image, resource, rights: [...rights] },
     hint: 'Grant or delegate it in the same call.',
   });
+}
+
+function tooDeep(parent: CapabilityRecord, object: ObjectId): KernelError {
+  return new CapabilityError(
+    'AMPLIFICATION',
+    `Reading ${object} cannot be handed on: ${parent.id} is at its last depth.`,
+    {
+      facts: { field: 'maxDepth', from: parent.holder, capability: parent.id, maxDepth: parent.maxDepth },
+      hint: 'Grant the reading anew, with a larger maxDepth.',
+    },
+  );
 }

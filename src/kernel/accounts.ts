@@ -27,9 +27,9 @@ export class Accounts {
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
-  async open(tx: WriteTx, row: ProcessRow, limits: Partial<Budget>): Promise<void> {
-    const depth = row.bornUnder === null ? { depth: depthDefault } : {};
-    await this.repository.insert(tx, row.n, { ...depth, ...limits });
+  open(tx: WriteTx, row: ProcessRow, limits: Partial<Budget>): Promise<void> {
+    const bounded = row.bornUnder === null ? { depth: depthDefault, ...limits } : limits;
+    return this.repository.insert(tx, row.n, bounded);
   }
 
   /** Takes one place for a child of `parent` on the whole path. Throws BUDGET_EXCEEDED for children and depth. */

@@ -4,6 +4,7 @@ import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/id
 import type { JsonValue } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { Authority } from '../capability/capability.js';
+import type { CapabilityRecord } from '../capability/capability-record.js';
 import type { StatedAuthority } from '../capability/capability-spec.js';
 import { Grants, type Receiver } from '../capability/grants.js';
 import { EventRepository } from '../events/event-repository.js';
@@ -66,25 +67,42 @@ export class Births {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
     if (parent !== null) await this.accounts.enter(tx, parent);
-    const goal =
-      'payload' in birth.goal
-        ? await this.objects.create(tx, pid, 'goal', birth.goal.payload, act.at)
-        : birth.goal.object;
+    const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
+    if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
     const view = await this.view(tx, birth, pid, goal);
     const unnumbered = newRow(birth, pid, goal, view, act.at);
     const row = { ...unnumbered, n: await this.processes.insert(tx, unnumbered) };
     await this.accounts.open(tx, row, birth.budget);
-    await this.writeExtras(tx, birth, row);
+    if (hasExtras(birth)) await this.writeExtras(tx, birth, row);
     const capabilities = await this.authority(tx, act, birth, row);
-    await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
-    this.tell(tx, act, birth, row, capabilities);
+    await this.grants.insert(tx, capabilities);
+    if (birth.image.requires.length > 0) {
+      await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
+    }
+    this.tell(
+      tx,
+      act,
+      birth,
+      row,
+      capabilities.map(({ id }) => id),
+    );
     return pid;
   }
 
-  private async view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
+  private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
     if (fork === null || parent === null) return this.objects.freshView(tx, pid, goal);
+    return this.forkedView(tx, parent, fork, pid, goal);
+  }
+
+  private async forkedView(
+    tx: WriteTx,
+    parent: ProcessRow,
+    { mode, narrowing }: NonNullable<Birth['fork']>,
+    pid: Pid,
+    goal: ObjectId,
+  ): Promise<number> {
     const seq = await this.events.head(tx);
-    return this.objects.forkedView(tx, pid, goal, { view: parent.view, seq }, fork.mode, fork.narrowing);
+    return this.objects.forkedView(tx, pid, goal, { view: parent.view, seq }, mode, narrowing);
   }
 
   private async writeExtras(tx: WriteTx, birth: Birth, row: ProcessRow): Promise<void> {
@@ -95,16 +113,17 @@ export class Births {
     await this.births.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
   }
 
-  private async authority(tx: WriteTx, act: Act, birth: Birth, row: ProcessRow): Promise<CapabilityId[]> {
+  private async authority(tx: WriteTx, act: Act, birth: Birth, row: ProcessRow): Promise<CapabilityRecord[]> {
     const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
-    const given = [await this.grants.own(tx, to)];
-    if ('object' in birth.goal)
+    const given = [this.grants.own(to)];
+    if ('object' in birth.goal) {
       given.push(await this.grants.readingOf(tx, birth.goal.object, birth.goal.readableBy, to));
+    }
     if ('grants' in birth.authority) {
-      for (const authority of birth.authority.grants) given.push(await this.grants.root(tx, to, authority, 'host'));
+      for (const authority of birth.authority.grants) given.push(this.grants.root(to, authority, 'host'));
     } else if (birth.parent !== null) {
       for (const stated of birth.authority.delegate) {
-        given.push(await this.grants.delegate(tx, birth.parent.pid, to, stated));
+        given.push(await this.grants.delegated(tx, birth.parent.pid, to, stated));
       }
     }
     return given;
@@ -122,6 +141,10 @@ export class Births {
       this.journal.changed(tx, act, row, { event: 'process.spawned', data, action, ...told });
     }
   }
+}
+
+function hasExtras({ labels, owner, env, registration }: Birth): boolean {
+  return labels !== null || owner !== null || env !== null || registration !== null;
 }
 
 function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number): Omit<ProcessRow, 'n'> {

@@ -159,7 +159,8 @@ export class Endings {
     if (row.parent === null || plan.ends.has(row.parent)) return;
     const parent = await this.processes.find(tx, row.parent);
     if (parent === undefined || isTerminal(parent.status)) return;
-    await this.grants.successor(tx, row.pid, { pid: parent.pid, generation: parent.generation, at: act.at });
+    const to = { pid: parent.pid, generation: parent.generation, at: act.at };
+    await this.grants.insert(tx, [this.grants.successor(row.pid, to)]);
   }
 
   private async update(tx: WriteTx, next: ProcessRow): Promise<void> {

@@ -31,19 +31,21 @@ export class Journal {
   ) {}
 
   changed<T extends EventType>(tx: WriteTx, act: Act, row: ProcessRow, change: Change<T>): void {
-    const { event, data, action, before, after, facts, payload, lineage } = change;
-    this.events.append(tx, { type: event, at: act.at, pid: row.pid, root: row.root, data: data as JsonObject });
+    const { pid, root } = row;
+    this.events.append(tx, { type: change.event, at: act.at, pid, root, data: change.data as JsonObject });
     this.ledger.append(tx, {
-      ...act,
-      action,
+      actor: act.actor,
+      via: act.via,
+      at: act.at,
+      action: change.action,
       outcome: 'ok',
-      target: row.pid,
-      ...(act.actor === row.pid ? { generation: row.generation } : {}),
-      ...(before === undefined ? {} : { before }),
-      ...(after === undefined ? {} : { after }),
-      ...(facts === undefined ? {} : { facts }),
-      ...(payload === undefined ? {} : { payload }),
-      ...(lineage === true ? { subject: row.pid } : {}),
+      target: pid,
+      generation: act.actor === pid ? row.generation : undefined,
+      before: change.before,
+      after: change.after,
+      facts: change.facts,
+      payload: change.payload,
+      subject: change.lineage === true ? pid : undefined,
     });
   }
 }

@@ -25,11 +25,11 @@ export class Lookup {
     return row;
   }
 
-  /** A process that may get a child. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
+  /** A process that may get a child or another program. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
   async fertile(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
     const row = await this.live(tx, pid);
     if (row.status !== 'stopping') return row;
-    throw new ProcessError('TREE_STOPPING', `Process ${pid} is being stopped: it can have no more children.`, {
+    throw new ProcessError('TREE_STOPPING', `Process ${pid} is being stopped: it can start nothing new.`, {
       facts: { pid, status: row.status, reason: row.stop?.kind ?? null },
       hint: 'Wait for its end; spawn under a process that goes on.',
     });

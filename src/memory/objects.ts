@@ -22,11 +22,14 @@ export class Objects {
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
+  newId(): ObjectId {
+    return this.ids.next('object');
+  }
+
   /** An immutable object in the private namespace of `pid`. */
-  async create(tx: WriteTx, pid: Pid, type: ObjectType, payload: JsonValue, at: number): Promise<ObjectId> {
-    const id = this.ids.next('object');
+  create(tx: WriteTx, pid: Pid, id: ObjectId, type: ObjectType, payload: JsonValue, at: number): Promise<void> {
     const text = canonicalJson(payload);
-    await this.repository.insert(tx, {
+    return this.repository.insert(tx, {
       id,
       type,
       namespace: namespaceOf(pid),
@@ -38,7 +41,6 @@ export class Objects {
       createdBy: pid,
       createdAt: at,
     });
-    return id;
   }
 
   /** A mutable view of nothing but `root`. */

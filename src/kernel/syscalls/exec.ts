@@ -2,6 +2,8 @@ import { inject, injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/grants.js';
+import { ObjectHandle } from '../../memory/object-handle.js';
+import { ObjectRepository } from '../../memory/object-repository.js';
 import { Objects } from '../../memory/objects.js';
 import type { Act, Caller } from '../act.js';
 import { conflict } from '../endings.js';
@@ -13,7 +15,7 @@ import { ProcessRepository } from '../process-repository.js';
 import { execSpec, parse, parsePid } from '../specs.js';
 import { nextState } from '../transitions.js';
 import { Units } from '../units.js';
-import { BirthShaper, parseArgs, type ShapedBirth, shapeGoal } from './shape-birth.js';
+import { noSuchObject, parseArgs, type ShapedBirth, shapeGoal } from './shape-birth.js';
 
 @injectable()
 export class Exec {
@@ -21,8 +23,8 @@ export class Exec {
     @inject(Units) private readonly units: Units,
     @inject(Images) private readonly images: Images,
     @inject(Lookup) private readonly lookup: Lookup,
-    @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ObjectRepository) private readonly stored: ObjectRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(Grants) private readonly grants: Grants,
     @inject(Journal) private readonly journal: Journal,
@@ -30,7 +32,7 @@ export class Exec {
 
   /**
    * Replaces the program: same pid, parent, children, budget used and cwd. Authority shrinks to the process's own
-   * namespace unless `preserveCapabilities`. Throws NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_TRANSITION.
+   * namespace unless `preserveCapabilities`. Throws NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_TRANSITION, TREE_STOPPING.
    */
   async run(caller: Caller, input: unknown, given: unknown): Promise<void> {
     const pid = parsePid(input);
@@ -39,7 +41,7 @@ export class Exec {
     const args = await parseArgs(image, spec.args);
     const goal = spec.goal === undefined ? undefined : shapeGoal(spec.goal);
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
-      const row = await this.lookup.live(tx, pid);
+      const row = await this.lookup.fertile(tx, pid);
       const next: ProcessRow = {
         ...nextState(row, 'exec'),
         kind: image.kind,
@@ -50,7 +52,7 @@ export class Exec {
         updatedAt: act.at,
       };
       const authoritySince = spec.preserveCapabilities ? row.authoritySince : next.generation;
-      const goalId = goal === undefined ? row.goal : await this.newGoal(tx, act, next, goal);
+      const goalId = goal === undefined ? row.goal : await this.newGoal(tx, act, next, goal, spec.preserveCapabilities);
       const view = spec.preserveMemory ? row.view : await this.objects.freshView(tx, pid, goalId);
       if (!(await this.processes.update(tx, { ...next, authoritySince, goal: goalId, view }))) throw conflict(row);
       await this.grants.requireAll(tx, pid, image.requires, next.image, act.at);
@@ -66,9 +68,35 @@ export class Exec {
     });
   }
 
-  private async newGoal(tx: WriteTx, act: Act, row: ProcessRow, given: ShapedBirth['goal']): Promise<ObjectId> {
-    const goal = await this.shaper.goal(tx, row.pid, given, act.at);
-    if ('payload' in goal) return this.objects.create(tx, row.pid, 'goal', goal.payload, act.at);
-    return goal.object;
+  private async newGoal(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    given: ShapedBirth['goal'],
+    preserved: boolean,
+  ): Promise<ObjectId> {
+    if (ObjectHandle.is(given)) return this.givenGoal(tx, act, row, given, preserved);
+    const id = this.objects.newId();
+    await this.objects.create(tx, row.pid, id, 'goal', given.payload, act.at);
+    return id;
+  }
+
+  /** A goal given as a handle stays readable: what it was read by ends with its generation, so a reading takes its place. */
+  private async givenGoal(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    { id }: ObjectHandle,
+    preserved: boolean,
+  ): Promise<ObjectId> {
+    const object = await this.stored.find(tx, id);
+    const by = object && (await this.grants.reading(tx, row.pid, object, 'grant', act.at));
+    if (by === undefined) throw noSuchObject(id);
+    if (by.own || preserved) return id;
+    const to = { pid: row.pid, generation: row.generation, at: act.at };
+    const reading = await this.grants.readingOf(tx, id, by.id, to);
+    const { parent, depth, grantedBy } = by;
+    await this.grants.insert(tx, [{ ...reading, parent, depth, grantedBy }]);
+    return id;
   }
 }

@@ -55,7 +55,11 @@ export class Exit {
   }
 
   private async store(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {
-    if (!ObjectHandle.is(result)) return this.objects.create(tx, row.pid, 'artifact', result.value, act.at);
+    if (!ObjectHandle.is(result)) {
+      const id = this.objects.newId();
+      await this.objects.create(tx, row.pid, id, 'artifact', result.value, act.at);
+      return id;
+    }
     const object = await this.stored.find(tx, result.id);
     if (object === undefined) throw noSuchObject(result.id);
     if (object.namespace !== namespaceOf(row.pid)) await this.handUp(tx, act, row, object);
@@ -74,7 +78,7 @@ export class Exit {
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent as Pid);
     if (parent === undefined) return;
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
-    await this.grants.readingOf(tx, object.id, by.parent ?? 'host', to);
+    await this.grants.insert(tx, [await this.grants.readingOf(tx, object.id, by.parent ?? 'host', to)]);
   }
 }
 

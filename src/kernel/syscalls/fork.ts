@@ -25,13 +25,17 @@ export class Fork {
   /** Makes a child whose view is forked from the parent's; image and cwd default to the parent's. Throws as spawnChild. */
   async run(caller: Caller, parentPid: unknown, input: unknown): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
-    const { mode, view, delegate: stated, image, ...born } = parse(forkSpec, input, 'spec');
+    const given = parse(forkSpec, input, 'spec');
+    const { mode, view, delegate: stated, image, ...born } = given;
     const delegate = stated.map((one, index) => parseDelegationSpec(one, `spec.delegate.${index}`));
     const fork = { mode, narrowing: view === undefined ? null : narrowing(view) };
     const inherited = () => this.store.read(async (tx) => (await this.lookup.any(tx, actor)).image);
     return this.units.shaped(
       { caller, actor, action: 'process.fork', target: actor },
-      async () => this.shaper.shape(caller, actor, { ...born, image: image ?? (await inherited()) }),
+      async () => {
+        const spec = { ...born, image: image ?? (await inherited()) };
+        return this.shaper.shape(caller, actor, spec, { ...given, view: fork.narrowing });
+      },
       async (tx, act, shaped) => {
         const earlier = await this.shaper.earlier(tx, actor, shaped);
         if (earlier !== undefined) return earlier;

@@ -18,6 +18,8 @@ import type { childSpec } from '../specs.js';
 import { WorkingDirectories } from '../working-directory.js';
 
 type BornSpec = Omit<z.output<typeof childSpec>, 'delegate'>;
+/** A whole spec before anything of it was filled in from elsewhere. */
+type GivenSpec = Pick<BornSpec, 'goal'>;
 
 /** What every kind of birth has in common, looked at before the unit. */
 export type ShapedBirth = Omit<Birth, 'pid' | 'parent' | 'goal' | 'cwd' | 'authority' | 'fork'> & {
@@ -40,8 +42,8 @@ export class BirthShaper {
     @inject(Grants) private readonly grants: Grants,
   ) {}
 
-  /** Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH. */
-  async shape(caller: Caller, parent: Pid | null, spec: BornSpec): Promise<ShapedBirth> {
+  /** `given` is what an id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH. */
+  async shape(caller: Caller, parent: Pid | null, spec: BornSpec, given: GivenSpec = spec): Promise<ShapedBirth> {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw hostOnly();
     const image = this.images.resolve(spec.image);
     return {
@@ -58,7 +60,7 @@ export class BirthShaper {
       deadlineMs: spec.deadlineMs ?? null,
       onParentExit: spec.onParentExit,
       held: spec.held,
-      registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, spec) },
+      registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, given) },
     };
   }
 
@@ -109,7 +111,7 @@ export function noSuchObject(id: string): MemoryError {
 }
 
 /** Over the parent and the spec; a handle counts by its object. */
-function registrationHash(parent: Pid | null, spec: BornSpec): string {
+function registrationHash(parent: Pid | null, spec: GivenSpec): string {
   const goal = ObjectHandle.is(spec.goal) ? { object: spec.goal.id } : (spec.goal ?? null);
   return sha256Hex(canonicalJson({ parent, spec: { ...spec, goal } as JsonValue }));
 }

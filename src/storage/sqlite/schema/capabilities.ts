@@ -28,7 +28,7 @@ export const capabilities = sqliteTable(
     createdAt: integer('created_at').notNull(),
   },
   (table) => [
-    index('capabilities_holder').on(table.holder),
+    index('capabilities_holder').on(table.holder, table.resource),
     index('capabilities_parent').on(table.parent).where(sql`${table.parent} IS NOT NULL`),
   ],
 );
