@@ -19,7 +19,7 @@ import { WorkingDirectories } from '../working-directory.js';
 
 type BornSpec = Omit<z.output<typeof childSpec>, 'delegate'>;
 /** A whole spec before anything of it was filled in from elsewhere. */
-type GivenSpec = Pick<BornSpec, 'goal'>;
+type GivenSpec = { readonly goal?: BornSpec['goal']; readonly [property: string]: unknown };
 
 /** What every kind of birth has in common, looked at before the unit. */
 export type ShapedBirth = Omit<Birth, 'pid' | 'parent' | 'goal' | 'cwd' | 'authority' | 'fork'> & {

@@ -112,7 +112,9 @@ export class Wait {
       const found: ProcessRow[] = [];
       for (const pid of new Set(pids)) {
         const row = await this.processes.find(tx, pid);
-        if (row !== undefined && isTerminal(row.status)) found.push(row);
+        // One that was waited for and is gone has ended and was pruned: nobody will ring for it again.
+        if (row === undefined) throw noSuchProcess(pid);
+        if (isTerminal(row.status)) found.push(row);
       }
       return found;
     });
