@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { KernelError, type ProcessStatus } from '../../src/index.js';
+import type { ProcessRow } from '../../src/kernel/process.js';
+import { nextState, type ProcessEvent, processEvents } from '../../src/kernel/transitions.js';
+
+const statuses: readonly ProcessStatus[] = [
+  'created',
+  'runnable',
+  'running',
+  'waiting',
+  'paused',
+  'stopping',
+  'exited',
+  'failed',
+  'killed',
+  'abandoned',
+];
+const terminal: readonly ProcessStatus[] = ['exited', 'failed', 'killed', 'abandoned'];
+
+/** The table of the design, written down a second time: event, then from → to. What is not here is refused. */
+const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus>>> = {
+  start: { created: 'running', runnable: 'running' },
+  block: { running: 'waiting' },
+  wake: { waiting: 'running', paused: 'paused' },
+  pause: { runnable: 'paused', running: 'paused', waiting: 'paused' },
+  resume: { paused: 'waiting' },
+  exec: { runnable: 'runnable', running: 'runnable', waiting: 'runnable', paused: 'paused' },
+  release: { running: 'runnable', waiting: 'runnable' },
+  backoff: { running: 'waiting', waiting: 'waiting' },
+  stop: {
+    created: 'stopping',
+    runnable: 'stopping',
+    running: 'stopping',
+    waiting: 'stopping',
+    paused: 'stopping',
+  },
+  exit: everyLive('exited'),
+  fail: everyLive('failed'),
+  end: { stopping: 'killed' },
+  kill: everyLive('killed'),
+  abandon: everyLive('abandoned'),
+};
+
+function everyLive(to: ProcessStatus): Partial<Record<ProcessStatus, ProcessStatus>> {
+  return { created: to, runnable: to, running: to, waiting: to, paused: to, stopping: to };
+}
+
+describe('the transition table', () => {
+  for (const status of statuses) {
+    for (const event of processEvents) {
+      const to = expected[event][status];
+      if (to !== undefined) {
+        it(`${event} takes a ${status} process to ${to}`, () => {
+          const next = nextState(rowIn(status), event);
+          expect([next.status, next.version]).toEqual([to, 8]);
+        });
+      } else {
+        const code = terminal.includes(status) ? 'PROCESS_TERMINATED' : 'INVALID_TRANSITION';
+        it(`${event} of a ${status} process is refused with ${code}`, () => {
+          const row = Object.freeze(rowIn(status));
+          expect(refusalOf(() => nextState(row, event))).toBe(code);
+        });
+      }
+    }
+  }
+
+  it('names every event once', () => {
+    expect([...processEvents].sort()).toEqual(Object.keys(expected).sort());
+  });
+});
+
+describe('what a transition does beside the status', () => {
+  it('a wake makes a process runnable when no run holds it, and running when one does', () => {
+    expect(nextState({ ...rowIn('waiting'), node: null }, 'wake')).toMatchObject({ status: 'runnable', wait: null });
+    expect(nextState({ ...rowIn('waiting'), node: 'n_1' }, 'wake')).toMatchObject({ status: 'running', wait: null });
+  });
+
+  it('a pause keeps what it was and what it was waiting for, and a resume gives it back', () => {
+    for (const status of ['runnable', 'running', 'waiting'] as const) {
+      const row = rowIn(status);
+      const paused = nextState(row, 'pause');
+      expect(paused).toEqual({ ...row, status: 'paused', previous: status, version: 8 });
+      expect(nextState(paused, 'resume')).toEqual({ ...row, version: 9 });
+    }
+  });
+
+  it('a wake during a pause is not lost', () => {
+    const paused = { ...rowIn('paused'), previous: 'waiting' as const };
+    const held = nextState({ ...paused, node: 'n_1' }, 'wake');
+    expect(held).toMatchObject({ status: 'paused', previous: 'running', wait: null });
+    expect(nextState(held, 'resume')).toMatchObject({ status: 'running', previous: null });
+    const free = nextState({ ...paused, node: null }, 'wake');
+    expect(nextState(free, 'resume')).toMatchObject({ status: 'runnable', previous: null });
+  });
+
+  it('exec begins a new generation: fence up, first attempt, no wait, no run', () => {
+    for (const status of ['runnable', 'running', 'waiting'] as const) {
+      expect(nextState(rowIn(status), 'exec')).toMatchObject({
+        status: 'runnable',
+        generation: 4,
+        fence: 6,
+        attempt: 1,
+        wait: null,
+        node: null,
+        previous: null,
+      });
+    }
+  });
+
+  it('exec of a paused process leaves it paused, with runnable behind it', () => {
+    const next = nextState({ ...rowIn('paused'), previous: 'waiting' }, 'exec');
+    expect(next).toMatchObject({ status: 'paused', previous: 'runnable', generation: 4, fence: 6, wait: null });
+  });
+
+  it('a release and a backoff fence the run out', () => {
+    for (const event of ['release', 'backoff'] as const) {
+      expect(nextState(rowIn('running'), event)).toMatchObject({ fence: 6, node: null, generation: 3, attempt: 2 });
+    }
+  });
+
+  it('every end fences the run out and leaves no node, wait or alarm', () => {
+    const ends: [ProcessStatus, ProcessEvent][] = [
+      ['running', 'exit'],
+      ['waiting', 'fail'],
+      ['stopping', 'end'],
+      ['paused', 'kill'],
+      ['created', 'abandon'],
+    ];
+    for (const [status, event] of ends) {
+      expect(nextState(rowIn(status), event)).toMatchObject({
+        fence: 6,
+        node: null,
+        wait: null,
+        alarmAt: null,
+        previous: null,
+        generation: 3,
+      });
+    }
+  });
+
+  it('start, block, stop and pause leave fence, generation and attempt alone', () => {
+    const steps: [ProcessStatus, ProcessEvent][] = [
+      ['runnable', 'start'],
+      ['running', 'block'],
+      ['waiting', 'stop'],
+      ['running', 'pause'],
+    ];
+    for (const [status, event] of steps) {
+      expect(nextState(rowIn(status), event)).toMatchObject({ fence: 5, generation: 3, attempt: 2, node: 'n_1' });
+    }
+  });
+
+  it('changes nothing of the row that it is given', () => {
+    const row = rowIn('running');
+    const copy = structuredClone(row);
+    nextState(row, 'exec');
+    expect(row).toEqual(copy);
+  });
+});
+
+function refusalOf(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof KernelError && error.hint !== '') return error.code;
+    throw error;
+  }
+  return 'not refused';
+}
+
+function rowIn(status: ProcessStatus): ProcessRow {
+  return {
+    n: 1,
+    pid: 'p_1',
+    bornUnder: null,
+    path: [],
+    depth: 0,
+    name: null,
+    labels: null,
+    owner: null,
+    env: null,
+    onParentExit: 'cancel',
+    onBudget: 'refuse',
+    createdAt: 1,
+    parent: null,
+    root: 'p_1',
+    kind: 'agent',
+    image: 'worker@1',
+    goal: 'o_1',
+    view: 1,
+    args: {},
+    generation: 3,
+    authoritySince: 1,
+    recovery: 'rerun',
+    retry: null,
+    status,
+    previous: status === 'paused' ? 'waiting' : null,
+    version: 7,
+    fence: 5,
+    attempt: 2,
+    node: 'n_1',
+    wait: { kind: 'child', what: 'p_2', since: 1 },
+    stop: null,
+    outcome: null,
+    message: null,
+    result: null,
+    startedAt: 1,
+    updatedAt: 1,
+    exitedAt: null,
+    exitOrder: null,
+    deadlineAt: 99,
+    alarmAt: 99,
+    cwd: '.',
+    progress: null,
+  };
+}

@@ -1,0 +1,375 @@
+import { createHash } from 'node:crypto';
+import Database from 'better-sqlite3';
+import canonicalize from 'canonicalize';
+import { expect } from 'vitest';
+import type { Kernel, Pid } from '../../src/index.js';
+
+/**
+ * The invariants of the design, as predicates over an open kernel and its database file. Each one answers with what is
+ * wrong, in words; nothing here shares code with the kernel. The numbers are those of the quality page.
+ */
+export async function checkInvariants(kernel: Kernel, path: string, options: CheckOptions = {}): Promise<void> {
+  const facts = readFacts(path);
+  const wrong = [
+    ...accountsAddUp(facts),
+    ...(await reportsShowOverrun(kernel, facts)),
+    ...noReservationOfTheEnded(facts),
+    ...transitionsAreInTheTable(facts, options),
+    ...endedRowsStay(facts),
+    ...treeIsWhole(facts),
+    ...waitsHaveNoCycle(facts),
+    ...(await endedHoldNothing(kernel, facts)),
+    ...objectsAreWhole(facts),
+    ...changesAreTold(facts),
+    ...sequencesHaveNoGap(facts),
+    ...(await logVerifies(kernel)),
+  ];
+  expect(wrong).toEqual([]);
+}
+
+export interface CheckOptions {
+  /** The test has written into process rows itself, so their states do not follow from the record. */
+  readonly edited?: boolean;
+}
+
+/** (24) What was acknowledged is there, whole: row, account, goal, view, own capability, event and record. */
+export function acknowledged(path: string, pids: readonly Pid[]): string[] {
+  const facts = readFacts(path);
+  const rows = new Map(facts.processes.map((row) => [row.pid, row]));
+  const objects = new Set(facts.objects.map(({ id }) => id));
+  const accounts = new Set(facts.accounts.map(({ n }) => n));
+  const views = new Set(facts.views.map(({ n }) => n));
+  const holders = new Set(facts.capabilities.map(({ holder }) => holder));
+  const born = new Set(facts.events.filter(({ type }) => births.has(type)).map(({ pid }) => pid));
+  const recorded = new Set(facts.records.map(({ body }) => body.target));
+  return pids.flatMap((pid) => {
+    const row = rows.get(pid);
+    if (row === undefined) return [`${pid} is lost`];
+    const parts = {
+      account: accounts.has(row.n),
+      goal: objects.has(row.goal),
+      view: views.has(row.view),
+      capability: holders.has(pid),
+      event: born.has(pid),
+      record: recorded.has(pid),
+    };
+    return Object.entries(parts).flatMap(([part, there]) => (there ? [] : [`${pid} has no ${part}`]));
+  });
+}
+
+const charged = ['tool_calls', 'tokens', 'cost_micros', 'materialized_tokens', 'output_bytes'] as const;
+type Column = (typeof charged)[number];
+const column: Record<string, Column> = {
+  toolCalls: 'tool_calls',
+  tokens: 'tokens',
+  costMicros: 'cost_micros',
+  materializedTokens: 'materialized_tokens',
+  outputBytes: 'output_bytes',
+};
+const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
+const births = new Set(['process.spawned', 'process.forked']);
+
+/** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
+function accountsAddUp({ processes, accounts, reservations, events }: Facts): string[] {
+  const bornUnder = new Map<string, string | null>();
+  for (const { type, pid, data } of events) if (births.has(type)) bornUnder.set(pid ?? '', parentIn(data));
+  const used = new Map<string, Map<Column, number>>();
+  const reserved = new Map<string, Map<Column, number>>();
+  const add = (totals: typeof used, pid: string, usage: object) => {
+    for (let at: string | null = pid; at !== null; at = bornUnder.get(at) ?? null) {
+      const sums = totals.get(at) ?? new Map<Column, number>();
+      totals.set(at, sums);
+      for (const [dimension, amount] of Object.entries(usage)) {
+        const name = column[dimension] ?? 'tokens';
+        sums.set(name, (sums.get(name) ?? 0) + Number(amount));
+      }
+    }
+  };
+  for (const { type, pid, data } of events) {
+    if (type === 'budget.charged' || type === 'budget.settled') add(used, pid ?? '', usageIn(data));
+  }
+  for (const { pid, usage } of reservations) add(reserved, pid, JSON.parse(usage));
+  const livePlaces = new Map<number, number>();
+  const born = new Map<string, number>();
+  for (const row of processes) {
+    if (row.born_under !== null) born.set(row.born_under, (born.get(row.born_under) ?? 0) + 1);
+    if (terminal.has(row.status)) continue;
+    for (const n of JSON.parse(row.path) as number[]) livePlaces.set(n, (livePlaces.get(n) ?? 0) + 1);
+  }
+  const byNumber = new Map(accounts.map((account) => [account.n, account]));
+  return processes.flatMap(({ n, pid }) => {
+    const account = byNumber.get(n);
+    if (account === undefined) return [`(11) ${pid} has no account`];
+    const expected: Record<string, number> = {
+      children_used: livePlaces.get(n) ?? 0,
+      born: born.get(pid) ?? 0,
+    };
+    for (const name of charged) {
+      expected[`${name}_used`] = used.get(pid)?.get(name) ?? 0;
+      expected[`${name}_reserved`] = reserved.get(pid)?.get(name) ?? 0;
+    }
+    return Object.entries(expected).flatMap(([name, value]) =>
+      account[name] === value ? [] : [`(11) ${pid}: ${name} is ${account[name]}, not ${value}`],
+    );
+  });
+}
+
+/** (11) used + reserved ≤ limit, unless a settlement or a lowered limit has passed it: then the overrun is shown. */
+async function reportsShowOverrun(kernel: Kernel, { processes, events }: Facts): Promise<string[]> {
+  const mayOverrun = events.some(({ type }) => type === 'budget.settled' || type === 'budget.limited');
+  const wrong: string[] = [];
+  for (const { pid } of processes.slice(0, 200)) {
+    const report = await kernel.processes.budget(pid);
+    for (const dimension of ['toolCalls', 'tokens', 'costMicros', 'materializedTokens', 'outputBytes'] as const) {
+      const { limit, used, reserved, overrun } = report[dimension];
+      const beyond = limit === null ? 0 : Math.max(0, used + reserved - limit);
+      if (overrun !== beyond) wrong.push(`(11) ${pid}: ${dimension} shows an overrun of ${overrun}, not ${beyond}`);
+      if (beyond > 0 && !mayOverrun) wrong.push(`(11) ${pid}: ${dimension} is ${beyond} over its limit`);
+    }
+  }
+  return wrong;
+}
+
+/** (12) */
+function noReservationOfTheEnded({ processes, reservations }: Facts): string[] {
+  const live = new Set(processes.filter(({ status }) => !terminal.has(status)).map(({ pid }) => pid));
+  return reservations.flatMap(({ id, pid }) => (live.has(pid) ? [] : [`(12) ${id} belongs to ${pid}, which ended`]));
+}
+
+const steps: Record<string, readonly string[]> = {
+  created: ['running', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'created'],
+  runnable: ['running', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned'],
+  running: ['waiting', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'running'],
+  waiting: ['running', 'runnable', 'waiting', 'paused', 'stopping', 'exited', 'failed', 'killed', 'abandoned'],
+  paused: [
+    'created',
+    'runnable',
+    'running',
+    'waiting',
+    'paused',
+    'stopping',
+    'exited',
+    'failed',
+    'killed',
+    'abandoned',
+  ],
+  stopping: ['stopping', 'exited', 'failed', 'killed', 'abandoned'],
+};
+
+/** (13) Each recorded step is one of the table, begins where the last one ended, and the last one gave today's state. */
+function transitionsAreInTheTable({ processes, records }: Facts, { edited = false }: CheckOptions): string[] {
+  const last = new Map<string, string>();
+  const wrong: string[] = [];
+  for (const { seq, body } of records) {
+    const { target, before, after, outcome } = body;
+    if (outcome !== 'ok' || target === undefined || after === undefined) continue;
+    const from = last.get(target);
+    last.set(target, after);
+    if (before === undefined) continue;
+    if (!(steps[before] ?? []).includes(after)) wrong.push(`(13) record ${seq}: ${before} → ${after}`);
+    if (!edited && from !== before) wrong.push(`(13) record ${seq}: ${target} was ${from}, not ${before}`);
+  }
+  if (edited) return wrong;
+  for (const { pid, status } of processes) {
+    if (last.get(pid) !== status) wrong.push(`(13) ${pid} is ${status}; the record says ${last.get(pid)}`);
+  }
+  return wrong;
+}
+
+/** (13) After its end nothing more happens to a process. */
+function endedRowsStay({ processes, events }: Facts): string[] {
+  const ended = new Map<string, number>();
+  const wrong: string[] = [];
+  for (const { seq, type, pid, at } of events) {
+    if (pid === null) continue;
+    if (ended.has(pid)) wrong.push(`(13) event ${seq} ${type} of ${pid} after its end`);
+    if (type === 'process.exited') ended.set(pid, at);
+  }
+  for (const { pid, status, exited_at, updated_at, outcome } of processes) {
+    if (terminal.has(status) !== (exited_at !== null)) wrong.push(`(13) ${pid} is ${status}, exited at ${exited_at}`);
+    if (!terminal.has(status)) continue;
+    if (ended.get(pid) !== exited_at || updated_at !== exited_at) wrong.push(`(13) ${pid} changed after its end`);
+    if (outcome === null) wrong.push(`(13) ${pid} ended without an outcome`);
+  }
+  return wrong;
+}
+
+/** (14) */
+function treeIsWhole({ processes }: Facts): string[] {
+  const rows = new Map(processes.map((row) => [row.pid, row]));
+  return processes.flatMap((row) => {
+    const wrong: string[] = [];
+    const seen = new Set<string>();
+    for (let at: ProcessFact | undefined = row; at !== undefined; at = rows.get(at.parent ?? '')) {
+      if (seen.has(at.pid)) return [`(14) ${row.pid} stands above itself`];
+      seen.add(at.pid);
+    }
+    if ((JSON.parse(row.path) as number[]).length !== row.depth) wrong.push(`(14) ${row.pid} is at another depth`);
+    if (terminal.has(row.status) || row.status === 'stopping') return wrong;
+    if ((row.parent === null) !== (row.root === row.pid)) wrong.push(`(14) ${row.pid} has root ${row.root}`);
+    if (row.parent === null) return wrong;
+    const parent = rows.get(row.parent);
+    if (parent === undefined || terminal.has(parent.status)) wrong.push(`(14) ${row.pid} has no live parent`);
+    if (parent !== undefined && parent.root !== row.root) wrong.push(`(14) ${row.pid} and its parent differ in root`);
+    return wrong;
+  });
+}
+
+/** (15) */
+function waitsHaveNoCycle({ processes }: Facts): string[] {
+  const edges = new Map<string, string>();
+  for (const { pid, status, wait } of processes) {
+    const facet = wait === null ? undefined : (JSON.parse(wait) as { kind: string; what: string });
+    if (status === 'waiting' && facet?.kind === 'child') edges.set(pid, facet.what);
+  }
+  return [...edges.keys()].flatMap((start) => {
+    const seen = new Set<string>();
+    for (let at: string | undefined = start; at !== undefined; at = edges.get(at)) {
+      if (seen.has(at)) return [`(15) ${start} waits for itself`];
+      seen.add(at);
+    }
+    return [];
+  });
+}
+
+/** (16) */
+async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<string[]> {
+  const wrong: string[] = [];
+  const ended = processes.filter(({ status }) => terminal.has(status));
+  for (const { pid, node, alarm_at } of ended) {
+    if (node !== null) wrong.push(`(16) ${pid} has ended on node ${node}`);
+    if (alarm_at !== null) wrong.push(`(16) ${pid} has ended and an alarm at ${alarm_at}`);
+  }
+  for (const { pid } of ended.slice(0, 50)) {
+    const live = await kernel.capabilities.list(pid);
+    if (live.length > 0) wrong.push(`(16) ${pid} has ended and holds ${live.map(({ id }) => id).join(', ')}`);
+  }
+  return wrong;
+}
+
+/** (19) hash(payload) = content hash; no dangling roots, goals or results. */
+function objectsAreWhole({ processes, objects, payloads, views }: Facts): string[] {
+  const stored = new Map(payloads.map(({ hash, payload }) => [hash, payload]));
+  const known = new Set(objects.map(({ id }) => id));
+  const wrong = objects.flatMap(({ id, version, hash, payload }) => {
+    const text = payload ?? stored.get(hash);
+    if (text === undefined) return [`(19) ${id} has no payload`];
+    const actual = createHash('sha256')
+      .update(canonicalize(JSON.parse(text)) ?? '')
+      .digest('hex');
+    return actual === hash && version >= 1 ? [] : [`(19) ${id} is not what its hash says`];
+  });
+  for (const { n, root } of views) if (!known.has(root)) wrong.push(`(19) view ${n} has no root`);
+  for (const { pid, goal, result } of processes) {
+    if (!known.has(goal)) wrong.push(`(19) ${pid} has no goal`);
+    if (result !== null && !known.has(result)) wrong.push(`(19) ${pid} has no result`);
+  }
+  return wrong;
+}
+
+/** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
+function changesAreTold({ processes, events, records }: Facts): string[] {
+  const told = new Set(records.map(({ body }) => `${body.target}@${body.at}`));
+  const ends = new Map<string, number>();
+  const born = new Set<string>();
+  const wrong: string[] = [];
+  for (const { seq, type, pid, at } of events) {
+    if (pid === null) continue;
+    if (births.has(type)) born.add(pid);
+    if (type === 'process.exited') ends.set(pid, (ends.get(pid) ?? 0) + 1);
+    if (!told.has(`${pid}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
+  }
+  for (const { pid, status } of processes) {
+    if (!born.has(pid)) wrong.push(`(20) ${pid} has no birth`);
+    if ((ends.get(pid) ?? 0) !== (terminal.has(status) ? 1 : 0)) wrong.push(`(20) ${pid} ended ${ends.get(pid)} times`);
+  }
+  return wrong;
+}
+
+/** (21) */
+function sequencesHaveNoGap({ events, records }: Facts): string[] {
+  const gap = (name: string, seqs: readonly number[]) => {
+    const at = seqs.findIndex((seq, index) => seq !== index + 1);
+    return at < 0 ? [] : [`(21) ${name} ${at + 1} is missing`];
+  };
+  return [
+    ...gap(
+      'event',
+      events.map(({ seq }) => seq),
+    ),
+    ...gap(
+      'record',
+      records.map(({ seq }) => seq),
+    ),
+  ];
+}
+
+/** (21) The chain links, and the recomputed root is the stored one. */
+async function logVerifies(kernel: Kernel): Promise<string[]> {
+  const { ok, firstBad } = await kernel.audit.verify();
+  return ok ? [] : [`(21) record ${firstBad?.seq} is ${firstBad?.kind}`];
+}
+
+interface ProcessFact {
+  n: number;
+  pid: string;
+  parent: string | null;
+  born_under: string | null;
+  path: string;
+  root: string;
+  depth: number;
+  status: string;
+  goal: string;
+  view: number;
+  node: string | null;
+  wait: string | null;
+  outcome: string | null;
+  result: string | null;
+  updated_at: number;
+  exited_at: number | null;
+  alarm_at: number | null;
+}
+
+interface RecordBody {
+  at: number;
+  action: string;
+  target?: string;
+  before?: string;
+  after?: string;
+  outcome: string;
+}
+
+type Facts = ReturnType<typeof readFacts>;
+
+/** Everything, as one committed state. */
+function readFacts(path: string) {
+  const db = new Database(path, { readonly: true });
+  try {
+    const all = <T>(sql: string) => db.prepare<[], T>(sql).all();
+    return db.transaction(() => ({
+      processes: all<ProcessFact>('SELECT * FROM processes ORDER BY n'),
+      accounts: all<Record<string, number>>('SELECT * FROM accounts'),
+      reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
+      capabilities: all<{ id: string; holder: string }>('SELECT * FROM capabilities'),
+      objects: all<{ id: string; version: number; hash: string; payload: string | null }>('SELECT * FROM objects'),
+      payloads: all<{ hash: string; payload: string }>('SELECT * FROM payloads'),
+      views: all<{ n: number; root: string }>('SELECT * FROM views'),
+      events: all<{ seq: number; type: string; at: number; pid: string | null; data: string }>(
+        'SELECT * FROM events ORDER BY seq',
+      ),
+      records: all<{ seq: number; body: string }>('SELECT seq, body FROM audit_records ORDER BY seq').map(
+        ({ seq, body }) => ({ seq, body: JSON.parse(body) as RecordBody }),
+      ),
+    }))();
+  } finally {
+    db.close();
+  }
+}
+
+function parentIn(data: string): string | null {
+  return (JSON.parse(data) as { parent: string | null }).parent;
+}
+
+function usageIn(data: string): object {
+  return (JSON.parse(data) as { usage: object }).usage;
+}
