@@ -1,67 +1,84 @@
-import { copyFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 
-/** The tables that a spawnChild writes, with the column that orders their rows. */
+/** The tables that a spawnChild writes, with the column that orders their rows and the rows that it writes to each. */
 const tables = [
-  ['objects', 'id'],
-  ['views', 'n'],
-  ['processes', 'n'],
-  ['accounts', 'n'],
-  ['capabilities', 'id'],
-  ['events', 'seq'],
-  ['audit_records', 'seq'],
+  { table: 'objects', key: 'id', each: 1 },
+  { table: 'views', key: 'n', each: 1 },
+  { table: 'processes', key: 'n', each: 1 },
+  { table: 'accounts', key: 'n', each: 1 },
+  { table: 'capabilities', key: 'id', each: 2 },
+  { table: 'events', key: 'seq', each: 1 },
+  { table: 'audit_records', key: 'seq', each: 1 },
 ] as const;
 
-/** The rows that the last `spawns` spawnChild calls left in the database at `path`, grouped by call. */
-export function rowsOfSpawns(path: string, spawns: number): Map<string, unknown[][][]> {
-  const db = new Database(path, { readonly: true });
-  const perSpawn = new Map<string, unknown[][][]>();
-  for (const [table, key] of tables) {
-    const each = table === 'capabilities' ? 2 : 1;
-    const rows = db.prepare(`SELECT * FROM ${table} ORDER BY ${key} DESC LIMIT ${spawns * each}`).raw().all() as unknown[][];
-    rows.reverse();
-    perSpawn.set(
-      table,
-      Array.from({ length: spawns }, (_, index) => rows.slice(index * each, (index + 1) * each)),
-    );
-  }
-  db.close();
-  return perSpawn;
+export interface SpawnRows {
+  readonly spawns: number;
+  /** The rows of each table, in the order of the spawns. */
+  readonly rows: readonly (readonly unknown[])[][];
 }
 
-/**
- * Spawns per second when better-sqlite3 writes the same rows with prepared statements and nothing else is done: in
- * groups of `group`, a savepoint each, on a copy of the database as it was before those spawns.
- */
-export function rawRate(template: string, path: string, rows: Map<string, unknown[][][]>, group: number, sync: string): number {
-  copyFileSync(template, path);
-  const db = new Database(path);
-  db.pragma('journal_mode = WAL');
-  db.pragma(`synchronous = ${sync}`);
-  db.pragma('cache_size = -16000');
-  const inserts = tables.map(([table]) => {
-    const width = rows.get(table)?.[0]?.[0]?.length ?? 0;
-    const insert = db.prepare(`INSERT INTO ${table} VALUES (${Array(width).fill('?').join(',')})`);
-    return { insert, perSpawn: rows.get(table) ?? [] };
+/** The rows that the last `spawns` spawnChild calls left in the database at `path`. */
+export function rowsOfSpawns(path: string, spawns: number): SpawnRows {
+  const db = new Database(path, { readonly: true });
+  const rows = tables.map(({ table, key, each }) => {
+    const newest = db.prepare(`SELECT * FROM ${table} ORDER BY ${key} DESC LIMIT ${spawns * each}`).raw().all();
+    return (newest as unknown[][]).reverse();
   });
-  const look = db.prepare('SELECT * FROM processes WHERE pid = (SELECT pid FROM processes WHERE n = 1)');
-  const count = db.prepare('UPDATE accounts SET children_used = children_used + 1, born = born + 1 WHERE n = 1');
-  const [begin, commit, save, release] = ['BEGIN IMMEDIATE', 'COMMIT', 'SAVEPOINT unit', 'RELEASE unit'].map((text) =>
-    db.prepare(text),
-  ) as [Database.Statement, Database.Statement, Database.Statement, Database.Statement];
-  const spawns = rows.get('processes')?.length ?? 0;
-  const started = performance.now();
-  for (let index = 0; index < spawns; index++) {
-    if (index % group === 0) begin.run();
-    look.get();
-    save.run();
-    count.run();
-    for (const { insert, perSpawn } of inserts) for (const row of perSpawn[index] ?? []) insert.run(...row);
-    release.run();
-    if (index % group === group - 1 || index === spawns - 1) commit.run();
-  }
-  const perSecond = (spawns / (performance.now() - started)) * 1000;
   db.close();
-  return perSecond;
+  return { spawns, rows };
+}
+
+/** better-sqlite3 writing the same rows with prepared statements, and nothing else: no ids, no hashes, no checks. */
+export class RawWriter {
+  private readonly db: Database.Database;
+  private readonly inserts: Database.Statement[];
+  private readonly begin: Database.Statement;
+  private readonly commit: Database.Statement;
+  private readonly save: Database.Statement;
+  private readonly release: Database.Statement;
+  private readonly look: Database.Statement;
+  private readonly count: Database.Statement;
+
+  constructor(path: string, durability: 'full' | 'normal') {
+    this.db = new Database(path);
+    this.db.pragma('journal_mode = WAL');
+    this.db.pragma(`synchronous = ${durability}`);
+    this.db.pragma('cache_size = -16000');
+    this.inserts = tables.map(({ table }) => {
+      const width = this.db.prepare(`SELECT * FROM ${table}`).columns().length;
+      return this.db.prepare(`INSERT INTO ${table} VALUES (${Array(width).fill('?').join(',')})`);
+    });
+    this.begin = this.db.prepare('BEGIN IMMEDIATE');
+    this.commit = this.db.prepare('COMMIT');
+    this.save = this.db.prepare('SAVEPOINT unit');
+    this.release = this.db.prepare('RELEASE unit');
+    this.look = this.db.prepare('SELECT * FROM processes WHERE n = 1');
+    this.count = this.db.prepare('UPDATE accounts SET children_used = children_used + 1, born = born + 1 WHERE n = 1');
+  }
+
+  /** Spawns per second, in transactions of `group` spawns with a savepoint each. */
+  rate({ spawns, rows }: SpawnRows, group: number): number {
+    const started = performance.now();
+    for (let index = 0; index < spawns; index++) {
+      if (index % group === 0) this.begin.run();
+      this.spawn(rows, index);
+      if (index % group === group - 1 || index === spawns - 1) this.commit.run();
+    }
+    return (spawns / (performance.now() - started)) * 1000;
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  private spawn(rows: SpawnRows['rows'], index: number): void {
+    this.look.get();
+    this.save.run();
+    this.count.run();
+    for (const [at, { each }] of tables.entries()) {
+      for (let row = index * each; row < (index + 1) * each; row++) this.inserts[at]?.run(rows[at]?.[row]);
+    }
+    this.release.run();
+  }
 }

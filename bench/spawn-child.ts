@@ -1,42 +1,45 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKernel } from '../src/index.js';
-import { rawRate, rowsOfSpawns } from './raw-rows.js';
-import { inFolder, rate } from './support.js';
+import { RawWriter, rowsOfSpawns } from './raw-rows.js';
+import { inFolder, median, rate } from './support.js';
 
 export interface SpawnRates {
   readonly kernel: number;
   readonly raw: number;
+  /** The median of the rounds' ratios. */
+  readonly ratio: number;
 }
 
-/** spawnChild with one delegated capability, against better-sqlite3 writing the same rows, in this order: raw, kernel, raw. */
-export function spawnRates(callers: number, count: number, durability: 'full' | 'normal'): Promise<SpawnRates> {
+const rounds = 5;
+const tool = { resource: 'tool:search', rights: ['call'] } as const;
+
+/** spawnChild with one delegated capability, against better-sqlite3 writing the same rows; the two take turns. */
+export function spawnRates(callers: number, spawns: number, durability: 'full' | 'normal'): Promise<SpawnRates> {
   return inFolder(async (folder) => {
-    const path = join(folder, 'kernel.db');
-    const template = join(folder, 'template.db');
-    const kernel = await createKernel({ store: path, durability });
-    const parent = await kernel.processes.spawn({
+    const [path, rawPath] = [join(folder, 'kernel.db'), join(folder, 'raw.db')];
+    const first = await createKernel({ store: path, durability });
+    const parent = await first.processes.spawn({
       budget: { children: 10_000_000 },
-      capabilities: [{ resource: 'tool:search', rights: ['call'], delegable: true }],
+      capabilities: [{ ...tool, delegable: true }],
     });
+    await first.shutdown();
+    copyFileSync(path, rawPath);
+    await using kernel = await createKernel({ store: path, durability });
+    const raw = new RawWriter(rawPath, durability);
     const spawn = (index: number) =>
-      kernel.processes.spawnChild(parent, {
-        goal: `part ${index}`,
-        delegate: [{ resource: 'tool:search', rights: ['call'] }],
-      });
-    await rate(500, callers, spawn);
-    await kernel.shutdown();
-    copyFileSync(path, template);
-    const again = await createKernel({ store: path, durability });
-    const measured = await rate(count, callers, (index) =>
-      again.processes.spawnChild(parent, {
-        goal: `part ${index}`,
-        delegate: [{ resource: 'tool:search', rights: ['call'] }],
-      }),
-    );
-    await again.shutdown();
-    const rows = rowsOfSpawns(path, count);
-    const sync = durability === 'full' ? 'FULL' : 'NORMAL';
-    return { kernel: measured, raw: rawRate(template, join(folder, 'raw.db'), rows, callers, sync) };
+      kernel.processes.spawnChild(parent, { goal: `part ${index}`, delegate: [{ ...tool }] });
+    const measured: SpawnRates[] = [];
+    for (let round = 0; round <= rounds; round++) {
+      const ours = await rate(spawns, callers, spawn);
+      const theirs = raw.rate(rowsOfSpawns(path, spawns), callers);
+      if (round > 0) measured.push({ kernel: ours, raw: theirs, ratio: ours / theirs });
+    }
+    raw.close();
+    return {
+      kernel: median(measured.map(({ kernel: value }) => value)),
+      raw: median(measured.map(({ raw: value }) => value)),
+      ratio: median(measured.map(({ ratio }) => ratio)),
+    };
   });
 }

@@ -27,9 +27,9 @@ export class Accounts {
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
-  open(tx: WriteTx, row: ProcessRow, limits: Partial<Budget>): Promise<void> {
-    const bounded = row.bornUnder === null ? { depth: depthDefault, ...limits } : limits;
-    return this.repository.insert(tx, row.n, bounded);
+  /** `n` is the number of the process's row. */
+  open(tx: WriteTx, n: number, isRoot: boolean, limits: Partial<Budget>): Promise<void> {
+    return this.repository.insert(tx, n, isRoot ? { depth: depthDefault, ...limits } : limits);
   }
 
   /** Takes one place for a child of `parent` on the whole path. Throws BUDGET_EXCEEDED for children and depth. */

@@ -13,8 +13,8 @@ export interface Registration {
 export interface BirthRepository {
   findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined>;
   insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void>;
-  /** Labels and owner keys of the row, for filters and scopes. */
-  insertTags(tx: WriteTx, row: ProcessRow): Promise<void>;
+  /** Labels and owner keys of row `n`, for filters and scopes. */
+  insertTags(tx: WriteTx, n: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
   /** Stores an environment once per content hash. */
   insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void>;
 }

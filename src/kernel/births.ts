@@ -70,10 +70,10 @@ export class Births {
     const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
     if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
     const view = await this.view(tx, birth, pid, goal);
-    const unnumbered = newRow(birth, pid, goal, view, act.at);
-    const row = { ...unnumbered, n: await this.processes.insert(tx, unnumbered) };
-    await this.accounts.open(tx, row, birth.budget);
-    if (hasExtras(birth)) await this.writeExtras(tx, birth, row);
+    const row = newRow(birth, pid, goal, view, act.at);
+    const n = await this.processes.insert(tx, row);
+    await this.accounts.open(tx, n, parent === null, birth.budget);
+    if (hasExtras(birth)) await this.writeExtras(tx, birth, row, n);
     const capabilities = await this.authority(tx, act, birth, row);
     await this.grants.insert(tx, capabilities);
     if (birth.image.requires.length > 0) {
@@ -105,15 +105,15 @@ export class Births {
     return this.objects.forkedView(tx, pid, goal, { view: parent.view, seq }, mode, narrowing);
   }
 
-  private async writeExtras(tx: WriteTx, birth: Birth, row: ProcessRow): Promise<void> {
-    if (row.labels !== null || row.owner !== null) await this.births.insertTags(tx, row);
+  private async writeExtras(tx: WriteTx, birth: Birth, row: NewRow, n: number): Promise<void> {
+    if (row.labels !== null || row.owner !== null) await this.births.insertTags(tx, n, row);
     if (row.env !== null && birth.env !== null) await this.births.insertEnvironment(tx, row.env, birth.env);
     if (birth.registration === null) return;
     const { id, hash } = birth.registration;
     await this.births.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
   }
 
-  private async authority(tx: WriteTx, act: Act, birth: Birth, row: ProcessRow): Promise<CapabilityRecord[]> {
+  private async authority(tx: WriteTx, act: Act, birth: Birth, row: NewRow): Promise<CapabilityRecord[]> {
     const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
     const given = [this.grants.own(to)];
     if ('object' in birth.goal) {
@@ -129,7 +129,7 @@ export class Births {
     return given;
   }
 
-  private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: ProcessRow, capabilities: CapabilityId[]): void {
+  private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, capabilities: CapabilityId[]): void {
     const { image, kind, goal, status } = row;
     const told = { after: status, facts: { parent: row.parent, image, goal, capabilities } };
     if (fork !== null && parent !== null) {
@@ -143,11 +143,13 @@ export class Births {
   }
 }
 
+type NewRow = Omit<ProcessRow, 'n'>;
+
 function hasExtras({ labels, owner, env, registration }: Birth): boolean {
   return labels !== null || owner !== null || env !== null || registration !== null;
 }
 
-function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number): Omit<ProcessRow, 'n'> {
+function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number): NewRow {
   const { parent, image } = birth;
   const deadlineAt = deadline(birth, at);
   const ready = image.kind === 'agent' || image.kind === 'steps' ? 'runnable' : 'created';

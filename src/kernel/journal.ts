@@ -22,6 +22,9 @@ export interface Change<T extends EventType> {
   readonly lineage?: boolean;
 }
 
+/** What the logs need to know of the process. */
+type Subject = Pick<ProcessRow, 'pid' | 'root' | 'generation'>;
+
 /** Events and audit records of a unit: every change of a process is told to both, in the transaction of the change. */
 @injectable()
 export class Journal {
@@ -30,7 +33,7 @@ export class Journal {
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
-  changed<T extends EventType>(tx: WriteTx, act: Act, row: ProcessRow, change: Change<T>): void {
+  changed<T extends EventType>(tx: WriteTx, act: Act, row: Subject, change: Change<T>): void {
     const { pid, root } = row;
     this.events.append(tx, { type: change.event, at: act.at, pid, root, data: change.data as JsonObject });
     this.ledger.append(tx, {

@@ -32,7 +32,7 @@ export class SqliteBirthRepository implements BirthRepository {
     statements.write(tx).insertRegistration.run({ parent: parent ?? '', id, ...registration });
   }
 
-  async insertTags(tx: WriteTx, { n, labels, owner }: ProcessRow): Promise<void> {
+  async insertTags(tx: WriteTx, n: number, { labels, owner }: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void> {
     for (const [space, tags] of [['label', labels] as const, ['owner', owner] as const]) {
       for (const [key, value] of Object.entries(tags ?? {}))
         statements.write(tx).insertTag.run({ space, key, value, n });
