@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createKernel, type Kernel } from '../../src/index.js';
+import { faultsIn } from '../storage/wholeness.js';
+import { openKernel, tempFolder } from '../support/kernel.js';
+import { compilePrograms } from './compile.js';
+import { Program } from './program.js';
+
+const kills = 50;
+let programs = '';
+beforeAll(() => {
+  programs = compilePrograms();
+});
+
+describe('a program that is killed while it spawns and ends processes', () => {
+  it(`leaves everything it was told of and nothing half done, ${kills} times on one file`, {
+    timeout: 180_000,
+  }, async () => {
+    const store = join(tempFolder(), 'killed.db');
+    const start = () => new Program(join(programs, 'spawn-and-exit.js'), store);
+    const spawned = new Set<string>();
+    const ended = new Set<string>();
+    let next = start();
+    for (let kill = 1; kill <= kills; kill++) {
+      const program = next;
+      await program.line((line) => line === 'ready');
+      program.tell('go');
+      await program.line((line) => line === 'open');
+      if (kill < kills) next = start();
+      await sleep(Math.random() * 300);
+      await program.kill();
+      for (const line of program.lines) {
+        const [what, pid] = line.split(' ');
+        if (what === 'spawned' && pid !== undefined) spawned.add(pid);
+        if (what === 'ended' && pid !== undefined) ended.add(pid);
+      }
+      const kernel = await createKernel({ store, node: { executor: false } });
+      expect({ kill, lost: await lost(kernel, spawned, ended), faults: await faultsIn(kernel) }).toEqual({
+        kill,
+        lost: [],
+        faults: [],
+      });
+      await kernel.shutdown();
+    }
+    expect(spawned.size).toBeGreaterThan(kills);
+    expect(ended.size).toBeGreaterThan(kills);
+  });
+});
+
+/** What was acknowledged and is not there. */
+async function lost(kernel: Kernel, spawned: ReadonlySet<string>, ended: ReadonlySet<string>): Promise<string[]> {
+  const found = new Map<string, boolean>();
+  let after: string | undefined;
+  do {
+    const page = await kernel.processes.list({ limit: 1_000, ...(after === undefined ? {} : { after }) });
+    for (const { pid, exitedAt } of page.items) found.set(pid, exitedAt !== undefined);
+    after = page.next;
+  } while (after !== undefined);
+  const missing = [...spawned].filter((pid) => !found.has(pid)).map((pid) => `${pid} was spawned`);
+  return [...missing, ...[...ended].filter((pid) => found.get(pid) !== true).map((pid) => `${pid} had ended`)];
+}
+
+describe('a program that is killed while it creates its database', () => {
+  it('leaves a file that opens or is created anew', { timeout: 120_000 }, async () => {
+    const start = (store: string) => ({ store, program: new Program(join(programs, 'spawn-and-exit.js'), store) });
+    let next = start(join(tempFolder(), 'new.db'));
+    for (let kill = 0; kill < 15; kill++) {
+      const { store, program } = next;
+      await program.line((line) => line === 'ready');
+      program.tell('go');
+      next = start(join(tempFolder(), 'new.db'));
+      while (Math.random() < 0.7 && !existsSync(store) && !program.lines.includes('open')) await sleep(0);
+      await sleep(Math.random() * 15);
+      await program.kill();
+      const acknowledged = program.lines.filter((line) => line.startsWith('spawned')).length;
+      const kernel = await openKernel({ store });
+      expect({ kill, faults: await faultsIn(kernel) }).toEqual({ kill, faults: [] });
+      expect((await kernel.processes.list({ limit: 10_000 })).items.length).toBeGreaterThanOrEqual(acknowledged);
+      await kernel.processes.spawn({});
+      await kernel.shutdown();
+    }
+    await next.program.kill();
+  });
+});

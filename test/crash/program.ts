@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** A program of ours in an OS process of its own. It says `ready` when it is loaded, and begins when it is told to. */
+export class Program {
+  readonly lines: string[] = [];
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<void>;
+  private errors = '';
+  private changed: () => void = () => undefined;
+
+  constructor(file: string, ...args: string[]) {
+    this.child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const { stdout, stderr } = this.child;
+    if (stdout === null || stderr === null) throw new Error('the program has no output');
+    const lines = createInterface({ input: stdout });
+    lines.on('line', (line) => {
+      this.lines.push(line);
+      this.changed();
+    });
+    stderr.on('data', (chunk) => {
+      this.errors += String(chunk);
+    });
+    // A line that was cut by the kill comes too, when the stream ends.
+    this.exited = Promise.all([once(this.child, 'exit'), once(lines, 'close')]).then(() => this.changed());
+  }
+
+  get exitCode(): number | null {
+    return this.child.exitCode;
+  }
+
+  /** Waits for a line that `matches`; throws when the program ends without one. */
+  async line(matches: (line: string) => boolean): Promise<string> {
+    for (;;) {
+      const found = this.lines.find(matches);
+      if (found !== undefined) return found;
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+        throw new Error(`the program ended without the line: ${this.errors}`);
+      }
+      await new Promise<void>((resolve) => {
+        this.changed = resolve;
+      });
+    }
+  }
+
+  tell(text: string): void {
+    this.child.stdin?.write(`${text}\n`);
+  }
+
+  /** Ends it as a power cut of the program would: at once, wherever it stands. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  /** Waits for its own end; throws what it printed when it failed. */
+  async finished(): Promise<void> {
+    await this.exited;
+    if (this.child.exitCode !== 0) throw new Error(`the program failed: ${this.errors}`);
+  }
+}

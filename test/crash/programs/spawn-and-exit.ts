@@ -1,0 +1,31 @@
+import { createKernel } from '../../../src/index.js';
+import { heard, tell } from './tell.js';
+
+/** Eight callers spawn trees and end them, and tell every call that was acknowledged. Runs until it is killed. */
+const [store = ''] = process.argv.slice(2);
+tell('ready');
+await heard();
+const kernel = await createKernel({ store });
+tell('open');
+const { processes } = kernel;
+
+async function caller(name: string): Promise<never> {
+  for (;;) {
+    const root = await processes.spawn({ name, budget: { children: 5 } });
+    tell(`spawned ${root}`);
+    const child = await processes.spawnChild(root, { goal: { text: name.repeat(300) } });
+    tell(`spawned ${child}`);
+    const grandchild = await processes.fork(child, {});
+    tell(`spawned ${grandchild}`);
+    if (Math.random() < 0.5) {
+      await processes.exit(grandchild, { result: { of: name } });
+      tell(`ended ${grandchild}`);
+    }
+    if (Math.random() < 0.5) {
+      await processes.cancel(root);
+      for (const pid of [root, child, grandchild]) tell(`ended ${pid}`);
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: 8 }, (_, n) => caller(`caller${n}`)));

@@ -1,0 +1,79 @@
+import { ContainerModule } from 'inversify';
+import { AuditRepository } from '../../src/audit/audit-repository.js';
+import { StoreError } from '../../src/base/errors.js';
+import type { Token } from '../../src/base/token.js';
+import { CapabilityRepository } from '../../src/capability/capability-repository.js';
+import { EventRepository } from '../../src/events/event-repository.js';
+import { AccountRepository } from '../../src/kernel/account-repository.js';
+import { BirthRepository } from '../../src/kernel/birth-repository.js';
+import { ProcessRepository } from '../../src/kernel/process-repository.js';
+import { SignalRepository } from '../../src/kernel/signal-repository.js';
+import { WaitRepository } from '../../src/kernel/wait-repository.js';
+import { ObjectRepository } from '../../src/memory/object-repository.js';
+import { SqliteAccountRepository } from '../../src/storage/sqlite/sqlite-account-repository.js';
+import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-repository.js';
+import { SqliteBirthRepository } from '../../src/storage/sqlite/sqlite-birth-repository.js';
+import { SqliteCapabilityRepository } from '../../src/storage/sqlite/sqlite-capability-repository.js';
+import { SqliteEventRepository } from '../../src/storage/sqlite/sqlite-event-repository.js';
+import { SqliteObjectRepository } from '../../src/storage/sqlite/sqlite-object-repository.js';
+import { SqliteProcessRepository } from '../../src/storage/sqlite/sqlite-process-repository.js';
+import { SqliteSignalRepository } from '../../src/storage/sqlite/sqlite-signal-repository.js';
+import { SqliteWaitRepository } from '../../src/storage/sqlite/sqlite-wait-repository.js';
+
+/** Counts the calls of all repositories and makes one of them fail, before or after it has done its work. */
+export class Sabotage {
+  calls = 0;
+  failed: string | undefined;
+  private failAt = Number.POSITIVE_INFINITY;
+  private when: 'before' | 'after' = 'before';
+
+  /** The `nth` call from now on fails. */
+  arm(nth: number, when: 'before' | 'after'): void {
+    this.failAt = this.calls + nth;
+    this.when = when;
+    this.failed = undefined;
+  }
+
+  disarm(): void {
+    this.failAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Binds every repository anew, each behind this. */
+  module(): ContainerModule {
+    return new ContainerModule(({ bind }) => {
+      const put = <T extends object>(token: Token<T>, repository: T) => {
+        bind<T>(token).toConstantValue(this.around(repository));
+      };
+      put(AccountRepository, new SqliteAccountRepository());
+      put(AuditRepository, new SqliteAuditRepository());
+      put(BirthRepository, new SqliteBirthRepository());
+      put(CapabilityRepository, new SqliteCapabilityRepository());
+      put(EventRepository, new SqliteEventRepository());
+      put(ObjectRepository, new SqliteObjectRepository());
+      put(ProcessRepository, new SqliteProcessRepository());
+      put(SignalRepository, new SqliteSignalRepository());
+      put(WaitRepository, new SqliteWaitRepository());
+    });
+  }
+
+  private around<T extends object>(repository: T): T {
+    return new Proxy(repository, {
+      get: (target, name, receiver) => {
+        const member: unknown = Reflect.get(target, name, receiver);
+        if (typeof member !== 'function') return member;
+        return async (...args: unknown[]) => {
+          const isIt = ++this.calls === this.failAt;
+          if (isIt && this.when === 'before') throw this.fail(String(name));
+          const result: unknown = await Reflect.apply(member, target, args);
+          if (isIt) throw this.fail(String(name));
+          return result;
+        };
+      },
+    });
+  }
+
+  private fail(name: string): StoreError {
+    this.failed = name;
+    return new StoreError('STORE_IO', `The call of ${name} was made to fail.`, { hint: 'Try again.', retryable: true });
+  }
+}
