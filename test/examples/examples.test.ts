@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { builtPackage, repository } from '../package/built-package.js';
+import { runExample } from './run-program.js';
+
+const examples = path.join(repository, 'examples');
+const hash = /[0-9a-f]{64}/;
+
+beforeAll(() => builtPackage(), 150_000);
+
+describe('the examples', () => {
+  it('are all run by this file, and the numbered ones are short', () => {
+    const names = readdirSync(examples).sort();
+    expect(names).toEqual(['01-spawn-and-wait.mjs', '02-budgets.mjs', '03-audit.mjs', 'hierarchy.mjs']);
+    for (const name of names.slice(0, 3)) {
+      expect(readFileSync(path.join(examples, name), 'utf8').split('\n').length).toBeLessThan(40);
+    }
+  });
+
+  it('spawn a child and wait for it', async () => {
+    expect(await runExample('01-spawn-and-wait.mjs')).toBe(
+      'The child exited with {"sum":5}.\nThe late child ended too: parent_exited.\n',
+    );
+  });
+
+  it('share one budget', async () => {
+    expect((await runExample('02-budgets.mjs')).trimEnd().split('\n')).toEqual([
+      'a third child: BUDGET_EXCEEDED (children)',
+      '400 more tokens: BUDGET_EXCEEDED (tokens)',
+      '1 token beside the reservation: BUDGET_EXCEEDED (tokens)',
+      'Used 820 of 1000 tokens, 180 left.',
+    ]);
+  });
+
+  it('prove, erase, export and verify the record', async () => {
+    const lines = (await runExample('03-audit.mjs')).split('\n');
+    expect(lines[0]).toMatch(/^Record \d+ of \d+ is in the signed log: true$/);
+    expect(lines[1]).toMatch(/^After the erasure the log verifies: true; erased: \d+$/);
+    expect(lines[2]).toMatch(/^OK: log l_\w+: \d+ records, \d+ checkpoints, root [0-9a-f]{64}\.$/);
+  });
+});
+
+describe('the hierarchy that npm start runs', () => {
+  it('shows the refusals, the tree, the lineage and the verified root, and finds it all again', async () => {
+    const told = await runExample('hierarchy.mjs');
+    for (const part of [
+      'AMPLIFICATION: Process planner cannot hand on call on tool:publish',
+      'researcher-a, call tool:publish: deny (NO_CAPABILITY)',
+      "capabilities.grant('researcher-a'",
+      'BUDGET_EXCEEDED: The tokens budget of process planner leaves 1000; 2000 was asked.',
+      'Cancelled with one signal: checker and link-helper.',
+      '   planner exited (completed), 9800 tokens\n   ├─ researcher-a exited (completed), 4000 tokens',
+      '      └─ link-helper killed (cancelled: The page has no links), 0 tokens',
+      'researcher-a searched with researcher-a ← planner ← the host.',
+      'the log is as it was written',
+      '6 processes are there; the log verifies and begins with what was signed.',
+    ]) {
+      expect(told).toContain(part);
+    }
+    expect(told).toMatch(new RegExp(`root {7}${hash.source}`));
+    expect(told).not.toMatch(/p_[0-9a-f]{32}/);
+  });
+});

@@ -1,0 +1,113 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtPackage, repository } from './built-package.js';
+
+let project = '';
+let packed: string[] = [];
+
+/** An empty project with the tarball installed; the dependencies are those of the repository, so no network is needed. */
+beforeAll(async () => {
+  project = mkdtempSync(path.join(tmpdir(), 'procura-package-'));
+  const from = await builtPackage();
+  const npm = ['pack', '--json', '--ignore-scripts', '--pack-destination', project];
+  const [tarball] = JSON.parse(execFileSync('npm', npm, { cwd: from, encoding: 'utf8', stdio: 'pipe' })) as {
+    filename: string;
+    files: { path: string }[];
+  }[];
+  packed = tarball?.files.map((file) => file.path) ?? [];
+  const installed = path.join(project, 'node_modules', 'procura');
+  mkdirSync(installed, { recursive: true });
+  const archive = path.join(project, tarball?.filename ?? '');
+  execFileSync('tar', ['-xzf', archive, '-C', installed, '--strip-components=1']);
+  const { dependencies } = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  for (const name of [...Object.keys(dependencies), '@types']) {
+    symlinkSync(path.join(repository, 'node_modules', name), path.join(project, 'node_modules', name));
+  }
+  writeFileSync(path.join(project, 'package.json'), '{ "name": "user", "private": true }');
+}, 180_000);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe('the packed tarball', () => {
+  it('holds the build, the migrations, the verifier and the pages that npm shows, and nothing of the tests', () => {
+    const expected = ['dist/index.js', 'dist/index.d.ts', 'dist/cli/main.js', 'dist/verify.js', 'README.md', 'LICENSE'];
+    for (const name of [...expected, 'CHANGELOG.md', 'migrations/sqlite/0000_initial.sql', 'package.json']) {
+      expect(packed).toContain(name);
+    }
+    expect(packed.filter((name) => !/^(dist\/|migrations\/|[A-Za-z]+(\.md|\.json)?$)/.test(name))).toEqual([]);
+  });
+
+  it('works from an ES module, with a database file', () => {
+    expect(run('user.mjs', `import { createKernel } from 'procura';\n${program}`)).toBe('exited {"done":true} true\n');
+  });
+
+  it('works from CommonJS by require', () => {
+    const source = `const { createKernel } = require('procura');\n(async () => {\n${program}})();\n`;
+    expect(run('user.cjs', source)).toBe('exited {"done":true} true\n');
+  });
+
+  it('gives types to a strict TypeScript user', () => {
+    expect(complaints(typed)).toBe('');
+    expect(complaints(typed.replace('tokens: 10', "tokens: 'ten'"))).toMatch(/error TS2322/);
+  });
+
+  it('refuses what it does not export', () => {
+    expect(() => run('inner.mjs', "import 'procura/dist/container.js';\n")).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
+  });
+
+  it('brings a command that says its version', () => {
+    const main = path.join(project, 'node_modules', 'procura', 'dist', 'cli', 'main.js');
+    expect(execFileSync(process.execPath, [main, '--version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(readFileSync(main, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+});
+
+function run(name: string, source: string): string {
+  const file = path.join(project, name);
+  writeFileSync(file, source);
+  return execFileSync(process.execPath, [file], { cwd: project, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** What the compiler says about a user's file. */
+function complaints(source: string): string {
+  writeFileSync(path.join(project, 'user.mts'), source);
+  writeFileSync(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.mts'] }));
+  const compiler = path.join(repository, 'node_modules', 'typescript', 'bin', 'tsc');
+  return spawnSync(process.execPath, [compiler, '-p', project], { encoding: 'utf8' }).stdout;
+}
+
+const program = `
+const kernel = await createKernel({ store: 'user-' + process.pid + '.db' });
+const pid = await kernel.processes.spawn();
+await kernel.processes.exit(pid, { result: { done: true } });
+const { status, value } = await kernel.processes.result(pid);
+console.log(status, JSON.stringify(value), (await kernel.audit.verify()).ok);
+await kernel.shutdown();
+`;
+
+const typed = `
+import { createKernel, type Kernel, type KernelError, type ProcessRecord } from 'procura';
+const kernel: Kernel = await createKernel({ store: ':memory:' });
+const pid = await kernel.processes.spawn({ name: 'typed', budget: { tokens: 10 } });
+const record: ProcessRecord = await kernel.processes.get(pid);
+const left: number | null = (await kernel.processes.budget(pid)).tokens.left;
+const told = (error: KernelError): string => error.code;
+for await (const event of kernel.events.stream()) if (event.type === 'process.exited') event.data.status satisfies string;
+await kernel.shutdown();
+export { left, record, told };
+`;
+
+const compilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  module: 'NodeNext',
+  target: 'ES2022',
+  lib: ['ES2023', 'ESNext.Disposable'],
+  types: ['node'],
+  noEmit: true,
+  skipLibCheck: true,
+};
