@@ -22,7 +22,10 @@ export interface SpawnRows {
 export function rowsOfSpawns(path: string, spawns: number): SpawnRows {
   const db = new Database(path, { readonly: true });
   const rows = tables.map(({ table, key, each }) => {
-    const newest = db.prepare(`SELECT * FROM ${table} ORDER BY ${key} DESC LIMIT ${spawns * each}`).raw().all();
+    const newest = db
+      .prepare(`SELECT * FROM ${table} ORDER BY ${key} DESC LIMIT ${spawns * each}`)
+      .raw()
+      .all();
     return (newest as unknown[][]).reverse();
   });
   db.close();

@@ -197,9 +197,7 @@ CREATE INDEX `processes_live` ON `processes` (`status`,`n`) WHERE "processes"."e
 CREATE INDEX `processes_node` ON `processes` (`node`,`status`) WHERE "processes"."node" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `processes_alarm` ON `processes` (`alarm_at`) WHERE "processes"."alarm_at" IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `reaped` (
-	`parent` text NOT NULL,
-	`child` text NOT NULL,
-	PRIMARY KEY(`parent`, `child`)
+	`n` integer PRIMARY KEY NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `registrations` (

@@ -21,7 +21,7 @@ export interface AuditEntry {
   readonly right?: string;
   readonly decision?: string;
   readonly code?: string;
-  readonly capability?: CapabilityId | 'kin';
+  readonly capability?: CapabilityId | 'kin' | 'host';
   readonly approval?: string;
   readonly effectId?: string;
   /** The id of the record that this one follows from. */

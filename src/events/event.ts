@@ -15,7 +15,7 @@ export interface EventData {
   'process.reparented': { from: Pid | null; to: Pid | null };
   'process.moved': { cwd: string };
   'process.progressed': { done: number; total: number | null };
-  'process.waited': { child: Pid };
+  'process.waited': { by: Pid };
   'budget.charged': { usage: JsonObject };
   'budget.reserved': { reservation: string; usage: JsonObject };
   'budget.settled': { reservation: string; usage: JsonObject };

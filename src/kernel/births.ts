@@ -131,7 +131,7 @@ export class Births {
 
   private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, capabilities: CapabilityId[]): void {
     const { image, kind, goal, status } = row;
-    const told = { after: status, facts: { parent: row.parent, image, goal, capabilities } };
+    const told = { after: status, facts: { image, goal, capabilities } };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode };
       this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });

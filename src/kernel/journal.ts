@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../audit/ledger.js';
+import type { CapabilityId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { EventData, EventType } from '../events/event.js';
@@ -14,6 +15,8 @@ export interface Change<T extends EventType> {
   readonly action: string;
   readonly before?: string;
   readonly after?: string;
+  /** By which the actor did it. */
+  readonly capability?: CapabilityId | 'host' | undefined;
   /** Ids, kinds, codes and numbers. */
   readonly facts?: JsonObject;
   /** Text that people wrote: kept beside the record, so that it can be erased. */
@@ -44,6 +47,7 @@ export class Journal {
       outcome: 'ok',
       target: pid,
       generation: act.actor === pid ? row.generation : undefined,
+      capability: change.capability,
       before: change.before,
       after: change.after,
       facts: change.facts,

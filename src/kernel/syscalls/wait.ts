@@ -161,20 +161,17 @@ export class Wait {
 
   private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
-      const parent = await this.lookup.live(tx, pid);
+      await this.lookup.live(tx, pid);
       const row = await this.lookup.any(tx, child);
       const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
-      if (await this.waits.isReaped(tx, pid, child)) return result;
-      await this.waits.reap(tx, pid, child);
-      this.journal.changed(tx, act, parent, {
+      if (await this.waits.isReaped(tx, row)) return result;
+      await this.waits.reap(tx, row);
+      this.journal.changed(tx, act, row, {
         event: 'process.waited',
-        data: { child },
+        data: { by: pid },
         action: 'process.wait',
-        facts: {
-          child,
-          result: row.result,
-          ...(result.result === undefined ? {} : { capability: result.result.capability }),
-        },
+        capability: result.result?.capability,
+        facts: { result: row.result },
       });
       return result;
     });

@@ -173,12 +173,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .prepare(),
   delete: compiled(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
   deleteTags: compiled(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
-  deleteReaped: compiled(
-    raw,
-    db
-      .delete(reaped)
-      .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('pid')))),
-  ),
+  deleteReaped: compiled(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
   deleteSignals: compiled(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
 }));
 
@@ -257,7 +252,7 @@ export class SqliteProcessRepository implements ProcessRepository {
     const all = statements.write(tx);
     all.delete.run({ n: row.n });
     all.deleteTags.run({ n: row.n });
-    if (row.parent !== null) all.deleteReaped.run({ parent: row.parent, pid: row.pid });
+    all.deleteReaped.run({ n: row.n });
     all.deleteSignals.run({ pid: row.pid });
   }
 }

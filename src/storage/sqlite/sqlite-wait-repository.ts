@@ -3,6 +3,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { ProcessRow } from '../../kernel/process.js';
 import type { WaitRepository } from '../../kernel/wait-repository.js';
 import { everyColumn } from './bind.js';
 import { compiled } from './compiled.js';
@@ -12,28 +13,28 @@ import { prepared } from './sqlite-tx.js';
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
   isReaped: db
-    .select({ child: reaped.child })
+    .select({ n: reaped.n })
     .from(reaped)
-    .where(and(eq(reaped.parent, sql.placeholder('parent')), eq(reaped.child, sql.placeholder('child'))))
+    .where(eq(reaped.n, sql.placeholder('n')))
     .prepare(),
   reap: compiled(raw, db.insert(reaped).values(everyColumn(reaped)).onConflictDoNothing()),
   unreaped: db
     .select({ pid: processes.pid })
     .from(processes)
-    .leftJoin(reaped, and(eq(reaped.parent, processes.parent), eq(reaped.child, processes.pid)))
-    .where(and(eq(processes.parent, sql.placeholder('parent')), isNull(reaped.child)))
+    .leftJoin(reaped, eq(reaped.n, processes.n))
+    .where(and(eq(processes.parent, sql.placeholder('parent')), isNull(reaped.n)))
     .orderBy(processes.n)
     .prepare(),
 }));
 
 @injectable()
 export class SqliteWaitRepository implements WaitRepository {
-  async isReaped(tx: ReadTx, parent: Pid, child: Pid): Promise<boolean> {
-    return statements.read(tx).isReaped.get({ parent, child }) !== undefined;
+  async isReaped(tx: ReadTx, { n }: ProcessRow): Promise<boolean> {
+    return statements.read(tx).isReaped.get({ n }) !== undefined;
   }
 
-  async reap(tx: WriteTx, parent: Pid, child: Pid): Promise<void> {
-    statements.write(tx).reap.run({ parent, child });
+  async reap(tx: WriteTx, { n }: ProcessRow): Promise<void> {
+    statements.write(tx).reap.run({ n });
   }
 
   async unreaped(tx: ReadTx, parent: Pid): Promise<Pid[]> {

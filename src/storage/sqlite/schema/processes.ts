@@ -98,10 +98,8 @@ export const environments = sqliteTable('environments', {
   variables: jsonText<Record<string, string>>().notNull(),
 });
 
-/** Children whose end a wait of their parent has returned. */
-export const reaped = sqliteTable('reaped', { parent: text().notNull(), child: text().notNull() }, (table) => [
-  primaryKey({ columns: [table.parent, table.child] }),
-]);
+/** Processes whose end a wait of their parent has returned; an ended process has no other parent any more. */
+export const reaped = sqliteTable('reaped', { n: integer().primaryKey() });
 
 /** User signals in the order of their ordinals, kept until they are received. */
 export const userSignals = sqliteTable(

@@ -1,0 +1,62 @@
+import type { IForbiddenRuleType } from 'dependency-cruiser';
+
+/** What each folder of src/ may import besides itself. */
+const mayImport: Record<string, readonly string[]> = {
+  base: [],
+  events: ['base'],
+  audit: ['base'],
+  capability: ['base', 'events', 'audit'],
+  memory: ['base', 'events', 'audit', 'capability'],
+  kernel: ['base', 'events', 'audit', 'capability', 'memory'],
+  runtime: ['base', 'events', 'audit', 'capability', 'memory', 'kernel'],
+  storage: ['base', 'events', 'audit', 'capability', 'memory', 'kernel'],
+};
+
+const layerRules = Object.entries(mayImport).map(
+  ([layer, others]): IForbiddenRuleType => ({
+    name: `${layer}-imports`,
+    comment: `${layer} may import ${['itself', ...others].join(', ')}`,
+    severity: 'error',
+    from: { path: `^src/${layer}/` },
+    to: { path: '^src/', pathNot: [layer, ...others].map((name) => `^src/${name}/`) },
+  }),
+);
+
+export const forbidden: IForbiddenRuleType[] = [
+  ...layerRules,
+  {
+    name: 'cli-imports',
+    comment: 'the command line uses the public API',
+    severity: 'error',
+    from: { path: '^src/cli/' },
+    to: { path: '^src/', pathNot: ['^src/cli/', '^src/index\\.ts$'] },
+  },
+  {
+    name: 'verifier-stands-alone',
+    comment: 'the verifier shares no code with the kernel',
+    severity: 'error',
+    from: { path: '^src/verify\\.ts$' },
+    to: { dependencyTypesNot: ['core'] },
+  },
+  {
+    name: 'storage-is-hidden',
+    comment: 'only the composition root knows the adapters',
+    severity: 'error',
+    from: { path: '^src/', pathNot: ['^src/storage/', '^src/container\\.ts$'] },
+    to: { path: '^src/storage/' },
+  },
+  {
+    name: 'drivers-in-storage',
+    comment: 'drizzle-orm, better-sqlite3 and pg appear only under storage/',
+    severity: 'error',
+    from: { path: '^src/', pathNot: '^src/storage/' },
+    to: { path: 'node_modules/(drizzle-orm|better-sqlite3|@types/better-sqlite3|pg)/' },
+  },
+  {
+    name: 'no-cycles',
+    comment: 'a cycle of imports has no order',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { circular: true },
+  },
+];
