@@ -7,18 +7,14 @@ const endingMin = 4;
 const pageRows = 10_000;
 
 /**
- * A short name for each pid: its ending, as long as it must be to differ from the other pids shown. New pids begin with
- * the time and end in random digits, so endings differ soon.
+ * A short name for each pid: its ending, as long as it must be to differ from those of the other pids shown. New pids
+ * begin with the time and end in random digits, so endings differ soon.
  */
 export function shortNames(pids: readonly Pid[]): (pid: Pid) => string {
   const distinct = [...new Set(pids)];
-  for (let length = shortLength; ; length += 4) {
-    const names = new Map(distinct.map((pid) => [pid, ending(pid, length)]));
-    const longest = distinct.every((pid) => names.get(pid) === pid);
-    if (longest || distinct.every((pid) => isUnique(pid, names, distinct))) {
-      return (pid) => safeText(names.get(pid) ?? ending(pid, length));
-    }
-  }
+  let length = shortLength;
+  while (new Set(distinct.map((pid) => ending(pid, length))).size < distinct.length) length += 4;
+  return (pid) => safeText(ending(pid, length));
 }
 
 export const fullName = (pid: Pid): string => safeText(pid, 512);
@@ -28,17 +24,6 @@ function ending(pid: Pid, length: number): string {
   const dot = pid.indexOf('.');
   const from = (dot < 0 ? pid.length : dot) - length;
   return from <= 'p_'.length ? pid : pid.slice(from);
-}
-
-function isUnique(pid: Pid, names: ReadonlyMap<Pid, string>, pids: readonly Pid[]): boolean {
-  const name = names.get(pid) ?? pid;
-  return pids.length > 500 ? isUniqueName(name, names) : pids.every((other) => other === pid || !other.endsWith(name));
-}
-
-function isUniqueName(name: string, names: ReadonlyMap<Pid, string>): boolean {
-  let count = 0;
-  for (const other of names.values()) if (other === name) count++;
-  return count === 1;
 }
 
 /** The process that `given` names: a whole pid, or an ending that only one has. Throws NO_SUCH_PROCESS, AMBIGUOUS_PID. */

@@ -90,6 +90,7 @@ describe('checkpoint, export and verify', () => {
     const missing = path.join(team.folder, 'no', 'file');
     expect(refusedWith(await runCli(['verify', missing]))).toEqual({ exitCode: 1, code: 'NO_SUCH_FILE' });
     expect(refusedWith(await run('export', '--out', missing))).toEqual({ exitCode: 1, code: 'EXPORT_FAILED' });
+    expect(refusedWith(await runCli(['verify', team.store]))).toEqual({ exitCode: 1, code: 'NOT_AN_EXPORT' });
   });
 });
 

@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => team?.close());
 
-describe('ps', () => {
+describe.concurrent('ps', () => {
   it('lists processes with short pids that other commands understand', async () => {
     const { stdout, exitCode } = await run('ps');
     const lines = stdout.trimEnd().split('\n');
@@ -49,7 +49,7 @@ describe('ps', () => {
   });
 });
 
-describe('tree', () => {
+describe.concurrent('tree', () => {
   it('draws every root, or the tree under one process', async () => {
     const [root, child] = [team.planner.slice(-8), team.researcher.slice(-8)];
     const whole = `planner ${root} created\n└─ researcher ${child} created\n`;
@@ -63,7 +63,7 @@ describe('tree', () => {
   });
 });
 
-describe('show', () => {
+describe.concurrent('show', () => {
   it('shows the record, the budget that binds and the capabilities', async () => {
     const { stdout } = await run('show', team.researcher);
     expect(stdout).toMatch(/^name +researcher$/m);
@@ -83,7 +83,7 @@ describe('show', () => {
   });
 });
 
-describe('lineage', () => {
+describe.concurrent('lineage', () => {
   it('tells of whom a process was born and from whom its capabilities came', async () => {
     const { stdout } = await run('lineage', team.researcher);
     expect(stdout).toContain(`under ${team.planner} base@1 created, spawned by the host`);
@@ -95,7 +95,7 @@ describe('lineage', () => {
   });
 });
 
-describe('explain', () => {
+describe.concurrent('explain', () => {
   it('says by which capability something is allowed', async () => {
     const { stdout, exitCode } = await run('explain', team.researcher, 'call', 'tool:search');
     expect(exitCode).toBe(0);

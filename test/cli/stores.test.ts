@@ -29,7 +29,7 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 describe('the database that a command names', () => {
-  it.each(commands)('is not created by %s when it is missing', async (...command) => {
+  it.concurrent.each(commands)('is not created by %s when it is missing', async (...command) => {
     const store = path.join(team.folder, 'missing.db');
     const run = await runCli([...command.filter((part) => part !== undefined), '--store', store]);
     expect(refusedWith(run)).toEqual({ exitCode: 1, code: 'NO_SUCH_STORE' });
@@ -61,6 +61,23 @@ describe('the database that a command names', () => {
     const before = await head();
     for (const command of [['ps'], ['tree'], ['verify'], ['export']]) await runCli([...command, '--store', team.store]);
     expect(await head()).toBe(before);
+  });
+});
+
+describe('a log that was tampered with', () => {
+  it('can still be looked at, is found broken, and is not written to', async () => {
+    const broken = path.join(team.folder, 'broken.db');
+    await team.kernel.audit.checkpoint();
+    const raw = new Database(team.store);
+    await raw.backup(broken);
+    raw.close();
+    new Database(broken).exec(`UPDATE audit_records SET body = replace(body, 'host', 'h0st') WHERE seq = 2`).close();
+    expect((await runCli(['tree', '--store', broken])).stdout).toContain('planner');
+    const verified = await runCli(['verify', '--store', broken]);
+    expect(verified).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^BROKEN EDITED at record 2: /) });
+    const exported = path.join(team.folder, 'broken.jsonl');
+    await runCli(['export', '--out', exported, '--store', broken]);
+    expect((await runCli(['verify', exported])).stdout).toMatch(/^BROKEN EDITED at record 2: /);
   });
 });
 

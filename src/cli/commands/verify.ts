@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, createWriteStream, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -14,6 +14,8 @@ interface VerifyOptions extends CommonOptions {
   readonly key?: string;
 }
 
+const databaseStart = 'SQLite format 3';
+
 /** Checks the log in the database, or an export by the verifier that shares no code with the kernel. */
 export async function verify(file: string | undefined, options: VerifyOptions): Promise<void> {
   if (file !== undefined) return verifyFile(file, options);
@@ -27,6 +29,7 @@ export async function verify(file: string | undefined, options: VerifyOptions): 
 
 async function verifyFile(file: string, options: VerifyOptions): Promise<void> {
   if (!existsSync(file)) throw noFile(file);
+  if (isDatabase(file)) throw notAnExport(file);
   const { ok, message } = await standalone(file, options.key);
   if (!ok) process.exitCode = 1;
   if (options.json === true) return writeJson({ ok, message });
@@ -65,6 +68,28 @@ function told({ ok, checked, size, root, erased, firstBad }: VerifyReport): stri
   }
   const gone = erased.length === 0 ? '' : `, ${erased.length} payloads lawfully erased`;
   return `${ok ? paint.green('OK') : paint.red('BROKEN')} ${checked} of ${size} records checked, root ${root}${gone}`;
+}
+
+function isDatabase(file: string): boolean {
+  const start = Buffer.alloc(databaseStart.length);
+  const opened = openSync(file, 'r');
+  try {
+    readSync(opened, start, 0, start.length, 0);
+  } catch {
+    // What cannot be read is for the verifier to tell.
+    return false;
+  } finally {
+    closeSync(opened);
+  }
+  return start.toString('latin1') === databaseStart;
+}
+
+function notAnExport(file: string): CliError {
+  return new CliError(
+    'NOT_AN_EXPORT',
+    `${JSON.stringify(file)} is a database, not an export.`,
+    `To check a database: procura verify --store ${file}`,
+  );
 }
 
 function noFile(file: string): CliError {
