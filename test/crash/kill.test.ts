@@ -10,8 +10,8 @@ import { Program } from './program.js';
 
 const kills = 50;
 let programs = '';
-beforeAll(() => {
-  programs = compilePrograms();
+beforeAll(async () => {
+  programs = await compilePrograms();
 });
 
 describe('a program that is killed while it spawns and ends processes', () => {
@@ -29,7 +29,7 @@ describe('a program that is killed while it spawns and ends processes', () => {
       program.tell('go');
       await program.line((line) => line === 'open');
       if (kill < kills) next = start();
-      await sleep(Math.random() * 300);
+      await sleep(Math.random() * 200);
       await program.kill();
       for (const line of program.lines) {
         const [what, pid] = line.split(' ');
@@ -66,6 +66,7 @@ describe('a program that is killed while it creates its database', () => {
   it('leaves a file that opens or is created anew', { timeout: 120_000 }, async () => {
     const start = (store: string) => ({ store, program: new Program(join(programs, 'spawn-and-exit.js'), store) });
     let next = start(join(tempFolder(), 'new.db'));
+    let begun = 0;
     for (let kill = 0; kill < 15; kill++) {
       const { store, program } = next;
       await program.line((line) => line === 'ready');
@@ -74,6 +75,7 @@ describe('a program that is killed while it creates its database', () => {
       while (Math.random() < 0.7 && !existsSync(store) && !program.lines.includes('open')) await sleep(0);
       await sleep(Math.random() * 15);
       await program.kill();
+      if (existsSync(store)) begun++;
       const acknowledged = program.lines.filter((line) => line.startsWith('spawned')).length;
       const kernel = await openKernel({ store });
       expect({ kill, faults: await faultsIn(kernel) }).toEqual({ kill, faults: [] });
@@ -82,5 +84,6 @@ describe('a program that is killed while it creates its database', () => {
       await kernel.shutdown();
     }
     await next.program.kill();
+    expect(begun).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,7 @@
 import { createKernel } from '../../../src/index.js';
 import { heard, tell } from './tell.js';
 
-/** Eight callers spawn trees and end them, and tell every call that was acknowledged. Runs until it is killed. */
+/** Four callers spawn trees and end them, and tell every call that was acknowledged. Runs until it is killed. */
 const [store = ''] = process.argv.slice(2);
 tell('ready');
 await heard();
@@ -28,4 +28,4 @@ async function caller(name: string): Promise<never> {
   }
 }
 
-await Promise.all(Array.from({ length: 8 }, (_, n) => caller(`caller${n}`)));
+await Promise.all(Array.from({ length: 4 }, (_, n) => caller(`caller${n}`)));

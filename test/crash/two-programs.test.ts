@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { faultsIn } from '../storage/wholeness.js';
+import { openKernel, tempFolder } from '../support/kernel.js';
+import { compilePrograms } from './compile.js';
+import { Program } from './program.js';
+
+let programs = '';
+beforeAll(async () => {
+  programs = await compilePrograms();
+});
+
+describe('two programs on one file', () => {
+  it('see, signal, charge, end and wait for the processes of each other; every count is exact', {
+    timeout: 90_000,
+  }, async () => {
+    const each = 150;
+    const store = join(tempFolder(), 'shared.db');
+    const kernel = await openKernel({ store });
+    const root = await kernel.processes.spawn({ budget: { children: 2 * each, tokens: 2 * each } });
+    const both = ['left', 'right'].map(
+      (name) => new Program(join(programs, 'neighbour.js'), store, name, String(each)),
+    );
+    for (const program of both) await program.line((line) => line === 'ready');
+    for (const program of both) program.tell(root);
+    const said = await Promise.all(both.map((program) => program.line((line) => /^(done|failed)/.test(line))));
+    expect(said).toEqual(['done', 'done']);
+    await Promise.all(both.map((program) => program.finished()));
+    const children = await kernel.processes.children(root);
+    expect(children.filter(({ status }) => status === 'exited')).toHaveLength(2 * each);
+    const budget = await kernel.processes.budget(root);
+    expect([budget.children.used, budget.tokens.used]).toEqual([0, 2 * each]);
+    const signalled = await kernel.events.list({ types: ['process.signalled'], limit: 1_000 });
+    expect(signalled.items).toHaveLength(2 * each);
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+
+  it('create it at the same time and both work', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 5; round++) {
+      const store = join(tempFolder(), 'new.db');
+      const all = Array.from({ length: 3 }, () => new Program(join(programs, 'creator.js'), store));
+      for (const program of all) await program.line((line) => line === 'ready');
+      for (const program of all) program.tell('go');
+      await Promise.all(all.map((program) => program.finished()));
+      const kernel = await openKernel({ store });
+      expect((await kernel.processes.list()).items).toHaveLength(3);
+      expect(await faultsIn(kernel)).toEqual([]);
+      await kernel.shutdown();
+    }
+  });
+});
