@@ -75,10 +75,11 @@ export class Endings {
   private async orphans(tx: WriteTx, plan: Plan): Promise<ProcessRow[]> {
     const orphans: ProcessRow[] = [];
     for (const { row } of plan.ends.values()) {
-      for (const child of await this.processes.liveChildren(tx, row.pid)) {
-        if (plan.has(child.pid) || child.status === 'stopping') continue;
+      for (const pid of await this.processes.liveChildren(tx, row.pid)) {
+        const child = plan.has(pid) ? undefined : await this.processes.find(tx, pid);
+        if (child === undefined || child.status === 'stopping') continue;
         if (child.onParentExit !== 'cancel') orphans.push(child);
-        else plan.stop(parentExited(row, await this.processes.liveTree(tx, child.pid)));
+        else plan.stop(parentExited(row, await this.processes.liveTree(tx, pid)));
       }
     }
     return orphans.filter(({ pid }) => !plan.has(pid));

@@ -23,7 +23,8 @@ export interface ProcessRepository {
   move(tx: WriteTx, row: ProcessRow): Promise<boolean>;
   /** Up to `limit` rows after number `after`, in order of birth. */
   scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
-  liveChildren(tx: ReadTx, parent: Pid): Promise<ProcessRow[]>;
+  /** In order of birth. */
+  liveChildren(tx: ReadTx, parent: Pid): Promise<Pid[]>;
   /** The live processes at and below `pid`, parents before children. */
   liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
   /** All processes at and below `pid`, down to `depth` levels below it, parents before children. */

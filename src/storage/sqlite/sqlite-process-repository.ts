@@ -123,7 +123,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .limit(limit)
     .prepare(),
   liveChildren: db
-    .select()
+    .select({ pid: processes.pid })
     .from(processes)
     .where(and(eq(processes.parent, sql.placeholder('parent')), isNull(processes.exitedAt)))
     .orderBy(processes.n)
@@ -219,8 +219,9 @@ export class SqliteProcessRepository implements ProcessRepository {
     }
   }
 
-  async liveChildren(tx: ReadTx, parent: Pid): Promise<ProcessRow[]> {
-    return statements.read(tx).liveChildren.all({ parent });
+  async liveChildren(tx: ReadTx, parent: Pid): Promise<Pid[]> {
+    const found = statements.read(tx).liveChildren.all({ parent });
+    return found.map(({ pid }) => pid);
   }
 
   async liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
