@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { KernelError } from '../../src/index.js';
+import { faultsIn } from '../storage/wholeness.js';
+import { openKernel } from '../support/kernel.js';
+import { called } from './callers.js';
+
+describe('64 callers that spawn 20,000 children of one parent', () => {
+  it('all succeed when the budget is 20,000', { timeout: 120_000 }, async () => {
+    const kernel = await openKernel({ durability: 'normal' });
+    const parent = await kernel.processes.spawn({ budget: { children: 20_000 } });
+    const { values, errors } = await called(64, 20_000, () => kernel.processes.spawnChild(parent, {}));
+    expect(errors).toEqual([]);
+    expect(new Set(values).size).toBe(20_000);
+    expect((await kernel.processes.budget(parent)).children).toMatchObject({ used: 20_000, left: 0 });
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+
+  it('succeed exactly 10,000 times when the budget is 10,000, and the others are told who binds', {
+    timeout: 120_000,
+  }, async () => {
+    const kernel = await openKernel({ durability: 'normal' });
+    const parent = await kernel.processes.spawn({ budget: { children: 10_000 } });
+    const { values, errors } = await called(64, 20_000, () => kernel.processes.spawnChild(parent, {}));
+    expect([new Set(values).size, errors.length]).toEqual([10_000, 10_000]);
+    const told = new Set(errors.map((error) => (error instanceof KernelError ? summary(error) : String(error))));
+    expect([...told]).toEqual([`BUDGET_EXCEEDED children ${parent}`]);
+    expect((await kernel.processes.budget(parent)).children).toMatchObject({ used: 10_000, left: 0 });
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+});
+
+describe('a fork bomb', () => {
+  it('stops at the budget, leaves its siblings alone, and ends with one cancel', { timeout: 60_000 }, async () => {
+    const kernel = await openKernel({ durability: 'normal' });
+    const { processes } = kernel;
+    const root = await processes.spawn({});
+    const sibling = await processes.spawnChild(root, {});
+    const bomb = await processes.spawnChild(root, { budget: { children: 1_000 } });
+    const codes = new Set<string>();
+    const explode = async (pid: string): Promise<void> => {
+      await Promise.all(
+        [0, 1, 2].map(async () => {
+          try {
+            await explode(await kernel.as(pid).fork({}));
+          } catch (error) {
+            if (!(error instanceof KernelError)) throw error;
+            codes.add(summary(error));
+          }
+        }),
+      );
+    };
+    await explode(bomb);
+    expect([...codes]).toEqual([`BUDGET_EXCEEDED children ${bomb}`]);
+    expect((await processes.budget(bomb)).children).toMatchObject({ used: 1_000, left: 0 });
+    const youngest = (await processes.list({ root, limit: 10_000 })).items.slice(-5);
+    expect(await processes.spawnChild(sibling, {})).toMatch(/^p_/);
+    const report = await processes.cancel(bomb);
+    expect(report.delivered).toHaveLength(1_001);
+    for (const { pid } of youngest) {
+      await expect(kernel.as(pid).spawnChild({})).rejects.toMatchObject({ code: 'PROCESS_TERMINATED' });
+    }
+    expect((await processes.budget(root)).children.used).toBe(2);
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+});
+
+function summary({ code, facts }: KernelError): string {
+  return `${code} ${String(facts.dimension)} ${String(facts.process)}`;
+}
