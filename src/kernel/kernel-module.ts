@@ -5,6 +5,7 @@ import { Alarms } from './alarms.js';
 import { Births } from './births.js';
 import { EndWatch } from './end-watch.js';
 import { Endings } from './endings.js';
+import { FolderAccess } from './folder-access.js';
 import { Journal } from './journal.js';
 import { Lookup } from './lookup.js';
 import { Overspending } from './overspending.js';
@@ -31,7 +32,7 @@ import { WorkingDirectories } from './working-directory.js';
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [Accounts, Alarms, Births, EndWatch, Endings, Journal, Lookup, Overspending, ProcessResults, Units];
   const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
-  for (const part of [...parts, ...syscalls, BirthShaper, WorkingDirectories, ProcessFaces])
+  for (const part of [...parts, ...syscalls, BirthShaper, WorkingDirectories, FolderAccess, ProcessFaces])
     bind<object>(part).toSelf();
   bind(LineageQuery).to(ProcessLineage);
   bind(ProcessManager).to(HostProcessManager);

@@ -1,22 +1,19 @@
 import { inject, injectable } from 'inversify';
-import { Clock, type KernelClock } from '../base/clock.js';
-import { CapabilityError, ProcessError } from '../base/errors.js';
+import { ProcessError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { Store } from '../base/store.js';
 import type { Capability } from '../capability/capability.js';
 import { CapabilityManager, type Decision, type Explanation } from '../capability/capability-manager.js';
-import { Evaluator } from '../capability/evaluator.js';
-import { parseRequest } from '../capability/resource.js';
 import type { Right } from '../capability/rights.js';
 import type { ObjectRef } from '../memory/object-handle.js';
 import { ObjectMemory, type StoredObject } from '../memory/object-memory.js';
 import type { Caller } from './act.js';
+import { Lookup } from './lookup.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import { ProcessRepository } from './process-repository.js';
 import type { SignalReport } from './signal.js';
-import { parsePath, parsePid } from './specs.js';
+import { parsePid } from './specs.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
@@ -24,7 +21,7 @@ import { Fork } from './syscalls/fork.js';
 import { Signal } from './syscalls/signal.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
-import { normalise } from './working-directory.js';
+import { Units } from './units.js';
 
 /** What one process may do: the same syscalls, acting as that process and nobody else. */
 export interface ProcessFace {
@@ -55,10 +52,9 @@ export interface ProcessFace {
 @injectable()
 export class ProcessFaces {
   constructor(
-    @inject(Store) private readonly store: Store,
-    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(CapabilityManager) private readonly capabilities: CapabilityManager,
     @inject(ObjectMemory) private readonly memory: ObjectMemory,
     @inject(SpawnChild) private readonly spawnChild: SpawnChild,
@@ -73,9 +69,9 @@ export class ProcessFaces {
   /** The face of `pid`. No journal and no fence: its calls are refused by state only. */
   of(input: Pid): ProcessFace {
     const pid = parsePid(input);
-    const caller: Caller = { face: 'process', pid };
+    const caller = { face: 'process', pid } as const;
     const send = async (child: Pid, signal: string, reason?: string) => {
-      await this.assertChild(pid, child);
+      await this.assertChild(caller, child, `process.${signal}`);
       return this.signal.run(caller, child, signal, { reason });
     };
     return {
@@ -91,10 +87,7 @@ export class ProcessFaces {
       cancel: async (child, reason) => send(child, 'cancel', reason),
       pause: async (child) => send(child, 'pause'),
       resume: async (child) => send(child, 'resume'),
-      chdir: async (path) => {
-        await this.assertReadable(pid, parsePath(path));
-        return this.chdir.run(caller, pid, path);
-      },
+      chdir: async (path) => this.chdir.run(caller, pid, path),
       memory: { read: async (ref) => this.memory.read(pid, ref) },
       capabilities: {
         list: async () => this.capabilities.list(pid),
@@ -104,27 +97,21 @@ export class ProcessFaces {
     };
   }
 
-  /** A stranger and a pid that does not exist answer alike. */
-  private async assertChild(pid: Pid, input: Pid): Promise<void> {
+  /** A stranger and a pid that does not exist answer alike. Throws NOT_A_CHILD, PROCESS_TERMINATED. */
+  private async assertChild(caller: Caller & { face: 'process' }, input: Pid, action: string): Promise<void> {
+    const { pid } = caller;
     const child = parsePid(input, 'child');
-    const row = await this.store.read((tx) => this.processes.find(tx, child));
-    if (row?.parent === pid) return;
-    throw new ProcessError('NOT_A_CHILD', `Process ${pid} has no child ${JSON.stringify(child)}.`, {
-      facts: { pid, child },
-      hint: 'A process signals its own children.',
+    await this.units.look({ caller, actor: pid, action, target: child }, async (tx) => {
+      await this.lookup.live(tx, pid);
+      const row = await this.processes.find(tx, child);
+      if (row?.parent !== pid) throw notAChild(pid, child);
     });
   }
+}
 
-  private async assertReadable(pid: Pid, path: string): Promise<void> {
-    const code = await this.store.read(async (tx) => {
-      const row = await this.processes.find(tx, pid);
-      const request = parseRequest(`fs:${normalise(row?.cwd ?? '.', path)}`);
-      return (await this.evaluator.decide(tx, pid, 'read', request, {}, this.clock.peek())).code;
-    });
-    if (code === 'ALLOWED') return;
-    throw new CapabilityError('CAPABILITY_DENIED', `Process ${pid} may not read that folder.`, {
-      facts: { pid, right: 'read', code },
-      hint: 'Ask its parent to delegate read on it.',
-    });
-  }
+function notAChild(pid: Pid, child: Pid): ProcessError {
+  return new ProcessError('NOT_A_CHILD', `Process ${pid} has no child ${JSON.stringify(child)}.`, {
+    facts: { pid, child },
+    hint: 'A process signals its own children.',
+  });
 }

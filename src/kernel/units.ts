@@ -34,17 +34,12 @@ export class Units {
 
   /** One atomic unit. Resolves after its commit; a refusal undoes it and is recorded by a unit of its own. */
   async commit<T>(call: Call, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
-    try {
-      return await this.store.write((tx) => work(tx, this.act(call)));
-    } catch (error) {
-      if (isRefusal(error)) await this.record(call, error);
-      throw error;
-    }
+    return this.recorded(call, () => this.store.write((tx) => work(tx, this.act(call))));
   }
 
-  /** Sees one committed state. */
-  look<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    return this.store.read(work);
+  /** What a call has to know before its unit, from one committed state. A refusal is recorded as in `commit`. */
+  look<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    return this.recorded(call, () => this.store.read(work));
   }
 
   /** As commit, after `shape` has looked at what no unit may look at. `work` throws `stale` when it sees another state. */
@@ -60,6 +55,15 @@ export class Units {
       } catch (error) {
         if (!(error instanceof Stale) || attempt === shapesMax) throw error;
       }
+    }
+  }
+
+  private async recorded<T>(call: Call, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (isRefusal(error)) await this.record(call, error);
+      throw error;
     }
   }
 

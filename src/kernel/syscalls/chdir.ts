@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Store } from '../../base/store.js';
 import type { Caller } from '../act.js';
 import { conflict } from '../endings.js';
+import { FolderAccess } from '../folder-access.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import { ProcessRepository } from '../process-repository.js';
@@ -15,12 +16,13 @@ export class Chdir {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(Lookup) private readonly lookup: Lookup,
+    @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
-  /** Changes the working directory, relative to the present one; answers with the new one. Throws INVALID_PATH. */
+  /** Changes the working directory, relative to the present one; answers with the new one. Throws INVALID_PATH, CAPABILITY_DENIED. */
   run(caller: Caller, input: unknown, given: unknown): Promise<string> {
     const pid = parsePid(input);
     const path = parsePath(given);
@@ -28,6 +30,7 @@ export class Chdir {
       { caller, actor: 'host', action: 'process.chdir', target: pid },
       async () => {
         const { cwd: from } = await this.store.read((tx) => this.lookup.live(tx, pid));
+        await this.access.assertReadable(caller, 'process.chdir', from, path);
         return { from, to: await this.directories.resolve(from, path) };
       },
       async (tx, act, { from, to }) => {

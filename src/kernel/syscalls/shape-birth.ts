@@ -12,6 +12,7 @@ import { toPayload } from '../../memory/objects.js';
 import type { Caller } from '../act.js';
 import { BirthRepository } from '../birth-repository.js';
 import type { Birth, Goal } from '../births.js';
+import { FolderAccess } from '../folder-access.js';
 import { type ImageFacts, Images } from '../images.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { childSpec } from '../specs.js';
@@ -35,6 +36,7 @@ const pidCharsMax = 512;
 export class BirthShaper {
   constructor(
     @inject(Images) private readonly images: Images,
+    @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
     @inject(BirthRepository) private readonly births: BirthRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
@@ -42,7 +44,7 @@ export class BirthShaper {
     @inject(Grants) private readonly grants: Grants,
   ) {}
 
-  /** `given` is what an id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH. */
+  /** `given` is what an id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED. */
   async shape(caller: Caller, parent: Pid | null, spec: BornSpec, given: GivenSpec = spec): Promise<ShapedBirth> {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw hostOnly();
     const image = this.images.resolve(spec.image);
@@ -50,7 +52,7 @@ export class BirthShaper {
       image,
       args: await parseArgs(image, spec.args),
       goal: shapeGoal(spec.goal ?? {}),
-      ...(spec.cwd === undefined ? {} : { cwd: await this.directories.resolve('.', spec.cwd) }),
+      ...(spec.cwd === undefined ? {} : { cwd: await this.folder(caller, spec.cwd) }),
       name: spec.name ?? null,
       labels: spec.labels ?? null,
       owner: (spec.owner as Birth['owner']) ?? null,
@@ -62,6 +64,11 @@ export class BirthShaper {
       held: spec.held,
       registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, given) },
     };
+  }
+
+  private async folder(caller: Caller, cwd: string): Promise<string> {
+    await this.access.assertReadable(caller, 'process.spawnChild', '.', cwd);
+    return this.directories.resolve('.', cwd);
   }
 
   /** The process that the same id and spec have made before, if any. Throws CONFLICT for another spec. */

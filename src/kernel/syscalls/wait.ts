@@ -40,7 +40,8 @@ export class Wait {
     const pid = parsePid(input);
     const child = parsePid(given, 'child');
     const limits = parse(waitOptions, options, 'options');
-    await this.store.read((tx) => this.assertChild(tx, caller, pid, child));
+    const call = { caller, actor: pid, action: 'process.wait', target: child };
+    await this.units.look(call, (tx) => this.assertChild(tx, caller, pid, child));
     await this.until(pid, [child], limits, () => this.ended([child]));
     return this.reap(caller, pid, child);
   }
@@ -89,7 +90,7 @@ export class Wait {
       });
     }
     const children = parse(pidList, given, 'children');
-    await this.store.read(async (tx) => {
+    await this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.live(tx, pid);
       for (const child of children) await this.assertChild(tx, caller, pid, child);
     });
