@@ -24,12 +24,12 @@ export class External {
   ) {}
 
   async complete(caller: Caller, pid: unknown, result: unknown): Promise<void> {
-    await this.assertExternal(pid);
+    await this.assertExternal(caller, pid);
     await this.exit.run(caller, pid, result === undefined ? {} : { result });
   }
 
   async fail(caller: Caller, pid: unknown, message: unknown): Promise<void> {
-    await this.assertExternal(pid);
+    await this.assertExternal(caller, pid);
     await this.exit.run(caller, pid, { failed: true, message: parseReason(message, 'message') });
   }
 
@@ -39,15 +39,25 @@ export class External {
     const progress = parse(progressSpec, given, 'progress') as NonNullable<ProcessRow['progress']>;
     await this.units.commit({ caller, actor: 'host', action: 'process.progress', target: pid }, async (tx, act) => {
       const row = external(await this.lookup.live(tx, pid));
-      const started = row.status === 'created' ? { ...nextState(row, 'start'), startedAt: act.at } : row;
+      const starts = row.status === 'created' || row.status === 'runnable';
+      const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
       const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
       if (!(await this.processes.update(tx, next))) throw conflict(row);
+      if (starts) {
+        this.journal.changed(tx, act, next, {
+          event: 'process.started',
+          data: { kind: row.kind },
+          action: 'process.start',
+          before: row.status,
+          after: next.status,
+        });
+      }
       const { done, total = null, text } = progress;
       this.journal.changed(tx, act, next, {
         event: 'process.progressed',
         data: { done, total },
         action: 'process.progress',
-        before: row.status,
+        before: next.status,
         after: next.status,
         facts: { done, total },
         ...(text === undefined ? {} : { payload: { text } }),
@@ -66,9 +76,10 @@ export class External {
     });
   }
 
-  private async assertExternal(input: unknown): Promise<void> {
+  private async assertExternal(caller: Caller, input: unknown): Promise<void> {
     const pid = parsePid(input);
-    await this.units.look(async (tx) => external(await this.lookup.live(tx, pid)));
+    const call = { caller, actor: 'host', action: 'process.exit', target: pid } as const;
+    await this.units.look(call, async (tx) => external(await this.lookup.live(tx, pid)));
   }
 }
 
