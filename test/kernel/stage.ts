@@ -18,7 +18,7 @@ export interface Stage {
 
 /** A kernel on a new file that runs no bodies and no timers, and what a test needs to look behind it. */
 export async function stage(options: KernelOptions = {}): Promise<Stage> {
-  const path = newStore();
+  const path = options.store ?? newStore();
   const kernel = await openKernel({
     store: path,
     node: { executor: false },

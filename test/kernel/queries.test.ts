@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import type { Kernel, Pid, ProcessFilter, ProcessTree } from '../../src/index.js';
+import { stage, worker } from './stage.js';
+
+async function pids(kernel: Kernel, filter: ProcessFilter): Promise<Pid[]> {
+  return (await kernel.processes.list(filter)).items.map(({ pid }) => pid);
+}
+
+describe('get', () => {
+  it('refuses a process that does not exist', async () => {
+    const { kernel, refused } = await stage();
+    expect(await refused(() => kernel.processes.get('p_none'))).toEqual({
+      code: 'NO_SUCH_PROCESS',
+      facts: { pid: 'p_none' },
+    });
+  });
+});
+
+describe('list', () => {
+  it('shows every process in order of birth, the ended ones too', async () => {
+    const { kernel } = await stage();
+    const a = await kernel.processes.spawn({});
+    const b = await kernel.processes.spawnChild(a, {});
+    await kernel.processes.exit(b);
+    const c = await kernel.processes.spawn({});
+    expect(await kernel.processes.list()).toEqual({
+      items: await Promise.all([a, b, c].map((pid) => kernel.processes.get(pid))),
+    });
+  });
+
+  it('filters by each key, and by their conjunction', async () => {
+    const { kernel, edit } = await stage();
+    const root = await kernel.processes.spawn({
+      image: 'worker',
+      name: 'top',
+      labels: { team: 'a', k: '1' },
+      owner: { session: 's', hook: 'h' },
+    });
+    const child = await kernel.processes.spawnChild(root, { name: "it's 100%_" });
+    const gone = await kernel.processes.spawnChild(root, { labels: { team: 'a' } });
+    const waiting = await kernel.processes.spawnChild(child, { image: 'worker', owner: { session: 's' } });
+    await kernel.processes.fail(gone, 'x');
+    edit(waiting, { status: 'waiting', node: 'n_other', wait: JSON.stringify({ kind: 'timer', what: '', since: 1 }) });
+    edit(child, { created_at: 5 });
+    const { createdAt } = await kernel.processes.get(root);
+    const cases: [ProcessFilter, Pid[]][] = [
+      [{ status: 'runnable' }, [root]],
+      [{ status: 'failed' }, [gone]],
+      [{ status: ['waiting', 'failed'] }, [gone, waiting]],
+      [{ status: [] }, []],
+      [{ live: true }, [root, child, waiting]],
+      [{ live: false }, [gone]],
+      [{ kind: 'agent' }, [root, waiting]],
+      [{ image: 'base' }, [child, gone]],
+      [{ image: 'base@1' }, [child, gone]],
+      [{ image: 'bas' }, []],
+      [{ name: 'top' }, [root]],
+      [{ name: "it's 100%_" }, [child]],
+      [{ name: '%' }, []],
+      [{ labels: { team: 'a' } }, [root, gone]],
+      [{ labels: { team: 'a', k: '1' } }, [root]],
+      [{ labels: { team: 'b' } }, []],
+      [{ parent: root }, [child, gone]],
+      [{ root }, [root, child, gone, waiting]],
+      [{ root: child }, []],
+      [{ node: 'n_other' }, [waiting]],
+      [{ waiting: 'timer' }, [waiting]],
+      [{ waiting: 'child' }, []],
+      [{ owner: { session: 's' } }, [root, waiting]],
+      [{ owner: { session: 's', hook: 'h' } }, [root]],
+      [{ createdFrom: createdAt }, [root, gone, waiting]],
+      [{ createdTo: 5 }, [child]],
+      [{ createdFrom: 6, createdTo: createdAt - 1 }, []],
+      [{ parent: root, live: true, kind: 'external' }, [child]],
+      [{ labels: {}, owner: {} }, [root, child, gone, waiting]],
+    ];
+    for (const [filter, expected] of cases) expect([filter, await pids(kernel, filter)]).toEqual([filter, expected]);
+  });
+
+  it('refuses unknown keys, unknown values and cursors that are none', async () => {
+    const { kernel, refused } = await stage();
+    const bad = [
+      { stauts: 'running' },
+      { tree: 'p_1' },
+      { status: 'dead' },
+      { kind: 'other' },
+      { waiting: 'x' },
+      { limit: 0 },
+      { limit: 10_001 },
+      { limit: 1.5 },
+      { after: 'x' },
+      { after: '-1' },
+      { after: 5 },
+      { owner: { somebody: 'x' } },
+      { labels: { a: 1 } },
+      null,
+      [],
+    ];
+    for (const filter of bad) {
+      expect((await refused(() => kernel.processes.list(filter as never))).code).toBe('INVALID_INPUT');
+    }
+    const root = await kernel.processes.spawn({});
+    expect((await refused(() => kernel.processes.children(root, { stauts: 1 } as never))).code).toBe('INVALID_INPUT');
+  });
+
+  it('pages without gap or repeat, also while processes are born and end', async () => {
+    const { kernel } = await stage();
+    const expected: Pid[] = [];
+    for (let i = 0; i < 23; i++) expected.push(await kernel.processes.spawn({ name: i % 2 === 0 ? 'even' : 'odd' }));
+    for (const limit of [1, 5, 23, 100]) {
+      const seen: Pid[] = [];
+      let after: string | undefined;
+      do {
+        const page = await kernel.processes.list({ limit, ...(after === undefined ? {} : { after }) });
+        expect(page.items.length).toBeLessThanOrEqual(limit);
+        seen.push(...page.items.map(({ pid }) => pid));
+        after = page.next;
+        if (limit > 1) expected.push(await kernel.processes.spawn({}));
+        await kernel.processes.kill(expected[0] ?? '');
+      } while (after !== undefined);
+      expect(seen).toEqual(expected.slice(0, seen.length));
+      expect(seen.length).toBeGreaterThanOrEqual(expected.length - 1);
+    }
+  });
+
+  it('looks at no more than 10,000 rows per page, and then says that there may be more', async () => {
+    const { kernel, path } = await stage({ durability: 'normal' });
+    const first = await kernel.processes.spawn({ name: 'needle' });
+    const { default: Database } = await import('better-sqlite3');
+    const db = new Database(path);
+    const columns = (db.pragma('table_info(processes)') as { name: string }[]).map(({ name }) => name);
+    const copied = columns.map((name) => (name === 'n' ? 'i + 10' : name === 'pid' ? "'p_' || i" : name));
+    db.exec(`WITH RECURSIVE counter(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counter WHERE i < 10500)
+      INSERT INTO processes (${columns.join(', ')})
+      SELECT ${copied.map((name) => (name === 'name' ? "'hay'" : name)).join(', ')} FROM processes, counter`);
+    db.exec('INSERT INTO accounts (n) SELECT n FROM processes WHERE n NOT IN (SELECT n FROM accounts)');
+    db.prepare("UPDATE processes SET name = 'needle' WHERE pid = 'p_10400'").run();
+    db.close();
+    const page = await kernel.processes.list({ name: 'needle' });
+    expect([page.items.map(({ pid }) => pid), page.next === undefined]).toEqual([[first], false]);
+    const rest = await kernel.processes.list({ name: 'needle', after: page.next ?? '' });
+    expect([rest.items.map(({ pid }) => pid), rest.next]).toEqual([['p_10400'], undefined]);
+  });
+});
+
+describe('children, ancestors and tree', () => {
+  it('show the family of a process', async () => {
+    const { kernel } = await stage();
+    const root = await kernel.processes.spawn({});
+    const a = await kernel.processes.spawnChild(root, { name: 'a' });
+    const b = await kernel.processes.spawnChild(root, { name: 'b' });
+    const aa = await kernel.processes.spawnChild(a, {});
+    const aaa = await kernel.processes.spawnChild(aa, {});
+    await kernel.processes.exit(b);
+    const names = (records: readonly { pid: Pid }[]) => records.map(({ pid }) => pid);
+    expect(names(await kernel.processes.children(root))).toEqual([a, b]);
+    expect(names(await kernel.processes.children(root, { live: true }))).toEqual([a]);
+    expect(names(await kernel.processes.children(root, { name: 'b' }))).toEqual([b]);
+    expect(names(await kernel.processes.children(aaa))).toEqual([]);
+    expect(names(await kernel.processes.ancestors(aaa))).toEqual([aa, a, root]);
+    expect(names(await kernel.processes.ancestors(root))).toEqual([]);
+    expect(shape(await kernel.processes.tree(root))).toEqual([
+      root,
+      [
+        [a, [[aa, [[aaa, []]]]]],
+        [b, []],
+      ],
+    ]);
+    expect(shape(await kernel.processes.tree(root, { depth: 1 }))).toEqual([
+      root,
+      [
+        [a, []],
+        [b, []],
+      ],
+    ]);
+    expect(shape(await kernel.processes.tree(root, { depth: 0 }))).toEqual([root, []]);
+    expect(shape(await kernel.processes.tree(a))).toEqual([a, [[aa, [[aaa, []]]]]]);
+    expect(await kernel.processes.tree(b)).toEqual({ ...(await kernel.processes.get(b)), children: [] });
+  });
+
+  it('refuse a process that does not exist and options that are none', async () => {
+    const { kernel, refused } = await stage();
+    const root = await kernel.processes.spawn({});
+    expect((await refused(() => kernel.processes.children('p_none'))).code).toBe('NO_SUCH_PROCESS');
+    expect((await refused(() => kernel.processes.ancestors('p_none'))).code).toBe('NO_SUCH_PROCESS');
+    expect((await refused(() => kernel.processes.tree('p_none'))).code).toBe('NO_SUCH_PROCESS');
+    for (const options of [{ depth: -1 }, { depth: 0.5 }, { depth: '1' }, { deep: 1 }]) {
+      expect((await refused(() => kernel.processes.tree(root, options as never))).code).toBe('INVALID_INPUT');
+    }
+  });
+
+  it('give more children than a page holds', async () => {
+    const { kernel } = await stage({ images: [worker] });
+    const root = await kernel.processes.spawn({});
+    const born = await Promise.all(Array.from({ length: 520 }, () => kernel.processes.spawnChild(root, {})));
+    expect((await kernel.processes.children(root)).map(({ pid }) => pid)).toEqual(born);
+    expect((await kernel.processes.list({ parent: root })).items.length).toBe(100);
+  });
+});
+
+type Shape = [Pid, Shape[]];
+function shape({ pid, children }: ProcessTree): Shape {
+  return [pid, children.map(shape)];
+}

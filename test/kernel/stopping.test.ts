@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import type { Pid } from '../../src/index.js';
+import { checkInvariants } from '../support/invariants.js';
+import { ended, handClock, type Stage, timedStage } from './stage.js';
+
+/** A process that another node seems to run, and a child of it that it runs too. */
+async function driven({ kernel, edit }: Stage, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
+  const pid = await kernel.processes.spawn(spec);
+  const child = await kernel.processes.spawnChild(pid, {});
+  for (const one of [pid, child]) edit(one, { status: 'running', node: 'n_other' });
+  return [pid, child];
+}
+
+describe('a process that is stopping', () => {
+  it('that exits within the grace keeps its result', async () => {
+    const set = await timedStage();
+    const [pid] = await driven(set);
+    await set.kernel.processes.signal(pid, 'cancel', { graceMs: 60_000, tree: false });
+    await set.kernel.processes.exit(pid, { result: 'just in time' });
+    expect(await set.kernel.processes.result(pid)).toMatchObject({
+      status: 'exited',
+      outcome: { kind: 'completed' },
+      value: 'just in time',
+    });
+    await checkInvariants(set.kernel, set.path, { edited: true });
+  });
+
+  it('is killed with the stored reason when the grace is over', async () => {
+    const clock = handClock();
+    const set = await timedStage({ clock });
+    const [pid, child] = await driven(set);
+    await set.kernel.processes.signal(pid, 'cancel', { graceMs: 5_000, reason: 'enough' });
+    clock.advance(4_999);
+    expect((await set.kernel.processes.get(pid)).status).toBe('stopping');
+    clock.advance(1);
+    expect([await ended(set.kernel, pid), await ended(set.kernel, child)]).toEqual(['cancelled', 'cancelled']);
+    expect(await set.kernel.processes.get(pid)).toMatchObject({
+      status: 'killed',
+      outcome: { kind: 'cancelled', reason: 'enough', by: 'host' },
+    });
+    await checkInvariants(set.kernel, set.path, { edited: true });
+  });
+
+  it('with a grace of nothing is killed soon', async () => {
+    const set = await timedStage();
+    const [pid] = await driven(set);
+    await set.kernel.processes.signal(pid, 'cancel', { graceMs: 0 });
+    expect(await ended(set.kernel, pid)).toBe('cancelled');
+  });
+
+  it('whose parent ends goes on with its own reason', async () => {
+    const set = await timedStage();
+    const { kernel } = set;
+    const [pid, child] = await driven(set);
+    await kernel.processes.signal(child, 'cancel', { graceMs: 60_000, reason: 'first' });
+    await kernel.processes.exit(pid);
+    expect((await kernel.processes.get(child)).status).toBe('stopping');
+    await kernel.processes.signal(child, 'kill', {});
+    expect((await kernel.processes.get(child)).outcome?.kind).toBe('killed');
+    await checkInvariants(kernel, set.path, { edited: true });
+  });
+
+  it('stays stopping over a reopening, and its grace still ends', async () => {
+    const clock = handClock();
+    const first = await timedStage({ clock });
+    const [pid] = await driven(first);
+    await first.kernel.processes.signal(pid, 'cancel', { graceMs: 10_000 });
+    await first.kernel.shutdown();
+    clock.advance(20_000);
+    const second = await timedStage({ store: first.path, clock });
+    expect(await ended(second.kernel, pid)).toBe('cancelled');
+  });
+});
+
+describe('a parent’s end', () => {
+  it('stops a child that a node runs, with the whole subtree, in the commit of the end', async () => {
+    const set = await timedStage();
+    const { kernel, edit, row } = set;
+    const root = await kernel.processes.spawn({});
+    const child = await kernel.processes.spawnChild(root, {});
+    const below = await kernel.processes.spawnChild(child, { onParentExit: 'reparent' });
+    edit(child, { status: 'running', node: 'n_other' });
+    await kernel.processes.exit(root);
+    const { exitedAt } = await kernel.processes.get(root);
+    expect(row(child)).toMatchObject({
+      status: 'stopping',
+      stop: JSON.stringify({ kind: 'parent_exited', by: root }),
+      updated_at: exitedAt,
+    });
+    expect(await kernel.processes.get(below)).toMatchObject({ status: 'killed', outcome: { kind: 'parent_exited' } });
+    await checkInvariants(kernel, set.path, { edited: true });
+  });
+});
+
+describe('a deadline', () => {
+  it('ends a process as timed_out, by the clock that the caller gave', async () => {
+    const clock = handClock();
+    const { kernel, path } = await timedStage({ clock });
+    const pid = await kernel.processes.spawn({ deadlineMs: 1_000 });
+    const child = await kernel.processes.spawnChild(pid, {});
+    expect((await kernel.processes.get(pid)).deadlineAt).toBe(clock.now() + 1_000);
+    clock.advance(999);
+    expect((await kernel.processes.get(pid)).status).toBe('created');
+    clock.advance(1);
+    expect([await ended(kernel, pid), await ended(kernel, child)]).toEqual(['timed_out', 'timed_out']);
+    expect(await kernel.processes.get(pid)).toMatchObject({ status: 'killed', outcome: { by: 'kernel' } });
+    await checkInvariants(kernel, path);
+  });
+
+  it('gives a process that a node runs the grace first', async () => {
+    const clock = handClock();
+    const set = await timedStage({ clock });
+    const [pid] = await driven(set, { deadlineMs: 1_000 });
+    clock.advance(1_000);
+    for await (const { type } of set.kernel.events.stream({ pid })) if (type === 'process.stopping') break;
+    expect(JSON.parse(`${set.row(pid).stop}`)).toEqual({ kind: 'timed_out', by: 'kernel' });
+    clock.advance(5_000);
+    expect(await ended(set.kernel, pid)).toBe('timed_out');
+  });
+
+  it('is the earliest of wallMs, deadlineMs and the parent’s', async () => {
+    const clock = handClock();
+    const { kernel } = await timedStage({ clock });
+    const at = async (pid: Pid) => ((await kernel.processes.get(pid)).deadlineAt ?? 0) - clock.now();
+    const root = await kernel.processes.spawn({ budget: { wallMs: 5_000 }, deadlineMs: 9_000 });
+    const later = await kernel.processes.spawnChild(root, { deadlineMs: 9_000 });
+    const sooner = await kernel.processes.spawnChild(root, { budget: { wallMs: 1_000 } });
+    const unlimited = await kernel.processes.spawn({});
+    expect([await at(root), await at(later), await at(sooner)]).toEqual([5_000, 5_000, 1_000]);
+    expect(await kernel.processes.get(unlimited)).not.toHaveProperty('deadlineAt');
+  });
+
+  it('of nothing ends a process soon', async () => {
+    const { kernel } = await timedStage();
+    expect(await ended(kernel, await kernel.processes.spawn({ budget: { wallMs: 0 } }))).toBe('timed_out');
+  });
+
+  it('is set and moved by setBudget, within the parent’s', async () => {
+    const clock = handClock();
+    const { kernel } = await timedStage({ clock });
+    const root = await kernel.processes.spawn({ deadlineMs: 10_000 });
+    const child = await kernel.processes.spawnChild(root, { budget: { wallMs: 1_000 } });
+    const start = clock.now();
+    await kernel.processes.setBudget(child, { wallMs: 5_000 });
+    expect((await kernel.processes.get(child)).deadlineAt).toBe(start + 5_000);
+    await kernel.processes.setBudget(child, { wallMs: 50_000 });
+    expect((await kernel.processes.get(child)).deadlineAt).toBe(start + 10_000);
+    await kernel.processes.setBudget(child, { wallMs: 1 });
+    clock.advance(1);
+    expect(await ended(kernel, child)).toBe('timed_out');
+    expect((await kernel.processes.get(root)).status).toBe('created');
+  });
+
+  it('follows birth, not the place in the tree', async () => {
+    const clock = handClock();
+    const { kernel } = await timedStage({ clock });
+    const root = await kernel.processes.spawn({ deadlineMs: 1_000 });
+    const moved = await kernel.processes.spawnChild(root, { onParentExit: 'detach' });
+    await kernel.processes.exit(root);
+    expect((await kernel.processes.get(moved)).parent).toBe(null);
+    clock.advance(1_000);
+    expect(await ended(kernel, moved)).toBe('timed_out');
+  });
+
+  it('passed while no kernel was open ends the process at the next opening', async () => {
+    const clock = handClock();
+    const first = await timedStage({ clock });
+    const pid = await first.kernel.processes.spawn({ deadlineMs: 1_000 });
+    await first.kernel.shutdown();
+    clock.advance(5_000);
+    const second = await timedStage({ store: first.path, clock });
+    expect(await ended(second.kernel, pid)).toBe('timed_out');
+  });
+});
