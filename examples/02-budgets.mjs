@@ -22,6 +22,9 @@ console.log(`Used ${used} of 1000 tokens, ${left} left.`);
 await kernel.shutdown();
 
 async function refused(what, call) {
-  const error = await call().then(() => undefined, (reason) => reason);
+  const error = await call().then(
+    () => undefined,
+    (reason) => reason,
+  );
   console.log(`${what}: ${error?.code ?? 'allowed'} (${error?.facts.dimension ?? '-'})`);
 }

@@ -32,7 +32,11 @@ const search = { resource: 'tool:search', rights: ['call'] };
 const researcher = (name, goal) => processes.spawnChild(planner, { name, goal, delegate: [search] });
 const alice = await researcher('researcher-a', 'Read about the first library');
 const bob = await researcher('researcher-b', 'Read about the second library');
-const names = new Map([[planner, 'planner'], [alice, 'researcher-a'], [bob, 'researcher-b']]);
+const names = new Map([
+  [planner, 'planner'],
+  [alice, 'researcher-a'],
+  [bob, 'researcher-b'],
+]);
 say('Handing on what the planner may not hand on is refused:');
 await refused(() =>
   processes.spawnChild(planner, { name: 'intern', delegate: [{ resource: 'tool:publish', rights: ['call'] }] }),
@@ -67,7 +71,12 @@ title('6. A writer, forked from the planner; and a subtree that is cancelled');
 const writer = await processes.fork(planner, { name: 'writer', goal: 'Write the page' });
 const checker = await processes.spawnChild(planner, { name: 'checker', goal: 'Check every link' });
 const helper = await processes.spawnChild(checker, { name: 'link-helper', goal: 'Check links one by one' });
-for (const [pid, name] of [[writer, 'writer'], [checker, 'checker'], [helper, 'link-helper']]) names.set(pid, name);
+for (const [pid, name] of [
+  [writer, 'writer'],
+  [checker, 'checker'],
+  [helper, 'link-helper'],
+])
+  names.set(pid, name);
 const { delivered } = await processes.cancel(checker, 'The page has no links');
 say(`Cancelled with one signal: ${delivered.map(named).join(' and ')}.`);
 await charged(writer, 800);
@@ -83,7 +92,9 @@ title('8. The lineage of the result: who made it, under whom, by whose authority
 const { ancestors, capabilities: held } = await kernel.audit.lineage(writer);
 say(`Made by writer, born under ${ancestors.map(({ pid }) => named(pid)).join(', ')}, spawned by the host.`);
 say(`writer never held more than ${held.map(({ resource }) => named(resource)).join(', ')}.`);
-const [searching] = (await kernel.audit.lineage(alice)).capabilities.filter(({ resource }) => resource === 'tool:search');
+const [searching] = (await kernel.audit.lineage(alice)).capabilities.filter(
+  ({ resource }) => resource === 'tool:search',
+);
 say(`researcher-a searched with ${searching.chain.map(({ holder }) => named(holder)).join(' ← ')} ← the host.`);
 const { items: refusals } = await kernel.audit.list({ outcome: 'refused' });
 for (const { action, code, actor } of refusals) say(`On record as refused: ${action} by ${named(actor)}, ${code}.`);
@@ -102,10 +113,14 @@ title('10. The same file, opened again');
 kernel = await createKernel({ store: file, workspace: folder });
 const { items } = await kernel.processes.list();
 const again = await kernel.audit.verify({ checkpoint });
-say(`${items.length} processes are there; the log ${again.ok ? 'verifies and begins with what was signed' : 'is BROKEN'}.`);
+say(
+  `${items.length} processes are there; the log ${again.ok ? 'verifies and begins with what was signed' : 'is BROKEN'}.`,
+);
 say(`The planner's result: ${JSON.stringify((await kernel.processes.result(planner)).value)}`);
 await kernel.shutdown();
-console.log(`\nLook at it yourself:  node dist/cli/main.js tree --store ${file}\n                      node dist/cli/main.js audit --store ${file}`);
+console.log(
+  `\nLook at it yourself:  node dist/cli/main.js tree --store ${file}\n                      node dist/cli/main.js audit --store ${file}`,
+);
 
 function title(text) {
   console.log(`\n${text}`);
@@ -132,7 +147,8 @@ async function refused(call) {
 }
 
 function draw(tree, first = '   ', rest = '   ') {
-  const outcome = tree.outcome?.reason === undefined ? tree.outcome?.kind : `${tree.outcome.kind}: ${tree.outcome.reason}`;
+  const outcome =
+    tree.outcome?.reason === undefined ? tree.outcome?.kind : `${tree.outcome.kind}: ${tree.outcome.reason}`;
   console.log(`${first}${tree.name} ${tree.status} (${outcome ?? 'live'}), ${tree.used.tokens} tokens`);
   tree.children.forEach((child, index) => {
     const last = index === tree.children.length - 1;
