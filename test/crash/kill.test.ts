@@ -49,6 +49,31 @@ describe('a program that is killed while it spawns and ends processes', () => {
   });
 });
 
+describe('a program that works beside others that are killed', () => {
+  it('is not hindered: every call succeeds and every count is exact', { timeout: 60_000 }, async () => {
+    const store = join(tempFolder(), 'beside.db');
+    const kernel = await openKernel({ store });
+    const root = await kernel.processes.spawn({});
+    let spawned = 0;
+    let isOver = false;
+    const working = (async () => {
+      for (; !isOver; spawned++) await kernel.processes.exit(await kernel.processes.spawnChild(root, {}));
+    })();
+    for (let kill = 0; kill < 10; kill++) {
+      const program = new Program(join(programs, 'spawn-and-exit.js'), store);
+      program.tell('go');
+      await program.line((line) => line.startsWith('spawned'));
+      await sleep(Math.random() * 100);
+      await program.kill();
+    }
+    isOver = true;
+    await working;
+    expect(await kernel.processes.children(root)).toHaveLength(spawned);
+    expect((await kernel.processes.budget(root)).children.used).toBe(0);
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+});
+
 /** What was acknowledged and is not there. */
 async function lost(kernel: Kernel, spawned: ReadonlySet<string>, ended: ReadonlySet<string>): Promise<string[]> {
   const found = new Map<string, boolean>();

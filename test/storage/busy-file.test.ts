@@ -64,6 +64,17 @@ describe('while another connection holds the write lock', () => {
     expect(await behind).toBe('done');
   });
 
+  it('shutdown ends after what was accepted has been refused', async () => {
+    const store = newStore();
+    const kernel = await createKernel({ store });
+    const lock = holdLock(store);
+    const accepted = refusal(kernel.processes.spawn({}));
+    await kernel.shutdown();
+    expect(await accepted).toMatchObject({ code: 'STORE_BUSY' });
+    lock.release();
+    expect(await faultsIn(await openKernel({ store }))).toEqual([]);
+  });
+
   it('opening waits for it too', async () => {
     const store = newStore();
     const first = await openKernel({ store });

@@ -20,6 +20,10 @@ describe('a kernel that only reads', () => {
     expect({ ...after, wal }).toEqual({ ...before, wal: noBytes });
   });
 
+  it('has nothing to read in memory, and says so', async () => {
+    expect(await refusal(createKernel({ readOnly: true }))).toMatchObject({ code: 'STORE_IO' });
+  });
+
   it('sees what a running kernel commits', async () => {
     const store = newStore();
     const writing = await openKernel({ store });

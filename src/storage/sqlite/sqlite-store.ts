@@ -83,6 +83,7 @@ export class SqliteStore implements Store {
   private async connect(): Promise<void> {
     const { path, readOnly } = this.options;
     const inMemory = path === ':memory:';
+    if (inMemory && readOnly) throw noFile(path);
     if (!inMemory) this.assertUsable(path);
     this.writer = await unlessBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;

@@ -161,10 +161,20 @@ class Group {
   async commit(): Promise<void> {
     const tx = new SqliteTx(this.connection, 'seal');
     for (const [channel, items] of this.deferred) {
+      this.assertIntact();
       const sealed = await channel.seal(tx, items);
       this.published.push(() => channel.committed(sealed));
     }
     this.connection.statements(control).commit.run();
+  }
+
+  /** What is sealed after the transaction has ended would stand alone, and stay. */
+  private assertIntact(): void {
+    if (this.intact) return;
+    throw new StoreError('STORE_FAILED', 'The transaction ended before it could be committed.', {
+      hint: 'Nothing of this call was kept; try again.',
+      retryable: true,
+    });
   }
 
   settle(): void {
