@@ -90,7 +90,7 @@ draw(await processes.tree(planner));
 
 title('8. The lineage of the result: who made it, under whom, by whose authority');
 const { ancestors, capabilities: held } = await kernel.audit.lineage(writer);
-say(`Made by writer, born under ${ancestors.map(({ pid }) => named(pid)).join(', ')}, spawned by the host.`);
+say(`Made by writer, born under ${ancestors.map(({ pid }) => named(pid)).join(', ')}, which the host spawned.`);
 say(`writer never held more than ${held.map(({ resource }) => named(resource)).join(', ')}.`);
 const [searching] = (await kernel.audit.lineage(alice)).capabilities.filter(
   ({ resource }) => resource === 'tool:search',
