@@ -14,7 +14,7 @@ interface RefusalGroup {
   readonly right: string;
   readonly kind: string;
   readonly code: string;
-  /** Hashes of the resources that were recorded whole; texts could be long. */
+  /** Hashes of the resources, or else the targets, that were recorded whole; texts could be long. */
   readonly resources: Set<string>;
   count: number;
 }
@@ -35,7 +35,7 @@ export class RefusalWindow {
       this.others++;
       return false;
     }
-    const resource = hash('sha256', entry.resource ?? '', 'base64');
+    const resource = hash('sha256', entry.resource ?? entry.target ?? '', 'base64');
     const full = group.resources.size >= resourcesMax || this.remembered >= rememberedMax;
     if (full || group.resources.has(resource)) {
       group.count++;
@@ -57,7 +57,8 @@ export class RefusalWindow {
     return { from: this.from, total, counts };
   }
 
-  private groupOf({ actor, right = '', code = '', resource = '' }: AuditEntry): RefusalGroup | undefined {
+  /** What asks for no right is told apart by what was asked. */
+  private groupOf({ actor, action, right = action, code = '', resource = '' }: AuditEntry): RefusalGroup | undefined {
     const kind = kindOf(resource);
     const key = JSON.stringify([actor, right, kind, code]);
     const known = this.groups.get(key);

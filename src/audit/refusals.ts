@@ -3,7 +3,7 @@ import { Clock, type KernelClock } from '../base/clock.js';
 import type { JsonObject } from '../base/json.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
-import { Store } from '../base/store.js';
+import { Store, type WriteTx } from '../base/store.js';
 import type { AuditEntry } from './audit-entry.js';
 import { Ledger } from './ledger.js';
 import { RefusalWindow } from './refusal-window.js';
@@ -27,11 +27,12 @@ export class Refusals {
 
   /**
    * Resolves with the id of the record when it is stored, and with nothing when the refusal was only counted. Never
-   * rejects: what was refused stays refused, whether or not it could be written down.
+   * rejects: what was refused stays refused, whether or not it could be written down. `also` is done in the unit of the
+   * record.
    */
-  async note(entry: AuditEntry): Promise<string | undefined> {
+  async note(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
     const record = this.current().admit(entry);
-    return record ? this.write(entry) : undefined;
+    return record ? this.write(entry, also) : undefined;
   }
 
   /** Writes the counts down. The store must still be open. */
@@ -67,9 +68,12 @@ export class Refusals {
     };
   }
 
-  private async write(entry: AuditEntry): Promise<string | undefined> {
+  private async write(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
     try {
-      return await this.store.write(async (tx) => this.ledger.append(tx, entry));
+      return await this.store.write(async (tx) => {
+        also?.(tx);
+        return this.ledger.append(tx, entry);
+      });
     } catch (error) {
       this.logger.error({ action: entry.action, reason: String(error) }, 'A refusal could not be recorded.');
       return undefined;

@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { KernelError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
-import { Store } from '../base/store.js';
+import { Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act } from './act.js';
 import { Endings, graceMsDefault } from './endings.js';
@@ -18,24 +18,29 @@ export class Overspending {
     @inject(Endings) private readonly endings: Endings,
   ) {}
 
-  async happened(act: Act, error: KernelError): Promise<void> {
-    const binding = error.facts.process as Pid;
+  /** In the unit of the refusal's record. `pid` is the process that asked; the facts name the one that binds. */
+  announce(tx: WriteTx, { at }: Act, pid: Pid | undefined, { facts }: KernelError): void {
+    this.events.append(tx, { type: 'budget.exceeded', at, ...(pid === undefined ? {} : { pid }), data: facts });
+  }
+
+  /** Stops the process that binds, with what is below it, when it was spawned with `onBudget: 'cancel'`. */
+  async stopIfAsked(act: Act, { facts }: KernelError): Promise<void> {
+    const binding = facts.process as Pid;
     const bound = await this.store.read((tx) => this.processes.find(tx, binding));
-    if (bound?.onBudget !== 'cancel') return;
-    await this.store.write(async (tx) => {
-      const row = await this.processes.find(tx, binding);
-      if (row === undefined || isTerminal(row.status) || row.status === 'stopping') return;
-      this.events.append(tx, { type: 'budget.exceeded', at: act.at, pid: row.pid, root: row.root, data: error.facts });
-      await this.endings.stop(
-        tx,
-        { ...act, actor: 'kernel' },
-        {
-          rows: await this.processes.liveTree(tx, row.pid),
-          order: { kind: 'budget_exhausted', reason: `${error.facts.dimension}`, by: 'kernel' },
-          graceMs: graceMsDefault,
-          action: 'process.budgetExhausted',
-        },
-      );
-    });
+    if (bound?.onBudget !== 'cancel' || isTerminal(bound.status)) return;
+    await this.store.write((tx) => this.stop(tx, act, binding, `${facts.dimension}`));
+  }
+
+  private async stop(tx: WriteTx, act: Act, pid: Pid, dimension: string): Promise<void> {
+    await this.endings.stop(
+      tx,
+      { ...act, actor: 'kernel' },
+      {
+        rows: await this.processes.liveTree(tx, pid),
+        order: { kind: 'budget_exhausted', reason: dimension, by: 'kernel' },
+        graceMs: graceMsDefault,
+        action: 'process.budgetExhausted',
+      },
+    );
   }
 }

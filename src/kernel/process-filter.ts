@@ -8,6 +8,7 @@ import {
   type ProcessKind,
   type ProcessRow,
   type ProcessStatus,
+  type WaitFacet,
 } from './process.js';
 import type { ProcessScan } from './process-repository.js';
 import { signalScope } from './specs.js';
@@ -24,8 +25,8 @@ export interface ProcessFilter {
   readonly parent?: Pid;
   readonly root?: Pid;
   readonly node?: string;
-  /** What it waits for. */
-  readonly waiting?: 'child' | 'message' | 'signal' | 'approval' | 'timer';
+  /** Whether it waits, or what for. */
+  readonly waiting?: boolean | WaitFacet['kind'];
   readonly createdFrom?: number;
   readonly createdTo?: number;
   readonly owner?: OwnerKeys;
@@ -50,7 +51,7 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
   status: z.union([statuses, z.array(statuses)]).optional(),
   live: z.boolean().optional(),
   parent: z.string().optional(),
-  waiting: z.enum(['child', 'message', 'signal', 'approval', 'timer']).optional(),
+  waiting: z.union([z.boolean(), z.enum(['child', 'message', 'signal', 'approval', 'timer'])]).optional(),
   createdFrom: z.number().int().optional(),
   createdTo: z.number().int().optional(),
   ...pageOptions,
@@ -59,10 +60,12 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
 type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
 
 export function selects(filter: Selectors, row: ProcessRow): boolean {
-  const { status, live, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
+  const { status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
   return (
     (status === undefined || (Array.isArray(status) ? status.includes(row.status) : status === row.status)) &&
     (live === undefined || live !== isTerminal(row.status)) &&
+    (waiting === undefined ||
+      (typeof waiting === 'boolean' ? waiting === (row.wait !== null) : waiting === row.wait?.kind)) &&
     (image === undefined || row.image === image || row.image.startsWith(`${image}@`)) &&
     row.createdAt >= createdFrom &&
     row.createdAt <= createdTo &&
@@ -86,15 +89,7 @@ export function narrowestScan({ labels, owner, parent, root, status }: Selectors
 
 function sameWhereGiven(filter: Selectors, row: ProcessRow): boolean {
   const { kind = row.kind, name = row.name, parent = row.parent, root = row.root, node = row.node } = filter;
-  const { waiting = row.wait?.kind } = filter;
-  return (
-    kind === row.kind &&
-    name === row.name &&
-    parent === row.parent &&
-    root === row.root &&
-    node === row.node &&
-    waiting === row.wait?.kind
-  );
+  return kind === row.kind && name === row.name && parent === row.parent && root === row.root && node === row.node;
 }
 
 function within(asked: object | undefined, tags: object | null): boolean {

@@ -77,14 +77,12 @@ export class Units {
     try {
       const { action, target } = call;
       const act = this.act(call);
-      await this.refusals.note({
-        ...act,
-        action,
-        outcome: 'refused',
-        code: error.code,
-        ...(target === undefined ? {} : { target }),
+      const isBudget = error.code === 'BUDGET_EXCEEDED';
+      const entry = { ...act, action, outcome: 'refused', code: error.code } as const;
+      await this.refusals.note(target === undefined ? entry : { ...entry, target }, (tx) => {
+        if (isBudget) this.overspending.announce(tx, act, target, error);
       });
-      if (error.code === 'BUDGET_EXCEEDED') await this.overspending.happened(act, error);
+      if (isBudget) await this.overspending.stopIfAsked(act, error);
     } catch (failure) {
       this.logger.error(
         { action: call.action, code: error.code, failure: String(failure) },

@@ -297,7 +297,7 @@ describe('onBudget: cancel', () => {
     expect((await kernel.processes.get(root)).status).toBe('created');
     const { items } = await kernel.events.list({ types: ['budget.exceeded'] });
     expect(items.map(({ pid: of, data }) => [of, data])).toEqual([
-      [pid, { dimension: 'tokens', process: pid, limit: 5, used: 5, reserved: 0, asked: 1 }],
+      [child, { dimension: 'tokens', process: pid, limit: 5, used: 5, reserved: 0, asked: 1 }],
     ]);
     await checkInvariants(kernel, path);
   });

@@ -9,7 +9,7 @@ export const worker = defineImage({ name: 'worker', run: async () => null });
 export interface Stage {
   readonly kernel: Kernel;
   readonly path: string;
-  /** The refusal of `call`, which must have left every table but the audit log as it was. */
+  /** The refusal of `call`, which must have left everything as it was but for what tells of the refusal. */
   refused(call: () => Promise<unknown>): Promise<{ code: string; facts: unknown }>;
   /** Writes into a process row, as only another node could. */
   edit(pid: Pid, columns: Record<string, string | number | null>): void;
@@ -78,7 +78,7 @@ const tables = [
 
 function contents(db: Database.Database): Record<string, unknown[]> {
   const all = tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()]);
-  const events = db.prepare("SELECT * FROM events WHERE type <> 'audit.checkpointed'").all();
+  const events = db.prepare("SELECT * FROM events WHERE type NOT IN ('audit.checkpointed', 'budget.exceeded')").all();
   return { ...Object.fromEntries(all), events };
 }
 

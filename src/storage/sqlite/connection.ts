@@ -15,6 +15,8 @@ export class Connection {
     // The busy handler blocks the thread, and with it the program that should give the lock back: waiting is the queue's.
     this.raw = new Database(path, { readonly: options.readonly, timeout: 0 });
     this.raw.pragma('foreign_keys = ON');
+    // What was erased from the audit log is not to be found in the file's free pages.
+    this.raw.pragma('secure_delete = ON');
     this.raw.pragma('temp_store = MEMORY');
     this.raw.pragma('cache_size = -16000');
     this.db = drizzle(this.raw);
