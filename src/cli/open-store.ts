@@ -9,7 +9,7 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-export function storePath(options: CommonOptions): string {
+function storePath(options: CommonOptions): string {
   return path.resolve(options.store ?? (process.env.PROCURA_STORE || 'procura.db'));
 }
 
