@@ -1,6 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import { isAbortSignal } from '../base/abort-signal.js';
 import { InputError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
@@ -50,7 +51,7 @@ const streamOptions = z.strictObject({
   ...filterShape,
   ...typesShape,
   after: z.number().int().nonnegative().default(0),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
 });
 const streamPageRows = 500;
 
@@ -76,25 +77,26 @@ export class LogEventBus implements EventBus {
   }
 
   on(type: EventType | '*', listener: (event: never) => unknown, filter: EventFilter = {}): Disposable {
-    if (type !== '*' && !isEventType(type)) throw unknownType(String(type));
+    if (type !== '*' && !isEventType(type)) throw unknownType(type);
     if (typeof listener !== 'function') throw notAListener();
     const { pid, tree } = parseSpec(onFilter, filter, 'filter');
-    const call = (event: KernelEvent) => this.call(listener as EventListener, event);
+    let subscribed = true;
+    const call = (event: KernelEvent) => (subscribed ? this.call(listener as EventListener, event) : undefined);
     const wrapped =
       tree === undefined
         ? (event: KernelEvent) => (pid === undefined || event.pid === pid ? call(event) : undefined)
         : this.inTree(tree, pid, call);
     this.emitter.on(type, wrapped);
-    return { [Symbol.dispose]: () => void this.emitter.off(type, wrapped) };
+    return {
+      [Symbol.dispose]: () => {
+        subscribed = false;
+        this.emitter.off(type, wrapped);
+      },
+    };
   }
 
   async *stream(options: Parameters<EventBus['stream']>[0] = {}): AsyncGenerator<KernelEvent> {
-    const { after, signal, ...filter } = parseSpec(
-      streamOptions,
-      options,
-      'options',
-      (value) => value instanceof AbortSignal,
-    );
+    const { after, signal, ...filter } = parseSpec(streamOptions, options, 'options', isAbortSignal);
     const ended = AbortSignal.any(signal === undefined ? [this.closed.signal] : [signal, this.closed.signal]);
     const wake = new Wake(ended);
     using _alive = keepAlive();
@@ -104,6 +106,8 @@ export class LogEventBus implements EventBus {
       const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));
       if (page.length === 0) await wake.wait();
       for (const event of page) {
+        // The reader may have held an event for long: what follows must not look at a store that is closed.
+        if (ended.aborted) return;
         cursor = event.seq;
         if (!(await this.selects(event, filter))) continue;
         if (ended.aborted) return;
@@ -166,8 +170,13 @@ export class LogEventBus implements EventBus {
     }
   }
 
-  private report(error: unknown, event: KernelEvent): void {
-    this.logger.error({ error: String(error), seq: event.seq, type: event.type }, 'an event listener failed');
+  /** Never throws: it is called between a commit and the answers to its callers. */
+  private report(error: unknown, { seq, type }: KernelEvent): void {
+    try {
+      this.logger.error({ error: shown(error), seq, type }, 'an event listener failed');
+    } catch {
+      // A logger that fails leaves nobody to tell.
+    }
   }
 }
 
@@ -195,9 +204,19 @@ class Wake {
   }
 }
 
-function unknownType(type: string): InputError {
-  return new InputError('INVALID_INPUT', `There is no event type ${JSON.stringify(type.slice(0, 100))}.`, {
-    facts: { type: type.slice(0, 100) },
+/** What a listener throws may be anything, also what cannot be made a text. */
+function shown(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return `a thrown ${typeof error}`;
+  }
+}
+
+function unknownType(given: unknown): InputError {
+  const type = typeof given === 'string' ? given.slice(0, 100) : typeof given;
+  return new InputError('INVALID_INPUT', `There is no event type ${JSON.stringify(type)}.`, {
+    facts: { type },
     hint: "Name a type such as 'process.exited', or '*' for all.",
   });
 }

@@ -3,8 +3,8 @@ import type { JsonObject } from '../base/json.js';
 
 /** What each event tells. Ids, codes and numbers only: text that people wrote stays in the rows. */
 export interface EventData {
-  'process.spawned': { parent: Pid | null; image: string; kind: string; goal: ObjectId };
-  'process.forked': { parent: Pid; image: string; kind: string; goal: ObjectId; mode: string };
+  'process.spawned': { parent: Pid | null; image: string; kind: string; goal: ObjectId; deadlineAt?: number };
+  'process.forked': { parent: Pid; image: string; kind: string; goal: ObjectId; mode: string; deadlineAt?: number };
   'process.execed': { image: string; generation: number };
   'process.started': { kind: string };
   'process.paused': { previous: string };
@@ -19,7 +19,7 @@ export interface EventData {
   'budget.charged': { usage: JsonObject };
   'budget.reserved': { reservation: string; usage: JsonObject };
   'budget.settled': { reservation: string; usage: JsonObject };
-  'budget.limited': { limits: JsonObject };
+  'budget.limited': { limits: JsonObject; deadlineAt?: number };
   'budget.exceeded': { dimension: string; process: Pid; limit: number; used: number; asked: number };
   'capability.granted': { capability: CapabilityId };
   'capability.denied': { right: string; kind: string; code: string };
@@ -68,6 +68,6 @@ const known: Record<EventType, true> = {
   'processes.pruned': true,
 };
 
-export function isEventType(text: string): text is EventType {
-  return Object.hasOwn(known, text);
+export function isEventType(value: unknown): value is EventType {
+  return typeof value === 'string' && Object.hasOwn(known, value);
 }

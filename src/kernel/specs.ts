@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isAbortSignal } from '../base/abort-signal.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, label, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/capability-spec.js';
@@ -96,7 +97,7 @@ export const progressSpec = z.strictObject({
 });
 export const waitOptions = z.strictObject({
   timeoutMs: durationMs.optional(),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
 });
 export const pidList = z.array(pid).max(100_000);
 export const signalScope = z.strictObject({
@@ -125,7 +126,7 @@ export const signalName = z.union([
 
 /** Parses what a caller gave; handles and abort signals pass as they are. */
 export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, name: string): z.output<Schema> {
-  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value) || value instanceof AbortSignal);
+  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value) || isAbortSignal(value));
 }
 
 export function parsePid(input: unknown, name = 'pid'): string {
