@@ -68,6 +68,10 @@ const column: Record<string, Column> = {
 };
 const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
 const births = new Set(['process.spawned', 'process.forked']);
+/** Events that tell of a refusal, whose record names who was refused. */
+const refusals = new Set(['budget.exceeded', 'capability.denied']);
+/** Events that may name a process which has ended: a wait for it, and a limit of it that still binds what it bore. */
+const afterwards = new Set([...refusals, 'process.waited']);
 
 /** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
 function accountsAddUp({ processes, accounts, reservations, events }: Facts): string[] {
@@ -182,7 +186,7 @@ function endedRowsStay({ processes, events }: Facts): string[] {
   const wrong: string[] = [];
   for (const { seq, type, pid, at } of events) {
     if (pid === null) continue;
-    if (ended.has(pid) && type !== 'process.waited') wrong.push(`(13) event ${seq} ${type} of ${pid} after its end`);
+    if (ended.has(pid) && !afterwards.has(type)) wrong.push(`(13) event ${seq} ${type} of ${pid} after its end`);
     if (type === 'process.exited') ended.set(pid, at);
   }
   for (const { pid, status, exited_at, updated_at, outcome } of processes) {
@@ -277,7 +281,7 @@ function changesAreTold({ processes, events, records }: Facts): string[] {
     if (pid === null) continue;
     if (births.has(type)) born.add(pid);
     if (type === 'process.exited') ends.set(pid, (ends.get(pid) ?? 0) + 1);
-    if (!told.has(`${pid}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
+    if (!refusals.has(type) && !told.has(`${pid}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
   }
   for (const { pid, status } of processes) {
     if (!born.has(pid)) wrong.push(`(20) ${pid} has no birth`);

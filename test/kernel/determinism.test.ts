@@ -1,0 +1,91 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { createKernel, type Kernel } from '../../src/index.js';
+import { newStore, tempFolder } from '../support/kernel.js';
+import { worker } from './stage.js';
+
+async function script(kernel: Kernel): Promise<void> {
+  const root = await kernel.processes.spawn({ goal: 'plan', budget: { tokens: 100, children: 5 }, name: 'root' });
+  const a = await kernel.processes.spawnChild(root, { image: 'worker', goal: { a: 1 } });
+  const b = await kernel.processes.fork(root, { id: 'b', mode: 'copy' });
+  await kernel.processes.charge(a, { tokens: 7 });
+  await kernel.processes.charge(a, { tokens: 1_000 }).catch(() => undefined);
+  await kernel.processes.settle(await kernel.processes.reserve(b, { tokens: 5 }), { tokens: 3 });
+  await kernel.processes.pause(a, 'lunch');
+  await kernel.processes.complete(b, { found: [1, 2, 3] });
+  await kernel.processes.wait(root, b);
+  await kernel.capabilities.grant(a, { resource: 'tool:search', rights: ['call'] });
+  await kernel.processes.cancel(root, 'enough');
+}
+
+async function rootOf(seed: string, store: string): Promise<string> {
+  await using kernel = await open(seed, store);
+  await script(kernel);
+  return (await kernel.audit.verify()).root;
+}
+
+function open(seed: string, store: string): Promise<Kernel> {
+  return createKernel({ store, seed, workspace: tempFolder(), node: { executor: false }, images: [worker] });
+}
+
+function idsIn(path: string): string[] {
+  const db = new Database(path, { readonly: true });
+  const pluck = (sql: string) => db.prepare(sql).pluck().all() as string[];
+  const ids = [
+    ...pluck('SELECT pid FROM processes'),
+    ...pluck('SELECT id FROM objects'),
+    ...pluck('SELECT id FROM capabilities'),
+    ...pluck("SELECT json_extract(body, '$.id') FROM audit_records"),
+    ...pluck('SELECT DISTINCT node FROM events'),
+  ];
+  db.close();
+  return ids;
+}
+
+describe('a seed', () => {
+  it('gives the same audit root for the same calls, one after another', async () => {
+    expect(await rootOf('alpha', newStore())).toBe(await rootOf('alpha', newStore()));
+  });
+
+  it('of another text gives another root', async () => {
+    expect(await rootOf('alpha', newStore())).not.toBe(await rootOf('beta', newStore()));
+  });
+
+  it('gives the same root again over the same reopenings', async () => {
+    const twice = async () => {
+      const store = newStore();
+      await rootOf('alpha', store);
+      return rootOf('alpha', store);
+    };
+    expect(await twice()).toBe(await twice());
+  });
+
+  it('never repeats an id on a store that is opened again', async () => {
+    const store = newStore();
+    for (let round = 0; round < 3; round++) {
+      await using kernel = await open('alpha', store);
+      await kernel.processes.spawn({});
+      await kernel.processes.spawn({ goal: 'again' });
+    }
+    const ids = idsIn(store);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('gives the same signing key, so that one run’s checkpoint is the other’s', async () => {
+    const checkpoint = async () => {
+      await using kernel = await open('alpha', newStore());
+      await script(kernel);
+      return kernel.audit.checkpoint();
+    };
+    expect(await checkpoint()).toEqual(await checkpoint());
+  });
+
+  it('is not needed: without one, two runs differ', async () => {
+    const run = async () => {
+      await using kernel = await createKernel({ store: newStore(), workspace: tempFolder(), images: [worker] });
+      await kernel.processes.spawn({});
+      return (await kernel.audit.verify()).root;
+    };
+    expect(await run()).not.toBe(await run());
+  });
+});
