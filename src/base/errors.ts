@@ -49,5 +49,5 @@ export class AuditError extends KernelError {}
 
 /** The commonest refusal: what was given does not have the form that the call takes. */
 export function invalidInput(path: string, problem: string, hint: string, facts: JsonObject = {}): InputError {
-  return new InputError('INVALID_INPUT', `${path}: ${problem}`, { facts: { path, problem, ...facts }, hint });
+  return new InputError('INVALID_INPUT', `${path}: ${problem}.`, { facts: { path, problem, ...facts }, hint });
 }

@@ -3,6 +3,7 @@ import { Clock, type KernelClock } from '../base/clock.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { Store, type WriteTx } from '../base/store.js';
+import type { KernelEvent } from '../events/event.js';
 import { EventFeed } from '../events/event-feed.js';
 import type { Act } from './act.js';
 import { Endings, graceMsDefault } from './endings.js';
@@ -33,10 +34,9 @@ export class Alarms {
 
   async start(): Promise<void> {
     this.subscription = this.feed.subscribe((events) => {
-      const mayHaveSet = events.some(({ type }) => setters.has(type));
-      if (mayHaveSet) void this.reload();
+      for (const event of events) this.expect(alarmSetBy(event));
     });
-    await this.reload();
+    this.expect(await this.store.read((tx) => this.processes.nextAlarm(tx)));
   }
 
   async stop(): Promise<void> {
@@ -48,19 +48,10 @@ export class Alarms {
   }
 
   /** The clock may be a caller's own, so the time is looked at rather than slept through. */
-  private async reload(): Promise<void> {
-    try {
-      this.next = await this.store.read((tx) => this.processes.nextAlarm(tx));
-    } catch (error) {
-      this.logger.warn({ error: String(error) }, 'the next alarm could not be read');
-      return;
-    }
-    if (this.next === null) {
-      clearInterval(this.timer);
-      this.timer = undefined;
-    } else {
-      this.timer ??= setInterval(() => this.look(), lookMs).unref();
-    }
+  private expect(at: number | null): void {
+    if (at === null) return;
+    this.next = Math.min(this.next ?? at, at);
+    this.timer ??= setInterval(() => this.look(), lookMs).unref();
   }
 
   private look(): void {
@@ -85,7 +76,15 @@ export class Alarms {
       });
       for (const { pid } of due) await this.endStopping(tx, act, await this.processes.find(tx, pid));
     });
-    await this.reload();
+    await this.rest();
+  }
+
+  /** Waits for the next alarm, or for none at all. */
+  private async rest(): Promise<void> {
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.next = null;
+    this.expect(await this.store.read((tx) => this.processes.nextAlarm(tx)));
   }
 
   private async whole(tx: WriteTx, rows: readonly ProcessRow[]): Promise<ProcessRow[]> {
@@ -101,10 +100,16 @@ export class Alarms {
   }
 }
 
-const setters: ReadonlySet<string> = new Set([
-  'process.spawned',
-  'process.forked',
-  'process.stopping',
-  'process.exited',
-  'budget.limited',
-]);
+/** When a process will want attention, as far as the event tells. */
+function alarmSetBy(event: KernelEvent): number | null {
+  switch (event.type) {
+    case 'process.stopping':
+      return event.data.alarmAt;
+    case 'process.spawned':
+    case 'process.forked':
+    case 'budget.limited':
+      return event.data.deadlineAt ?? null;
+    default:
+      return null;
+  }
+}

@@ -130,14 +130,15 @@ export class Births {
   }
 
   private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, capabilities: CapabilityId[]): void {
-    const { image, kind, goal, status } = row;
+    const { image, kind, goal, status, deadlineAt } = row;
+    const due = deadlineAt === null ? undefined : { deadlineAt };
     const told = { after: status, facts: { image, goal, capabilities } };
     if (fork !== null && parent !== null) {
-      const data = { parent: parent.pid, image, kind, goal, mode: fork.mode };
+      const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
       this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
     } else {
       const action = parent === null ? 'process.spawn' : 'process.spawnChild';
-      const data = { parent: row.parent, image, kind, goal };
+      const data = { parent: row.parent, image, kind, goal, ...due };
       this.journal.changed(tx, act, row, { event: 'process.spawned', data, action, ...told });
     }
   }

@@ -2,26 +2,19 @@ import { inject, injectable } from 'inversify';
 import type { KernelError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { Store, type WriteTx } from '../base/store.js';
-import { EventLog } from '../events/event-log.js';
 import type { Act } from './act.js';
 import { Endings, graceMsDefault } from './endings.js';
 import { isTerminal } from './process.js';
 import { ProcessRepository } from './process-repository.js';
 
-/** What follows when a budget has refused a call: an event, and the stop of a process that asked for it. */
+/** What follows when a budget has refused a call, for a process that asked for it. */
 @injectable()
 export class Overspending {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(EventLog) private readonly events: EventLog,
     @inject(Endings) private readonly endings: Endings,
   ) {}
-
-  /** In the unit of the refusal's record. `pid` is the process that asked; the facts name the one that binds. */
-  announce(tx: WriteTx, { at }: Act, pid: Pid | undefined, { facts }: KernelError): void {
-    this.events.append(tx, { type: 'budget.exceeded', at, ...(pid === undefined ? {} : { pid }), data: facts });
-  }
 
   /** Stops the process that binds, with what is below it, when it was spawned with `onBudget: 'cancel'`. */
   async stopIfAsked(act: Act, { facts }: KernelError): Promise<void> {

@@ -1,11 +1,12 @@
 import { inject, injectable } from 'inversify';
 import { Refusals } from '../audit/refusals.js';
 import { Clock } from '../base/clock.js';
-import { InputError, KernelError, ProcessError, StoreError } from '../base/errors.js';
+import { BudgetError, CapabilityError, InputError, KernelError, ProcessError, StoreError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
+import { EventLog } from '../events/event-log.js';
 import type { Act, Caller } from './act.js';
 import { Overspending } from './overspending.js';
 
@@ -29,6 +30,7 @@ export class Units {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Refusals) private readonly refusals: Refusals,
     @inject(Overspending) private readonly overspending: Overspending,
+    @inject(EventLog) private readonly events: EventLog,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
@@ -73,16 +75,35 @@ export class Units {
     return { actor, via: `host:${this.node.operator}`, at };
   }
 
+  /** The two kinds of refusal that others may want to react to. */
+  private announce(tx: WriteTx, { at }: Act, pid: Pid | undefined, { code, facts }: KernelError): void {
+    const about = pid === undefined ? { at } : { at, pid };
+    if (code === 'BUDGET_EXCEEDED') this.events.append(tx, { ...about, type: 'budget.exceeded', data: facts });
+    if (code !== 'AMPLIFICATION' && !code.startsWith('CAPABILITY_')) return;
+    const { resource = '', rights = [], right = rights } = facts;
+    const data = { code, kind: `${resource}`.split(':')[0] ?? '', right: `${right}` };
+    this.events.append(tx, { ...about, type: 'capability.denied', data });
+  }
+
   private async record(call: Call, error: KernelError): Promise<void> {
     try {
       const { action, target } = call;
       const act = this.act(call);
-      const isBudget = error.code === 'BUDGET_EXCEEDED';
-      const entry = { ...act, action, outcome: 'refused', code: error.code } as const;
-      await this.refusals.note(target === undefined ? entry : { ...entry, target }, (tx) => {
-        if (isBudget) this.overspending.announce(tx, act, target, error);
-      });
-      if (isBudget) await this.overspending.stopIfAsked(act, error);
+      const { code, facts } = error;
+      await this.refusals.note(
+        {
+          ...act,
+          action,
+          outcome: 'refused',
+          code,
+          ...(target === undefined ? {} : { target }),
+          ...(error instanceof CapabilityError ? { decision: 'deny' } : {}),
+          ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
+          ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
+        },
+        (tx) => this.announce(tx, act, target, error),
+      );
+      if (error instanceof BudgetError) await this.overspending.stopIfAsked(act, error);
     } catch (failure) {
       this.logger.error(
         { action: call.action, code: error.code, failure: String(failure) },

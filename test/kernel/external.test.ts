@@ -106,8 +106,9 @@ describe('an agent', () => {
     expect((await refused(() => kernel.processes.fail(pid, 'x'))).code).toBe('INVALID_TRANSITION');
     expect((await refused(() => kernel.processes.progress(pid, { done: 1 }))).code).toBe('INVALID_TRANSITION');
     const { items } = await kernel.audit.list({ outcome: 'refused' });
-    expect(items.map(({ actor, code, target }) => [actor, code, target])).toEqual([
-      ['host', 'INVALID_TRANSITION', pid],
+    expect(items.map(({ actor, action, code, target }) => [actor, action, code, target])).toEqual([
+      ['host', 'process.exit', 'INVALID_TRANSITION', pid],
+      ['host', 'process.progress', 'INVALID_TRANSITION', pid],
     ]);
   });
 });

@@ -78,7 +78,9 @@ const tables = [
 
 function contents(db: Database.Database): Record<string, unknown[]> {
   const all = tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()]);
-  const events = db.prepare("SELECT * FROM events WHERE type NOT IN ('audit.checkpointed', 'budget.exceeded')").all();
+  const events = db
+    .prepare("SELECT * FROM events WHERE type NOT IN ('audit.checkpointed', 'budget.exceeded', 'capability.denied')")
+    .all();
   return { ...Object.fromEntries(all), events };
 }
 

@@ -95,7 +95,7 @@ export class Budgets {
       const next = limits.wallMs === undefined ? row : await this.newDeadline(row, limits.wallMs, act.at, tx);
       this.journal.changed(tx, act, next, {
         event: 'budget.limited',
-        data: { limits: limits as JsonObject },
+        data: { limits: limits as JsonObject, ...(next.deadlineAt === null ? {} : { deadlineAt: next.deadlineAt }) },
         action: 'budget.set',
         facts: { before: before as JsonObject, limits: limits as JsonObject },
         lineage: true,
