@@ -1,7 +1,7 @@
 import type { CapabilityId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
-export type AuditOutcome = 'intent' | 'ok' | 'failed' | 'refused' | 'unknown';
+type AuditOutcome = 'intent' | 'ok' | 'failed' | 'refused' | 'unknown';
 
 /**
  * What a syscall has to say to the record. Everything but `resource` and `payload` goes into the body, which is hashed

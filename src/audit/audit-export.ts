@@ -3,7 +3,7 @@ import type { AuditRepository, StoredPayload, StoredRecord } from './audit-repos
 import { storedCheckpoints } from './checkpoint-feed.js';
 import { rootAt } from './tiles.js';
 
-export const exportVersion = 1;
+const exportVersion = 1;
 const pageRows = 500;
 
 export interface ExportOptions {

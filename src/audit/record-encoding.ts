@@ -13,7 +13,7 @@ export interface AuditBody extends Omit<AuditEntry, 'resource' | 'payload' | 'su
   readonly commitment?: Hash;
 }
 
-export interface EncodedPayload {
+interface EncodedPayload {
   readonly salt: Buffer;
   /** Canonical JSON of the payload with the resource among its members. */
   readonly bytes: string;
@@ -48,7 +48,7 @@ export function headerText(body: Hash, log: string, prev: Hash, seq: number): st
   return `{"body":"${body}","log":${log},"prev":"${prev}","seq":${seq}}`;
 }
 
-export const saltBytes = 16;
+const saltBytes = 16;
 
 export function freshSalt(entropy: Entropy): Buffer {
   return entropy.bytes(saltBytes);

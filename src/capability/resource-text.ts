@@ -1,6 +1,6 @@
 import { type InputError, invalidInput } from '../base/errors.js';
 
-export const resourceBytesMax = 4096;
+const resourceBytesMax = 4096;
 
 /**
  * The one spelling of a resource text: well-formed, bounded, without control characters, in NFC.

@@ -115,7 +115,7 @@ export class Accounts {
 }
 
 /** The accounts that a charge of `row` goes to, root first. */
-export function accountPath(row: ProcessRow): readonly number[] {
+function accountPath(row: ProcessRow): readonly number[] {
   return [...row.path, row.n];
 }
 

@@ -35,7 +35,7 @@ export const processEvents: readonly ProcessEvent[] = [
 ];
 
 /** `@run`: running if a run holds the process, else runnable. `@previous`: what it was before it was paused. */
-export type Target = ProcessStatus | '@run' | '@previous';
+type Target = ProcessStatus | '@run' | '@previous';
 export type TransitionTable = Record<ProcessStatus, Partial<Record<ProcessEvent, Target>>>;
 
 const ends = { exit: 'exited', fail: 'failed', kill: 'killed', abandon: 'abandoned' } as const;

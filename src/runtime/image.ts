@@ -27,7 +27,7 @@ export interface RetryPolicy {
 }
 
 /** What an image's body may return. */
-export type ImageResult = JsonValue | ObjectHandle | undefined;
+type ImageResult = JsonValue | ObjectHandle | undefined;
 
 /** A named, versioned program. Made by `defineImage` and `externalImage`, used once it is registered. */
 export interface Image {
@@ -41,7 +41,7 @@ export interface Image {
   readonly retry?: RetryPolicy;
   readonly run?: ImageBody;
 }
-export type ImageBody = (ctx: never, args: never) => Promise<ImageResult>;
+type ImageBody = (ctx: never, args: never) => Promise<ImageResult>;
 
 export interface ImageSpec {
   readonly name: string;

@@ -41,7 +41,7 @@ const tests: readonly Atom[] = [
   { subset: [1, 'x'] },
 ];
 
-export const atom: fc.Arbitrary<Atom> = fc
+const atom: fc.Arbitrary<Atom> = fc
   .tuple(
     fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...tests) },

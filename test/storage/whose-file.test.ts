@@ -146,7 +146,7 @@ describe('a file of somebody else is refused and stays as it was', () => {
     await refusedAs(folder, join('missing', 'a.db'), 'STORE_IO');
     writeFileSync(join(folder, 'file'), 'x');
     await refusedAs(folder, join('file', 'a.db'), 'STORE_IO');
-    execFileSync('mkfifo', [join(folder, 'pipe.db')]);
+    execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', join(folder, 'pipe.db')]);
     await refusedAs(folder, 'pipe.db', 'STORE_FOREIGN');
   });
 

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type Database from 'better-sqlite3';
 import type { ReadTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
+import { Fifo } from './fifo.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
 import { backoff } from './turns.js';
@@ -16,7 +17,7 @@ const turnMs = 10;
 
 /** Read units of one connection, one BEGIN…COMMIT each: no snapshot outlives its unit. */
 export class ReadQueue {
-  private readonly waiting: (() => Promise<void>)[] = [];
+  private readonly waiting = new Fifo<() => Promise<void>>();
   private draining = false;
 
   constructor(private readonly connection: Connection) {}

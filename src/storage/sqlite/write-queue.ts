@@ -4,6 +4,7 @@ import type { KernelError } from '../../base/errors.js';
 import { StoreError } from '../../base/errors.js';
 import type { Channel, WriteTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
+import { Fifo } from './fifo.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
 import { backoff, type Turns } from './turns.js';
@@ -30,7 +31,7 @@ const control = (_db: Db, raw: Database.Database) => ({
  * promises settle after the one COMMIT. A group runs within one turn of the event loop, and every group gets its own.
  */
 export class WriteQueue {
-  private readonly waiting: Unit[] = [];
+  private readonly waiting = new Fifo<Unit>();
   private draining = false;
   /** When the first of the BEGINs failed that have found the file busy since the last one that did not. */
   private busySince: number | undefined;
@@ -85,7 +86,7 @@ export class WriteQueue {
     try {
       while (group.size < groupUnitsMax && group.intact && performance.now() < until) {
         // What the units so far have deferred is not written yet: a read behind them comes after the commit.
-        if (group.wrote && this.waiting[0]?.mode === 'read') break;
+        if (group.wrote && this.waiting.head?.mode === 'read') break;
         const unit = this.waiting.shift();
         if (unit === undefined) break;
         await group.add(unit);
@@ -105,11 +106,8 @@ export class WriteQueue {
     const now = performance.now();
     this.busySince ??= now;
     const since = this.busySince;
-    const hasWaited = (unit: Unit) => now - Math.max(unit.queuedAt, since) >= busyMs;
-    const refused = isBusy(error) ? this.waiting.filter(hasWaited) : [...this.waiting];
-    const kept = this.waiting.filter((unit) => !refused.includes(unit));
-    this.waiting.splice(0, this.waiting.length, ...kept);
-    for (const unit of refused) unit.reject(toKernelError(error));
+    const isRefused = (unit: Unit) => !isBusy(error) || now - Math.max(unit.queuedAt, since) >= busyMs;
+    for (const unit of this.waiting.takeOut(isRefused)) unit.reject(toKernelError(error));
   }
 }
 
