@@ -35,6 +35,22 @@ describe('two programs on one file', () => {
     expect(await faultsIn(kernel)).toEqual([]);
   });
 
+  it('can both ask for more at once than the file takes in the time that a busy file is waited for', {
+    timeout: 120_000,
+  }, async () => {
+    const each = 10_000;
+    const store = join(tempFolder(), 'burst.db');
+    const kernel = await openKernel({ store, durability: 'normal' });
+    const root = await kernel.processes.spawn({ budget: { children: 2 * each } });
+    const both = Array.from({ length: 2 }, () => new Program(join(programs, 'burst.js'), store, String(each)));
+    for (const program of both) program.tell(root);
+    const said = await Promise.all(both.map((program) => program.line((line) => line.startsWith('refused'))));
+    expect(said).toEqual(['refused: ', 'refused: ']);
+    await Promise.all(both.map((program) => program.finished()));
+    expect((await kernel.processes.budget(root)).children).toMatchObject({ used: 2 * each, left: 0 });
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+
   it('create it at the same time and both work', { timeout: 60_000 }, async () => {
     for (let round = 0; round < 5; round++) {
       const store = join(tempFolder(), 'new.db');

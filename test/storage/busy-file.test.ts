@@ -75,6 +75,17 @@ describe('while another connection holds the write lock', () => {
     expect(await faultsIn(await openKernel({ store }))).toEqual([]);
   });
 
+  it('200,000 calls can wait at once, and all succeed when it is free', async () => {
+    const store = newStore();
+    const kernel = await openKernel({ store });
+    const lock = holdLock(store);
+    setTimeout(() => lock.release(), 300);
+    let done = 0;
+    const call = () => kernel.container.get(Store).write(async () => ++done);
+    await Promise.all(Array.from({ length: 200_000 }, call));
+    expect(done).toBe(200_000);
+  });
+
   it('opening waits for it too', async () => {
     const store = newStore();
     const first = await openKernel({ store });
