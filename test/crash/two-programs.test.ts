@@ -52,7 +52,7 @@ describe('two programs on one file', () => {
   });
 
   it('create it at the same time and both work', { timeout: 60_000 }, async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const store = join(tempFolder(), 'new.db');
       const all = Array.from({ length: 3 }, () => new Program(join(programs, 'creator.js'), store));
       for (const program of all) await program.line((line) => line === 'ready');
