@@ -4,7 +4,7 @@ import type { JsonValue } from '../../src/base/json.js';
 import { accepts, narrower } from '../../src/capability/constraints.js';
 import { parseConstraints } from '../../src/capability/constraints-spec.js';
 
-const workspace = '/work/space';
+const workspace = '/srv/space';
 const hash = sha256Hex(canonicalJson({ a: 1, b: [true] }));
 
 describe('an atom', () => {
@@ -121,7 +121,7 @@ describe('a child atom', () => {
     [{ eq: 'ab' }, { length: [0, 2] }, true],
     [{ eq: 'src/a' }, { path: 'src/**' }, true],
     [{ eq: './src/a' }, { path: 'src/**' }, false],
-    [{ eq: '/work/space/src/a' }, { path: 'src/**' }, false],
+    [{ eq: '/srv/space/src/a' }, { path: 'src/**' }, false],
     [{ eq: 'a.example.com' }, { host: '*.example.com' }, true],
     [{ eq: '10.1.1.1' }, { cidr: '10.0.0.0/8' }, true],
     [{ eq: ['a'] }, { subset: ['a', 'b'] }, true],

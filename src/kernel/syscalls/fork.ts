@@ -41,15 +41,8 @@ export class Fork {
         if (earlier !== undefined) return earlier;
         const parent = await this.lookup.fertile(tx, actor);
         if (image === undefined && parent.image !== imageOf(shaped)) throw new Stale(actor);
-        return this.births.create(tx, act, {
-          cwd: parent.cwd,
-          ...shaped,
-          ...(await this.shaper.childPid(tx, actor, shaped)),
-          goal: await this.shaper.goal(tx, actor, shaped.goal, act.at),
-          parent,
-          authority: { delegate },
-          fork,
-        });
+        const child = await this.shaper.child(tx, parent, shaped, act.at);
+        return this.births.create(tx, act, { ...child, authority: { delegate }, fork });
       },
     );
   }

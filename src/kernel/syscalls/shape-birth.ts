@@ -14,6 +14,7 @@ import { BirthRepository } from '../birth-repository.js';
 import type { Birth, Goal } from '../births.js';
 import { FolderAccess } from '../folder-access.js';
 import { type ImageFacts, Images } from '../images.js';
+import type { ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { childSpec } from '../specs.js';
 import { WorkingDirectories } from '../working-directory.js';
@@ -28,6 +29,8 @@ export type ShapedBirth = Omit<Birth, 'pid' | 'parent' | 'goal' | 'cwd' | 'autho
   /** Absent: the parent's. */
   readonly cwd?: string;
 };
+
+type ChildBirth = Omit<Birth, 'authority' | 'fork'>;
 
 const pidCharsMax = 512;
 
@@ -80,8 +83,15 @@ export class BirthShaper {
     throw idTaken(id, found.pid);
   }
 
-  /** The pid of a child that is given an id: it can be known before the child is there. Throws CONFLICT when taken. */
-  async childPid(tx: ReadTx, parent: Pid, shaped: ShapedBirth): Promise<{ pid?: Pid }> {
+  /** A child of `parent`, but for its authority and its view. Throws CONFLICT, NO_SUCH_OBJECT. */
+  async child(tx: ReadTx, parent: ProcessRow, shaped: ShapedBirth, now: number): Promise<ChildBirth> {
+    const pid = await this.childPid(tx, parent.pid, shaped);
+    const goal = await this.goal(tx, parent.pid, shaped.goal, now);
+    return { cwd: parent.cwd, ...shaped, ...pid, goal, parent };
+  }
+
+  /** The pid of a child that is given an id: it can be known before the child is there. */
+  private async childPid(tx: ReadTx, parent: Pid, shaped: ShapedBirth): Promise<{ pid?: Pid }> {
     if (shaped.registration === null) return {};
     const pid = `${parent}.${shaped.registration.id}`;
     if (pid.length > pidCharsMax) throw pidTooLong(pid);

@@ -30,15 +30,8 @@ export class SpawnChild {
       const earlier = await this.shaper.earlier(tx, actor, shaped);
       if (earlier !== undefined) return earlier;
       const parent = await this.lookup.fertile(tx, actor);
-      return this.births.create(tx, act, {
-        cwd: parent.cwd,
-        ...shaped,
-        ...(await this.shaper.childPid(tx, actor, shaped)),
-        goal: await this.shaper.goal(tx, actor, shaped.goal, act.at),
-        parent,
-        authority: { delegate },
-        fork: null,
-      });
+      const child = await this.shaper.child(tx, parent, shaped, act.at);
+      return this.births.create(tx, act, { ...child, authority: { delegate }, fork: null });
     });
   }
 }
