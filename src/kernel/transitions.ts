@@ -39,29 +39,22 @@ type Target = ProcessStatus | '@run' | '@previous';
 export type TransitionTable = Record<ProcessStatus, Partial<Record<ProcessEvent, Target>>>;
 
 const ends = { exit: 'exited', fail: 'failed', kill: 'killed', abandon: 'abandoned' } as const;
+/** What a node may be holding. */
+const run = {
+  pause: 'paused',
+  exec: 'runnable',
+  release: 'runnable',
+  backoff: 'waiting',
+  stop: 'stopping',
+  ...ends,
+} as const;
 
 /** Every change of state there is. `stop` is cancel, deadline, budget and the parent's end; `end` is the grace's end. */
 export const transitions = {
   created: { start: 'running', stop: 'stopping', ...ends },
   runnable: { start: 'running', pause: 'paused', exec: 'runnable', stop: 'stopping', ...ends },
-  running: {
-    block: 'waiting',
-    pause: 'paused',
-    exec: 'runnable',
-    release: 'runnable',
-    backoff: 'waiting',
-    stop: 'stopping',
-    ...ends,
-  },
-  waiting: {
-    wake: '@run',
-    pause: 'paused',
-    exec: 'runnable',
-    release: 'runnable',
-    backoff: 'waiting',
-    stop: 'stopping',
-    ...ends,
-  },
+  running: { block: 'waiting', ...run },
+  waiting: { wake: '@run', ...run },
   paused: { wake: 'paused', resume: '@previous', exec: 'paused', stop: 'stopping', ...ends },
   stopping: { end: 'killed', ...ends },
   exited: {},

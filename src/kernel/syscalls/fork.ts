@@ -7,6 +7,7 @@ import type { ViewNarrowing } from '../../memory/object.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import type { Caller } from '../act.js';
 import { Births } from '../births.js';
+import { imageReference } from '../images.js';
 import { Lookup } from '../lookup.js';
 import { forkSpec, parse, parsePid } from '../specs.js';
 import { Stale, Units } from '../units.js';
@@ -40,16 +41,12 @@ export class Fork {
         const earlier = await this.shaper.earlier(tx, actor, shaped);
         if (earlier !== undefined) return earlier;
         const parent = await this.lookup.fertile(tx, actor);
-        if (image === undefined && parent.image !== imageOf(shaped)) throw new Stale(actor);
+        if (image === undefined && parent.image !== imageReference(shaped.image)) throw new Stale(actor);
         const child = await this.shaper.child(tx, parent, shaped, act.at);
         return this.births.create(tx, act, { ...child, authority: { delegate }, fork });
       },
     );
   }
-}
-
-function imageOf({ image }: { readonly image: { readonly name: string; readonly version: string } }): string {
-  return `${image.name}@${image.version}`;
 }
 
 function narrowing(view: NonNullable<z.output<typeof forkSpec>['view']>): ViewNarrowing {
