@@ -2,6 +2,7 @@ import { EventEmitter } from 'eventemitter3';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { isAbortSignal } from '../base/abort-signal.js';
+import { errorText } from '../base/error-text.js';
 import { InputError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
@@ -173,7 +174,7 @@ export class LogEventBus implements EventBus {
   /** Never throws: it is called between a commit and the answers to its callers. */
   private report(error: unknown, { seq, type }: KernelEvent): void {
     try {
-      this.logger.error({ error: shown(error), seq, type }, 'an event listener failed');
+      this.logger.error({ error: errorText(error), seq, type }, 'an event listener failed');
     } catch {
       // A logger that fails leaves nobody to tell.
     }
@@ -201,15 +202,6 @@ class Wake {
       });
     }
     this.moved = false;
-  }
-}
-
-/** What a listener throws may be anything, also what cannot be made a text. */
-function shown(error: unknown): string {
-  try {
-    return String(error);
-  } catch {
-    return `a thrown ${typeof error}`;
   }
 }
 

@@ -1,5 +1,6 @@
 import { injectable } from 'inversify';
 import { z } from 'zod';
+import { errorText } from '../base/error-text.js';
 import { InputError, invalidInput, ProcessError } from '../base/errors.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
@@ -49,7 +50,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 
   register(image: Image): void {
-    const parsed = definition.safeParse(image);
+    const parsed = parseDefinition(image);
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
       const path = ['image', ...(issue?.path ?? [])].join('.');
@@ -85,17 +86,28 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 }
 
+/** An image is a caller's object: it may refuse to be read. */
+function parseDefinition(image: unknown): z.ZodSafeParseResult<z.output<typeof definition>> {
+  try {
+    return definition.safeParse(image);
+  } catch (error) {
+    const problem = `could not be read: ${errorText(error)}`;
+    throw invalidInput('image', problem, 'Make images with defineImage or externalImage.');
+  }
+}
+
 /** What of a retry policy can be stored: its function stays with the image. */
 function storedRetry({ permanent: _permanent, ...numbers }: z.output<typeof retryPolicy>): JsonObject {
   return numbers as JsonObject;
 }
 
-/** A schema is a caller's code: whatever it throws is a refusal of the arguments. */
+/** A schema is a caller's code: whatever it throws, and no answer at all, is a refusal of the arguments. */
 async function validate(reference: string, schema: StandardSchema, args: JsonValue): Promise<JsonValue> {
   const run = async () => schema['~standard'].validate(args);
   const result = await run().catch((error) => {
-    throw badArgs(reference, `the schema failed: ${String(error)}`, []);
+    throw badArgs(reference, `the schema failed: ${errorText(error)}`, []);
   });
+  if (typeof result !== 'object' || result === null) throw badArgs(reference, 'the schema gave no answer', []);
   if (result.issues === undefined) return result.value as JsonValue;
   const issue = result.issues[0];
   throw badArgs(reference, issue?.message ?? 'not valid', issue?.path ?? []);
