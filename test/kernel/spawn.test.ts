@@ -139,9 +139,18 @@ describe('spawn', () => {
 
   it('refuses arguments when the schema itself fails', async () => {
     const { kernel, refused } = await stage();
-    const broken = { '~standard': { ...schema['~standard'], validate: () => Promise.reject(new Error('broken')) } };
-    kernel.images.register(externalImage({ name: 'broken', input: broken }));
-    expect((await refused(() => kernel.processes.spawn({ image: 'broken' }))).code).toBe('INVALID_INPUT');
+    const answers: (() => unknown)[] = [
+      () => Promise.reject(new Error('broken')),
+      () => Promise.reject(Object.create(null)),
+      () => undefined,
+      () => null,
+      () => ({ value: () => 1 }),
+    ];
+    for (const [index, validate] of answers.entries()) {
+      const input = { '~standard': { ...schema['~standard'], validate: validate as never } };
+      kernel.images.register(externalImage({ name: `broken-${index}`, input }));
+      expect((await refused(() => kernel.processes.spawn({ image: `broken-${index}` }))).code).toBe('INVALID_INPUT');
+    }
   });
 
   it('gives the root what it is granted', async () => {
@@ -279,6 +288,10 @@ describe('spawn with an id', () => {
 });
 
 describe('images', () => {
+  const unreadable = () => {
+    throw new Error('not for you');
+  };
+
   it('refuses what is not an image', async () => {
     const { kernel } = await stage();
     const bad: unknown[] = [
@@ -294,6 +307,8 @@ describe('images', () => {
       { ...worker, name: 'x', input: {} },
       { ...worker, name: 'x', retry: { attempts: 0 } },
       { ...worker, name: 'x', requires: [{ resource: '*', rights: ['call'] }] },
+      Object.defineProperty({ ...worker, name: 'x' }, 'version', { enumerable: true, get: unreadable }),
+      new Proxy({ ...worker, name: 'x' }, { get: unreadable }),
     ];
     for (const image of bad) {
       expect(() => kernel.images.register(image as never)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
