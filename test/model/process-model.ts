@@ -1,0 +1,108 @@
+/** A small model of tree, states and budgets, written from the design and nothing else. All calls are the host's. */
+export interface ModelProcess {
+  readonly pid: string;
+  readonly bornUnder: ModelProcess | null;
+  readonly onParentExit: 'cancel' | 'reparent' | 'detach';
+  readonly limits: { readonly tokens?: number; readonly children?: number; readonly depth?: number };
+  parent: ModelProcess | null;
+  status: 'created' | 'runnable' | 'paused' | 'exited' | 'failed' | 'killed';
+  outcome: string | undefined;
+  /** Own charges, without those of descendants. */
+  tokens: number;
+}
+
+export interface ModelReservation {
+  readonly id: string;
+  readonly process: ModelProcess;
+  readonly tokens: number;
+}
+
+export class ProcessModel {
+  readonly processes: ModelProcess[] = [];
+  reservations: ModelReservation[] = [];
+
+  isLive({ status }: ModelProcess): boolean {
+    return status === 'created' || status === 'runnable' || status === 'paused';
+  }
+
+  /** The processes whose limits bind, itself first. */
+  path(process: ModelProcess): ModelProcess[] {
+    const path: ModelProcess[] = [];
+    for (let at: ModelProcess | null = process; at !== null; at = at.bornUnder) path.push(at);
+    return path;
+  }
+
+  bornBelow(process: ModelProcess): ModelProcess[] {
+    return this.processes.filter((other) => other !== process && this.path(other).includes(process));
+  }
+
+  used(process: ModelProcess): number {
+    return [process, ...this.bornBelow(process)].reduce((sum, { tokens }) => sum + tokens, 0);
+  }
+
+  reserved(process: ModelProcess): number {
+    const family = new Set([process, ...this.bornBelow(process)]);
+    return this.reservations.reduce((sum, held) => sum + (family.has(held.process) ? held.tokens : 0), 0);
+  }
+
+  livePlaces(process: ModelProcess): number {
+    return this.bornBelow(process).filter((other) => this.isLive(other)).length;
+  }
+
+  canSpend(process: ModelProcess, tokens: number): boolean {
+    if (tokens === 0) return true;
+    return this.path(process).every(
+      (at) => at.limits.tokens === undefined || this.used(at) + this.reserved(at) + tokens <= at.limits.tokens,
+    );
+  }
+
+  canBear(parent: ModelProcess): boolean {
+    return this.path(parent).every((at, levelsAbove) => {
+      const depth = at.limits.depth ?? (at.bornUnder === null ? 64 : Number.POSITIVE_INFINITY);
+      const children = at.limits.children ?? Number.POSITIVE_INFINITY;
+      return this.livePlaces(at) + 1 <= children && levelsAbove + 1 <= depth;
+    });
+  }
+
+  add(process: ModelProcess): void {
+    this.processes.push(process);
+  }
+
+  liveChildren(process: ModelProcess): ModelProcess[] {
+    return this.processes.filter((other) => other.parent === process && this.isLive(other));
+  }
+
+  /** Itself and everything live below it by place in the tree. */
+  liveTree(process: ModelProcess): ModelProcess[] {
+    if (!this.isLive(process)) return [];
+    return [process, ...this.liveChildren(process).flatMap((child) => this.liveTree(child))];
+  }
+
+  rootOf(process: ModelProcess): ModelProcess {
+    return process.parent === null ? process : this.rootOf(process.parent);
+  }
+
+  /** Ends `all` at once, and treats the children that they leave. */
+  end(all: readonly ModelProcess[], status: 'exited' | 'failed' | 'killed', outcome: string): void {
+    for (const one of all) this.finish(one, status, outcome);
+    const orphans: ModelProcess[] = [];
+    for (const one of all) {
+      for (const child of this.liveChildren(one)) {
+        if (child.onParentExit !== 'cancel') orphans.push(child);
+        else for (const below of this.liveTree(child)) this.finish(below, 'killed', 'parent_exited');
+      }
+    }
+    for (const orphan of orphans) {
+      if (!this.isLive(orphan)) continue;
+      let heir = orphan.onParentExit === 'detach' ? null : orphan.parent;
+      while (heir !== null && !this.isLive(heir)) heir = heir.parent;
+      orphan.parent = heir;
+    }
+  }
+
+  private finish(process: ModelProcess, status: 'exited' | 'failed' | 'killed', outcome: string): void {
+    process.status = status;
+    process.outcome = outcome;
+    this.reservations = this.reservations.filter((held) => held.process !== process);
+  }
+}

@@ -1,0 +1,300 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createKernel, type Kernel, KernelError, type SignalReport } from '../../src/index.js';
+import { worker } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { newStore, tempFolder } from '../support/kernel.js';
+import { type ModelProcess, ProcessModel } from './process-model.js';
+
+/** The kernel under test; `reopen` closes it and opens another one on the same file. */
+class Subject {
+  private constructor(
+    readonly path: string,
+    private readonly workspace: string,
+    public kernel: Kernel,
+  ) {}
+
+  static async open(): Promise<Subject> {
+    const [path, workspace] = [newStore(), tempFolder()];
+    return new Subject(path, workspace, await open(path, workspace));
+  }
+
+  async reopen(): Promise<void> {
+    await this.kernel.shutdown();
+    this.kernel = await open(this.path, this.workspace);
+  }
+}
+
+function open(store: string, workspace: string): Promise<Kernel> {
+  return createKernel({ store, workspace, durability: 'normal', node: { executor: false }, images: [worker] });
+}
+
+type Command = fc.AsyncCommand<ProcessModel, Subject>;
+
+/** A command on the process that `pick` points at; runs whenever there is a process at all. */
+abstract class OnProcess implements Command {
+  constructor(
+    protected readonly pick: number,
+    private readonly shown: string,
+  ) {}
+
+  check(model: Readonly<ProcessModel>): boolean {
+    return model.processes.length > 0;
+  }
+
+  async run(model: ProcessModel, { kernel }: Subject): Promise<void> {
+    const process = model.processes[this.pick % model.processes.length];
+    if (process === undefined) return;
+    await this.act(model, kernel, process);
+    await agrees(model, kernel, process);
+  }
+
+  abstract act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void>;
+
+  toString(): string {
+    return `${this.shown}(#${this.pick})`;
+  }
+}
+
+interface BirthChoice {
+  readonly limits: ModelProcess['limits'];
+  readonly onParentExit: ModelProcess['onParentExit'];
+  readonly agent: boolean;
+}
+
+function specOf({ limits, onParentExit, agent }: BirthChoice) {
+  return { budget: limits, onParentExit, image: agent ? 'worker' : 'base' };
+}
+
+function newborn(pid: string, parent: ModelProcess | null, choice: BirthChoice, agent = choice.agent): ModelProcess {
+  const { limits, onParentExit } = choice;
+  const status = agent ? 'runnable' : 'created';
+  return { pid, bornUnder: parent, parent, onParentExit, limits, status, outcome: undefined, tokens: 0 };
+}
+
+class Spawn implements Command {
+  constructor(private readonly choice: BirthChoice) {}
+  check = () => true;
+  async run(model: ProcessModel, { kernel }: Subject): Promise<void> {
+    const pid = await kernel.processes.spawn(specOf(this.choice));
+    model.add(newborn(pid, null, this.choice));
+  }
+  toString = () => `spawn(${JSON.stringify(this.choice)})`;
+}
+
+class Bear extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly choice: BirthChoice,
+    private readonly how: 'spawnChild' | 'fork',
+  ) {
+    super(pick, `${how} ${JSON.stringify(choice)}`);
+  }
+  async act(model: ProcessModel, kernel: Kernel, parent: ModelProcess): Promise<void> {
+    const call = kernel.processes[this.how](parent.pid, specOf(this.choice));
+    if (!model.isLive(parent)) return refusedWith(call, 'PROCESS_TERMINATED');
+    if (!model.canBear(parent)) return refusedWith(call, 'BUDGET_EXCEEDED');
+    model.add(newborn(await call, parent, this.choice));
+  }
+}
+
+class Exit extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly failed: boolean,
+  ) {
+    super(pick, failed ? 'fail' : 'exit');
+  }
+  async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+    const call = kernel.processes.exit(process.pid, { failed: this.failed, result: process.pid });
+    if (!model.isLive(process)) return refusedWith(call, 'PROCESS_TERMINATED');
+    await call;
+    model.end([process], this.failed ? 'failed' : 'exited', this.failed ? 'failed' : 'completed');
+  }
+}
+
+class End extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly signal: 'kill' | 'cancel',
+    private readonly tree: boolean,
+  ) {
+    super(pick, `${signal}${tree ? '' : ' alone'}`);
+  }
+  async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+    const report = await kernel.processes.signal(process.pid, this.signal, { tree: this.tree });
+    const reached = this.tree ? model.liveTree(process) : [process].filter((one) => model.isLive(one));
+    reports(report, process, reached);
+    model.end(reached, 'killed', this.signal === 'kill' ? 'killed' : 'cancelled');
+  }
+}
+
+class Hold extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly signal: 'pause' | 'resume',
+  ) {
+    super(pick, signal);
+  }
+  async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+    const report = await kernel.processes[this.signal](process.pid);
+    const from = this.signal === 'pause' ? 'runnable' : 'paused';
+    const tree = model.liveTree(process);
+    reports(
+      report,
+      process,
+      tree.filter(({ status }) => status === from),
+    );
+    expect(report.refused.length).toBe(tree.filter(({ status }) => status !== from).length);
+    for (const one of tree) if (one.status === from) one.status = from === 'runnable' ? 'paused' : 'runnable';
+  }
+}
+
+class Charge extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly tokens: number,
+  ) {
+    super(pick, `charge ${tokens}`);
+  }
+  async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+    const call = kernel.processes.charge(process.pid, { tokens: this.tokens });
+    if (!model.isLive(process)) return refusedWith(call, 'PROCESS_TERMINATED');
+    if (!model.canSpend(process, this.tokens)) return refusedWith(call, 'BUDGET_EXCEEDED');
+    await call;
+    process.tokens += this.tokens;
+  }
+}
+
+class Reserve extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly tokens: number,
+  ) {
+    super(pick, `reserve ${tokens}`);
+  }
+  async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+    const call = kernel.processes.reserve(process.pid, { tokens: this.tokens });
+    if (!model.isLive(process)) return refusedWith(call, 'PROCESS_TERMINATED');
+    if (!model.canSpend(process, this.tokens)) return refusedWith(call, 'BUDGET_EXCEEDED');
+    model.reservations.push({ id: await call, process, tokens: this.tokens });
+  }
+}
+
+class Settle implements Command {
+  constructor(
+    private readonly pick: number,
+    private readonly tokens: number,
+  ) {}
+  check = (model: Readonly<ProcessModel>) => model.reservations.length > 0;
+  async run(model: ProcessModel, { kernel }: Subject): Promise<void> {
+    const held = model.reservations[this.pick % model.reservations.length];
+    if (held === undefined) return;
+    await kernel.processes.settle(held.id, { tokens: this.tokens });
+    model.reservations = model.reservations.filter((other) => other !== held);
+    held.process.tokens += this.tokens;
+    await refusedWith(kernel.processes.settle(held.id, {}), 'NO_SUCH_RESERVATION');
+    await agrees(model, kernel, held.process);
+  }
+  toString = () => `settle(#${this.pick}, ${this.tokens})`;
+}
+
+class Reopen implements Command {
+  check = () => true;
+  run = (_model: ProcessModel, subject: Subject) => subject.reopen();
+  toString = () => 'reopen()';
+}
+
+async function refusedWith(call: Promise<unknown>, code: string): Promise<void> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error instanceof KernelError ? error.code : error).toBe(code);
+}
+
+function reports(report: SignalReport, process: ModelProcess, reached: readonly ModelProcess[]): void {
+  const pids = (all: readonly ModelProcess[]) => all.map(({ pid }) => pid).sort();
+  expect([...report.delivered].sort()).toEqual(pids(reached));
+  const isOver = process.status !== 'created' && process.status !== 'runnable' && process.status !== 'paused';
+  expect(report.alreadyTerminal).toEqual(isOver ? [process.pid] : []);
+}
+
+/** One process is as the model says. */
+async function agrees(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+  const { status, parent, bornUnder, root, outcome, depth } = await kernel.processes.get(process.pid);
+  expect({ status, bornUnder, outcome: outcome?.kind, depth }).toEqual({
+    status: process.status,
+    bornUnder: process.bornUnder?.pid ?? null,
+    outcome: process.outcome,
+    depth: model.path(process).length - 1,
+  });
+  const { tokens, children } = await kernel.processes.budget(process.pid);
+  expect([tokens.used, tokens.reserved, children.used]).toEqual([
+    model.used(process),
+    model.reserved(process),
+    model.livePlaces(process),
+  ]);
+  if (!model.isLive(process)) return;
+  expect([parent, root]).toEqual([process.parent?.pid ?? null, model.rootOf(process).pid]);
+}
+
+const pick = fc.nat({ max: 30 });
+const tokens = fc.nat({ max: 12 });
+const limit = fc.option(fc.nat({ max: 30 }), { nil: undefined, freq: 2 });
+const few = fc.option(fc.nat({ max: 6 }), { nil: undefined, freq: 2 });
+const birth: fc.Arbitrary<BirthChoice> = fc.record({
+  limits: fc.record({ tokens: limit, children: few, depth: few }).map(withoutUndefined),
+  onParentExit: fc.constantFrom('cancel', 'reparent', 'detach'),
+  agent: fc.boolean(),
+});
+
+function withoutUndefined(limits: Record<string, number | undefined>): ModelProcess['limits'] {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+const bear = fc
+  .tuple(pick, birth, fc.constantFrom('spawnChild' as const, 'fork' as const))
+  .map(([at, choice, how]) => new Bear(at, choice, how));
+
+const commands: fc.Arbitrary<Command>[] = [
+  birth.map((choice) => new Spawn(choice)),
+  bear,
+  bear,
+  bear,
+  fc.tuple(pick, fc.boolean()).map(([at, failed]) => new Exit(at, failed)),
+  fc
+    .tuple(pick, fc.constantFrom('kill' as const, 'cancel' as const), fc.boolean())
+    .map(([at, signal, tree]) => new End(at, signal, tree)),
+  fc.tuple(pick, fc.constantFrom('pause' as const, 'resume' as const)).map(([at, signal]) => new Hold(at, signal)),
+  fc.tuple(pick, tokens).map(([at, amount]) => new Charge(at, amount)),
+  fc.tuple(pick, tokens).map(([at, amount]) => new Reserve(at, amount)),
+  fc.tuple(pick, tokens).map(([at, amount]) => new Settle(at, amount)),
+  fc.constant(new Reopen()),
+];
+
+async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (script) => {
+      const subject = await Subject.open();
+      const model = new ProcessModel();
+      try {
+        await fc.asyncModelRun(() => ({ model, real: subject }), script);
+        for (const process of model.processes) await agrees(model, subject.kernel, process);
+        await checkInvariants(subject.kernel, subject.path);
+      } finally {
+        await subject.kernel.shutdown();
+      }
+    }),
+    parameters,
+  );
+}
+
+it('does with processes and budgets what a small model of them does', () => check({ numRuns: 25, seed: 20_250_101 }));
+
+const sweepMs = Number(process.env.PROCURA_SWEEP_MS ?? 0);
+it.runIf(sweepMs > 0)(
+  'does so for scripts that nobody has seen, for as long as PROCURA_SWEEP_MS says',
+  () => check({ numRuns: 1_000_000, interruptAfterTimeLimit: sweepMs, markInterruptAsFailure: false }),
+  sweepMs + 60_000,
+);
