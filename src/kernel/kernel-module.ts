@@ -3,6 +3,7 @@ import { LineageQuery } from '../audit/lineage.js';
 import { Accounts } from './accounts.js';
 import { Alarms } from './alarms.js';
 import { Births } from './births.js';
+import { EndWait } from './end-wait.js';
 import { EndWatch } from './end-watch.js';
 import { Endings } from './endings.js';
 import { FolderAccess } from './folder-access.js';
@@ -30,7 +31,19 @@ import { Units } from './units.js';
 import { WorkingDirectories } from './working-directory.js';
 
 export const kernelModule = new ContainerModule(({ bind }) => {
-  const parts = [Accounts, Alarms, Births, EndWatch, Endings, Journal, Lookup, Overspending, ProcessResults, Units];
+  const parts = [
+    Accounts,
+    Alarms,
+    Births,
+    EndWait,
+    EndWatch,
+    Endings,
+    Journal,
+    Lookup,
+    Overspending,
+    ProcessResults,
+    Units,
+  ];
   const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
   for (const part of [...parts, ...syscalls, BirthShaper, WorkingDirectories, FolderAccess, ProcessFaces])
     bind<object>(part).toSelf();

@@ -2,23 +2,17 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
-import { keepAlive } from '../../base/keep-alive.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import type { Caller } from '../act.js';
-import { EndWatch } from '../end-watch.js';
+import { EndWait } from '../end-wait.js';
 import { Journal } from '../journal.js';
 import { Lookup, noSuchProcess } from '../lookup.js';
-import { isTerminal, type ProcessResult, type ProcessRow } from '../process.js';
+import type { ProcessResult, ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import { ProcessResults } from '../process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
 import { Units } from '../units.js';
 import { WaitRepository } from '../wait-repository.js';
-
-interface WaitOptions {
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** wait, waitAny, waitAll and result. Waiting through these faces changes no status; it ends with the child or the waiter. */
 @injectable()
@@ -31,7 +25,7 @@ export class Wait {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
-    @inject(EndWatch) private readonly ends: EndWatch,
+    @inject(EndWait) private readonly ends: EndWait,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
@@ -42,7 +36,7 @@ export class Wait {
     const limits = parse(waitOptions, options, 'options');
     const call = { caller, actor: pid, action: 'process.wait', target: child };
     await this.units.look(call, (tx) => this.assertChild(tx, caller, pid, child));
-    await this.until(pid, [child], limits, () => this.ended([child]));
+    await this.ends.until(new Set([child]), 1, pid, limits);
     return this.reap(caller, pid, child);
   }
 
@@ -52,7 +46,7 @@ export class Wait {
     const limits = parse(waitOptions, options, 'options');
     const children = await this.named(caller, pid, given);
     if (children.length === 0) throw noChildren(pid);
-    const [first] = await this.until(pid, children, limits, () => this.ended(children));
+    const [first] = await this.ends.until(new Set(children), 1, pid, limits);
     return this.reap(caller, pid, (first as ProcessRow).pid);
   }
 
@@ -63,10 +57,7 @@ export class Wait {
     const children = await this.named(caller, pid, given);
     if (children.length === 0 && given === undefined) throw noChildren(pid);
     const distinct = new Set(children);
-    await this.until(pid, children, limits, async () => {
-      const ended = await this.ended(children);
-      return ended.length === distinct.size ? ended : [];
-    });
+    await this.ends.until(distinct, distinct.size, pid, limits);
     return Promise.all(children.map((child) => this.reap(caller, pid, child)));
   }
 
@@ -75,7 +66,7 @@ export class Wait {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
     await this.store.read((tx) => this.lookup.any(tx, pid));
-    await this.until(undefined, [pid], limits, () => this.ended([pid]));
+    await this.ends.until(new Set([pid]), 1, undefined, limits);
     return this.store.read(async (tx) => {
       const row = await this.lookup.any(tx, pid);
       return (await this.results.of(tx, row, 'host', this.clock.peek())) as ProcessResult;
@@ -107,59 +98,6 @@ export class Wait {
     throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
   }
 
-  /** Those of `pids` that have ended, in the order of their ends. */
-  private async ended(pids: readonly Pid[]): Promise<ProcessRow[]> {
-    const rows = await this.store.read(async (tx) => {
-      const found: ProcessRow[] = [];
-      for (const pid of new Set(pids)) {
-        const row = await this.processes.find(tx, pid);
-        // One that was waited for and is gone has ended and was pruned: nobody will ring for it again.
-        if (row === undefined) throw noSuchProcess(pid);
-        if (isTerminal(row.status)) found.push(row);
-      }
-      return found;
-    });
-    return rows.sort((a, b) => (a.exitedAt ?? 0) - (b.exitedAt ?? 0) || (a.exitOrder ?? 0) - (b.exitOrder ?? 0));
-  }
-
-  /** Looks, and looks again each time one of `children` or the waiter has ended, until `look` finds something. */
-  private async until(
-    waiter: Pid | undefined,
-    children: readonly Pid[],
-    { timeoutMs, signal }: WaitOptions,
-    look: () => Promise<ProcessRow[]>,
-  ): Promise<ProcessRow[]> {
-    const bell = new Bell();
-    using _watch = this.ends.watch(waiter === undefined ? children : [...children, waiter], bell.ring);
-    using _alive = keepAlive();
-    let expired = timeoutMs === 0;
-    const expire = () => {
-      expired = true;
-      bell.ring();
-    };
-    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, timerMsMax));
-    signal?.addEventListener('abort', bell.ring);
-    try {
-      for (;;) {
-        if (signal?.aborted === true) throw waitAborted(children);
-        const found = await look();
-        if (found.length > 0 || children.length === 0) return found;
-        if (waiter !== undefined) await this.assertGoingOn(waiter);
-        if (expired) throw waitTimeout(children, timeoutMs ?? 0);
-        await bell.rung();
-      }
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', bell.ring);
-    }
-  }
-
-  /** Throws PROCESS_TERMINATED or CANCELLED when the waiter itself has no more use for the answer. */
-  private async assertGoingOn(waiter: Pid): Promise<void> {
-    const row = await this.store.read((tx) => this.lookup.live(tx, waiter));
-    if (row.status === 'stopping') throw waiterStopped(row);
-  }
-
   private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
       await this.lookup.live(tx, pid);
@@ -176,29 +114,6 @@ export class Wait {
       });
       return result;
     });
-  }
-}
-
-const timerMsMax = 2 ** 31 - 1;
-
-/** Remembers a ring that comes while nobody listens. */
-class Bell {
-  private pending = false;
-  private wake: (() => void) | undefined;
-
-  readonly ring = (): void => {
-    this.pending = true;
-    this.wake?.();
-  };
-
-  async rung(): Promise<void> {
-    if (!this.pending) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-    }
-    this.pending = false;
-    this.wake = undefined;
   }
 }
 
@@ -220,28 +135,5 @@ function noChildren(pid: Pid): ProcessError {
   return new ProcessError('NO_CHILDREN', `Process ${pid} has no child left to wait for.`, {
     facts: { pid },
     hint: 'Every child has been waited for; name one to get its result again.',
-  });
-}
-
-function waitTimeout(children: readonly Pid[], timeoutMs: number): ProcessError {
-  return new ProcessError('WAIT_TIMEOUT', `Nothing ended within ${timeoutMs} ms.`, {
-    facts: { children: children.slice(0, 20), timeoutMs },
-    hint: 'Wait again, or cancel what takes too long.',
-    retryable: true,
-  });
-}
-
-function waitAborted(children: readonly Pid[]): ProcessError {
-  return new ProcessError('CANCELLED', 'The wait was given up by its caller.', {
-    facts: { children: children.slice(0, 20) },
-    hint: 'Wait again to get the result.',
-    retryable: true,
-  });
-}
-
-function waiterStopped(row: ProcessRow): ProcessError {
-  return new ProcessError('CANCELLED', `Process ${row.pid} is being stopped; its wait is over.`, {
-    facts: { pid: row.pid, reason: row.stop?.kind ?? null },
-    hint: 'The host can read the result with processes.result().',
   });
 }

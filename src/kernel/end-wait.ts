@@ -1,0 +1,152 @@
+import { inject, injectable } from 'inversify';
+import { ProcessError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
+import { keepAlive } from '../base/keep-alive.js';
+import { Store } from '../base/store.js';
+import { EndWatch } from './end-watch.js';
+import { Lookup, noSuchProcess } from './lookup.js';
+import { isTerminal, type ProcessRow } from './process.js';
+import { ProcessRepository } from './process-repository.js';
+
+export interface WaitLimits {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const timerMsMax = 2 ** 31 - 1;
+
+/** Waits until processes have ended. Every process is read once at the start, and again only when it may have ended. */
+@injectable()
+export class EndWait {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(EndWatch) private readonly ends: EndWatch,
+  ) {}
+
+  /**
+   * Resolves with those of `pids` that have ended, in the order of their ends, when there are `count` of them. The
+   * waiter's own end is the end of its wait. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
+   */
+  async until(
+    pids: ReadonlySet<Pid>,
+    count: number,
+    waiter: Pid | undefined,
+    limits: WaitLimits,
+  ): Promise<ProcessRow[]> {
+    const bell = new Bell(limits);
+    using _alive = keepAlive();
+    using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.ring(pid));
+    const ended = new Map<Pid, ProcessRow>();
+    try {
+      for (let rung: Iterable<Pid> = pids; ; rung = await bell.rung()) {
+        for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
+        if (ended.size >= count) return [...ended.values()].sort(byEnd);
+        if (waiter !== undefined) await this.assertGoingOn(waiter);
+        if (limits.signal?.aborted === true) throw waitAborted(pids);
+        if (bell.expired) throw waitTimeout(pids, limits.timeoutMs ?? 0);
+      }
+    } finally {
+      bell.stop();
+    }
+  }
+
+  private endedOf(pids: ReadonlySet<Pid>, rung: Iterable<Pid>): Promise<ProcessRow[]> {
+    return this.store.read(async (tx) => {
+      const ended: ProcessRow[] = [];
+      for (const pid of rung) {
+        if (!pids.has(pid)) continue;
+        const row = await this.processes.find(tx, pid);
+        // One that was waited for and is gone has ended and was pruned: nobody will ring for it again.
+        if (row === undefined) throw noSuchProcess(pid);
+        if (isTerminal(row.status)) ended.push(row);
+      }
+      return ended;
+    });
+  }
+
+  private async assertGoingOn(waiter: Pid): Promise<void> {
+    const row = await this.store.read((tx) => this.lookup.live(tx, waiter));
+    if (row.status === 'stopping') throw waiterStopped(row);
+  }
+}
+
+/** Collects what has rung while nobody listened; time and the caller's signal ring too. */
+class Bell {
+  expired: boolean;
+  private pids = new Set<Pid>();
+  private pending = false;
+  private wake: (() => void) | undefined;
+  private readonly timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly limits: WaitLimits) {
+    const { timeoutMs, signal } = limits;
+    this.expired = timeoutMs === 0;
+    this.timer = timeoutMs === undefined ? undefined : setTimeout(this.expire, Math.min(timeoutMs, timerMsMax));
+    signal?.addEventListener('abort', this.rouse);
+  }
+
+  ring(pid: Pid): void {
+    this.pids.add(pid);
+    this.rouse();
+  }
+
+  async rung(): Promise<ReadonlySet<Pid>> {
+    if (!this.pending) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+    this.pending = false;
+    const { pids } = this;
+    this.pids = new Set();
+    return pids;
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.limits.signal?.removeEventListener('abort', this.rouse);
+  }
+
+  private readonly rouse = (): void => {
+    this.pending = true;
+    this.wake?.();
+  };
+
+  private readonly expire = (): void => {
+    this.expired = true;
+    this.rouse();
+  };
+}
+
+function byEnd(a: ProcessRow, b: ProcessRow): number {
+  return (a.exitedAt ?? 0) - (b.exitedAt ?? 0) || (a.exitOrder ?? 0) - (b.exitOrder ?? 0);
+}
+
+function shown(pids: ReadonlySet<Pid>): Pid[] {
+  return [...pids].slice(0, 20);
+}
+
+function waitTimeout(pids: ReadonlySet<Pid>, timeoutMs: number): ProcessError {
+  return new ProcessError('WAIT_TIMEOUT', `Nothing ended within ${timeoutMs} ms.`, {
+    facts: { children: shown(pids), timeoutMs },
+    hint: 'Wait again, or cancel what takes too long.',
+    retryable: true,
+  });
+}
+
+function waitAborted(pids: ReadonlySet<Pid>): ProcessError {
+  return new ProcessError('CANCELLED', 'The wait was given up by its caller.', {
+    facts: { children: shown(pids) },
+    hint: 'Wait again to get the result.',
+    retryable: true,
+  });
+}
+
+function waiterStopped(row: ProcessRow): ProcessError {
+  return new ProcessError('CANCELLED', `Process ${row.pid} is being stopped; its wait is over.`, {
+    facts: { pid: row.pid, reason: row.stop?.kind ?? null },
+    hint: 'The host can read the result with processes.result().',
+  });
+}
