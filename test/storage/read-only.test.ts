@@ -45,6 +45,15 @@ describe('a file that may not be written', () => {
     expect(imageOf(dirname(store))['test.db']).toEqual(before['test.db']);
   });
 
+  it('and may not be read either is STORE_IO', async ({ skip }) => {
+    const { store } = await closedStore();
+    chmodSync(store, 0o000);
+    if (isWritable(store)) skip('this user may read every file');
+    for (const readOnly of [false, true]) {
+      expect(await refusal(createKernel({ store, readOnly }))).toMatchObject({ code: 'STORE_IO' });
+    }
+  });
+
   it('cannot be created in a folder that may not be written: STORE_IO', async ({ skip }) => {
     const store = newStore();
     chmodSync(dirname(store), 0o555);
