@@ -96,11 +96,25 @@ function databasePath(store: string): string {
   if (store === ':memory:') return store;
   const file = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : store;
   const isPath = store.startsWith('sqlite:') ? file.length > 0 : file.endsWith('.db');
-  if (isPath) return path.resolve(file);
+  if (isPath) return realFile(path.resolve(file));
   throw new InputError('INVALID_INPUT', `options.store: ${JSON.stringify(store.slice(0, 200))} names no store.`, {
     facts: { path: 'options.store' },
     hint: "Use ':memory:', 'sqlite:PATH', or a path that ends in .db.",
   });
+}
+
+/** One database has one name: its key and its checkpoints lie beside the file, not beside a link to it. */
+function realFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    // A file that is not there yet is named by its folder; one whose folder is missing is refused when it is opened.
+  }
+  try {
+    return path.join(realpathSync(path.dirname(file)), path.basename(file));
+  } catch {
+    return file;
+  }
 }
 
 function realWorkspace(workspace: string): string {

@@ -1,6 +1,7 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createKernel } from '../../src/index.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { faultsIn } from './wholeness.js';
 
@@ -20,4 +21,18 @@ it('kernels that name one file by different paths take turns on it', async () =>
     expect(await kernel.processes.children(root)).toHaveLength(90);
     expect(await faultsIn(kernel)).toEqual([]);
   }
+});
+
+it('one database has one signing key, whichever link it was opened by', async () => {
+  const folder = tempFolder();
+  const file = join(folder, 'a.db');
+  const direct = await createKernel({ store: file });
+  await direct.processes.spawn({});
+  const first = await direct.audit.checkpoint();
+  await direct.shutdown();
+  symlinkSync(file, join(folder, 'link.db'));
+  const linked = await openKernel({ store: join(folder, 'link.db') });
+  await linked.processes.spawn({});
+  expect((await linked.audit.checkpoint()).key).toBe(first.key);
+  expect(readdirSync(folder).filter((name) => name.startsWith('link'))).toEqual(['link.db']);
 });

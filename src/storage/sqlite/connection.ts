@@ -14,11 +14,12 @@ export class Connection {
   constructor(path: string, options: { readonly: boolean }) {
     // The busy handler blocks the thread, and with it the program that should give the lock back: waiting is the queue's.
     this.raw = new Database(path, { readonly: options.readonly, timeout: 0 });
-    this.raw.pragma('foreign_keys = ON');
-    // What was erased from the audit log is not to be found in the file's free pages.
-    this.raw.pragma('secure_delete = ON');
-    this.raw.pragma('temp_store = MEMORY');
-    this.raw.pragma('cache_size = -16000');
+    try {
+      this.configure();
+    } catch (error) {
+      this.raw.close();
+      throw error;
+    }
     this.db = drizzle(this.raw);
   }
 
@@ -30,6 +31,14 @@ export class Connection {
       this.bundles.set(build, bundle);
     }
     return bundle;
+  }
+
+  private configure(): void {
+    this.raw.pragma('foreign_keys = ON');
+    // What was erased from the audit log is not to be found in the file's free pages.
+    this.raw.pragma('secure_delete = ON');
+    this.raw.pragma('temp_store = MEMORY');
+    this.raw.pragma('cache_size = -16000');
   }
 
   close(): void {
