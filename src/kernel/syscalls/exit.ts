@@ -78,7 +78,9 @@ export class Exit {
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent as Pid);
     if (parent === undefined) return;
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
-    await this.grants.insert(tx, [await this.grants.readingOf(tx, object.id, by.parent ?? 'host', to)]);
+    // What the process read it by ends with it: the parent reads by what stands above that, within the same limits.
+    const reading = await this.grants.readingOf(tx, object.id, by.id, to);
+    await this.grants.insert(tx, [{ ...reading, parent: by.parent, depth: by.depth, grantedBy: by.grantedBy }]);
   }
 }
 

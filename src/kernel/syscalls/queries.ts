@@ -11,6 +11,7 @@ import { ProcessRepository } from '../process-repository.js';
 import { parse, parsePid } from '../specs.js';
 
 const treeOptions = z.strictObject({ depth: amount.max(1024).default(1024) });
+const childrenFilter = processFilter.extend({ limit: processFilter.shape.limit.unwrap().optional() });
 const scanPageRows = 500;
 
 /** get, list, children, ancestors, tree. */
@@ -52,17 +53,19 @@ export class Queries {
     return { items, next: String(cursor) };
   }
 
+  /** All of them, unless `limit` says how many. */
   async children(input: unknown, filter: unknown = {}): Promise<ProcessRecord[]> {
     const pid = parsePid(input);
-    const { limit: _limit, after: _after, ...selectors } = parse(processFilter, filter, 'filter');
+    const { limit = Number.POSITIVE_INFINITY, ...selectors } = parse(childrenFilter, filter, 'filter');
     await this.store.read((tx) => this.lookup.any(tx, pid));
     const children: ProcessRecord[] = [];
-    let after: string | undefined;
+    let { after } = selectors;
     do {
-      const page: Page<ProcessRecord> = await this.list({ ...selectors, parent: pid, limit: scanRowsMax, after });
+      const rest = Math.min(limit - children.length, scanRowsMax);
+      const page: Page<ProcessRecord> = await this.list({ ...selectors, parent: pid, limit: rest, after });
       children.push(...page.items);
       after = page.next;
-    } while (after !== undefined);
+    } while (after !== undefined && children.length < limit);
     return children;
   }
 
