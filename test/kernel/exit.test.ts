@@ -123,6 +123,24 @@ describe('exit', () => {
     expect((await refused(() => kernel.processes.exit(pid, { result: unknown }))).code).toBe('NO_SUCH_OBJECT');
   });
 
+  it('hands its parent no more than the process held: what it could read until a time, the parent can until then', async () => {
+    const { kernel } = await stage();
+    const stranger = await kernel.processes.spawn({});
+    await kernel.processes.complete(stranger, 'lent');
+    const lent = await handleOf(kernel.processes.result(stranger));
+    const root = await kernel.processes.spawn({});
+    const child = await kernel.processes.spawnChild(root, {});
+    const expiresAt = Date.now() + 3_600_000;
+    const resource = `object:${lent.id}`;
+    await kernel.capabilities.grant(child, { resource, rights: ['read'], delegable: true, expiresAt });
+    await kernel.processes.exit(child, { result: lent });
+    expect(await kernel.processes.wait(root, child)).toMatchObject({ value: 'lent' });
+    const held = (await kernel.capabilities.list(root)).filter((capability) => capability.resource === resource);
+    expect(held.map(({ rights, expiresAt: until, delegable }) => ({ rights, until, delegable }))).toEqual([
+      { rights: ['read'], until: expiresAt, delegable: false },
+    ]);
+  });
+
   it('takes JSON that looks like a handle for data', async () => {
     const { kernel } = await stage();
     const stranger = await kernel.processes.spawn({});

@@ -195,6 +195,7 @@ describe('children, ancestors and tree', () => {
     const born = await Promise.all(Array.from({ length: 520 }, () => kernel.processes.spawnChild(root, {})));
     expect((await kernel.processes.children(root)).map(({ pid }) => pid)).toEqual(born);
     expect((await kernel.processes.list({ parent: root })).items.length).toBe(100);
+    expect((await kernel.processes.children(root, { limit: 3 })).map(({ pid }) => pid)).toEqual(born.slice(0, 3));
   });
 });
 
