@@ -34,7 +34,8 @@ export class KernelClock implements Clock {
   }
 
   peek(): number {
-    return Math.max(this.last, (this.source.peek ?? this.source.now)() + this.offset);
+    const { source } = this;
+    return Math.max(this.last, (source.peek === undefined ? source.now() : source.peek()) + this.offset);
   }
 
   /** Called when the store is opened, with the newest time in it. */
