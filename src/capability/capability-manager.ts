@@ -109,12 +109,13 @@ export class StoreCapabilityManager implements CapabilityManager {
   }
 
   async explain(pid: Pid, right: Right, resource: string, args: JsonValue = {}): Promise<Explanation> {
-    const asked = { pid: String(pid), right: String(right), resource: String(resource) };
+    const asked = { pid: shown(pid), right: shown(right), resource: shown(resource) };
     let request: Request;
     let plain: JsonValue;
     try {
       request = parseRequest(parseSpec(z.string(), resource, 'resource'));
-      parseRights(request.kind, [right]);
+      parseRights(request.kind, [parseSpec(z.string(), right, 'right')]);
+      parseSpec(id, pid, 'pid');
       plain = copyPlain(args, 'args', payloadLimits);
     } catch (error) {
       if (!(error instanceof KernelError)) throw error;
@@ -194,6 +195,11 @@ export class StoreCapabilityManager implements CapabilityManager {
       hint: 'capabilities.list(pid) shows those that a process holds.',
     });
   }
+}
+
+/** What was asked, as far as it is text. */
+function shown(given: unknown): string {
+  return typeof given === 'string' ? given.slice(0, 512) : typeof given;
 }
 
 function noHolder(code: string, pid: Pid, problem: string): ProcessError {

@@ -251,7 +251,22 @@ describe('an unknown property', () => {
 });
 
 describe('any argument of any public method', () => {
-  it.todo('of capabilities.check and explain is answered with a denial, whatever it is');
+  it('of capabilities.check and explain is answered with a denial, whatever it is', async () => {
+    const { kernel } = await stage();
+    const pid = await kernel.processes.spawn({});
+    for (const strange of [...Object.values(notData), Symbol('x'), Object.create(null), undefined, null, 7, '']) {
+      for (const args of [
+        [strange, 'call', 'tool:x'],
+        [pid, strange, 'tool:x'],
+        [pid, 'call', strange],
+        [pid, 'call', 'tool:x', strange],
+      ]) {
+        const { effect } = await kernel.capabilities.check(...(args as [never, never, never]));
+        expect(effect).toBe('deny');
+        expect(await kernel.capabilities.explain(...(args as [never, never, never]))).toMatchObject({ effect });
+      }
+    }
+  });
 
   type Call = (kernel: Kernel, args: readonly unknown[]) => unknown;
   const on = (pick: (kernel: Kernel) => object, name: string): [string, Call] => [
@@ -265,7 +280,9 @@ describe('any argument of any public method', () => {
     'spawn fork spawnChild exec wait waitAny waitAll result signal pause resume cancel kill exit complete fail progress abandon chdir charge reserve settle budget setBudget get list children ancestors tree prune'
       .split(' ')
       .map((name) => on((kernel) => kernel.processes, name));
-  const capabilities = 'grant list get chain'.split(' ').map((name) => on((kernel) => kernel.capabilities, name));
+  const capabilities = 'grant check explain list get chain'
+    .split(' ')
+    .map((name) => on((kernel) => kernel.capabilities, name));
   const audit = 'list get verify prove proveConsistency lineage erase export'
     .split(' ')
     .map((name) => on((kernel) => kernel.audit, name));

@@ -93,7 +93,22 @@ describe('a parent’s end', () => {
 });
 
 describe('a deadline', () => {
-  it.todo('is looked at through a clock that is an object with methods');
+  it('is looked at through a clock that is an object with methods', async () => {
+    class Watch {
+      private time = Date.UTC(2030, 0, 1);
+      now(): number {
+        return this.time;
+      }
+      advance(ms: number): void {
+        this.time += ms;
+      }
+    }
+    const clock = new Watch();
+    const { kernel } = await timedStage({ clock });
+    const pid = await kernel.processes.spawn({ deadlineMs: 1_000 });
+    clock.advance(1_000);
+    expect(await ended(kernel, pid)).toBe('timed_out');
+  });
 
   it('ends a process as timed_out, by the clock that the caller gave', async () => {
     const clock = handClock();
