@@ -295,7 +295,7 @@ describe('any argument of any public method', () => {
       .split(' ')
       .map((name) => on((kernel) => kernel.as('p_none'), name)),
     on((kernel) => kernel.as('p_none').memory, 'read'),
-    on((kernel) => kernel.as('p_none').capabilities, 'list'),
+    ...'list check explain'.split(' ').map((name) => on((kernel) => kernel.as('p_none').capabilities, name)),
   ];
 
   const anything = fc.anything({

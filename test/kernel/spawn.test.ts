@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, externalImage } from '../../src/index.js';
-import { checkInvariants } from '../support/invariants.js';
+import { acknowledged, checkInvariants } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
 import { stage, worker } from './stage.js';
 
@@ -228,6 +228,8 @@ describe('spawn', () => {
     const { createKernel } = await import('../../src/index.js');
     await using second = await createKernel({ store: first.path, workspace: tempFolder(), node: { executor: false } });
     expect(await second.processes.get(pid)).toEqual(before);
+    expect(acknowledged(first.path, [pid])).toEqual([]);
+    expect(acknowledged(first.path, ['p_none'])).toEqual(['p_none is lost']);
   });
 });
 

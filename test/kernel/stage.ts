@@ -34,7 +34,7 @@ export function timedStage(options: KernelOptions = {}): Promise<Stage> {
   return stage({ node: { executor: true }, ...options });
 }
 
-export function onStage(kernel: Kernel, path: string): Stage {
+function onStage(kernel: Kernel, path: string): Stage {
   const db = new Database(path);
   db.pragma('busy_timeout = 5000');
   onTestFinished(() => void db.close());
