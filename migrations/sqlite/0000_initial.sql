@@ -186,6 +186,7 @@ CREATE TABLE `processes` (
 	`updated_at` integer NOT NULL,
 	`exited_at` integer,
 	`exit_order` integer,
+	`deadline_ms` integer,
 	`deadline_at` integer,
 	`alarm_at` integer
 );

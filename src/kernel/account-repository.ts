@@ -4,7 +4,9 @@ import { type Token, token } from '../base/token.js';
 import type { Balance, Budget, Dimension, Usage } from './budget.js';
 
 /** The account of one process, under the number of its row. */
-export type AccountRow = { readonly n: number; readonly pid: Pid } & Readonly<Record<Dimension, Balance>>;
+export type AccountRow = { readonly n: number; readonly pid: Pid; readonly deadlineAt: number | null } & Readonly<
+  Record<Dimension, Balance>
+>;
 
 export interface Reservation {
   readonly id: ReservationId;

@@ -6,6 +6,7 @@ import { AccountRepository, type AccountRow, type Reservation } from './account-
 import {
   type Balance,
   type Budget,
+  type BudgetLine,
   type BudgetReport,
   budgetLine,
   chargedDimensions,
@@ -109,7 +110,7 @@ export class Accounts {
       ...chargedDimensions.map((dimension) => line(dimension, (account) => account[dimension])),
       line('children', (account) => account.children),
       line('depth', (account, levels) => ({ ...account.depth, used: levels })),
-      ['wallMs', wallLine(row, path.at(-1), now)],
+      ['wallMs', wallLine(row, path, now)],
     ]) as BudgetReport;
   }
 }
@@ -131,15 +132,16 @@ export function usageOf(account: AccountRow): Usage {
   return Object.fromEntries(chargedDimensions.map((dimension) => [dimension, account[dimension].used]));
 }
 
-function wallLine(row: ProcessRow, account: AccountRow | undefined, now: number): BudgetReport['wallMs'] {
-  const left = row.deadlineAt === null ? null : Math.max(0, row.deadlineAt - now);
+/** Time binds by the earliest deadline on the path; it is named for the topmost process that has it. */
+function wallLine(row: ProcessRow, path: readonly AccountRow[], now: number): BudgetLine {
+  const { deadlineAt } = row;
   return {
-    limit: account?.wallMs.limit ?? null,
+    limit: path.at(-1)?.wallMs.limit ?? null,
     used: (row.exitedAt ?? now) - row.createdAt,
     reserved: 0,
-    left,
+    left: deadlineAt === null ? null : Math.max(0, deadlineAt - now),
     overrun: 0,
-    boundBy: row.deadlineAt === null ? null : row.pid,
+    boundBy: deadlineAt === null ? null : (path.find((account) => account.deadlineAt === deadlineAt)?.pid ?? row.pid),
   };
 }
 
@@ -147,7 +149,8 @@ function exceededBy(account: AccountRow, usage: Usage): BudgetError {
   for (const dimension of chargedDimensions) {
     const asked = usage[dimension] ?? 0;
     const { limit, used, reserved } = account[dimension];
-    if (asked > 0 && limit !== null && used + reserved + asked > limit) return exceeded(dimension, account, asked);
+    const room = (limit ?? Number.MAX_SAFE_INTEGER) - used - reserved;
+    if (asked > 0 && asked > room) return exceeded(dimension, account, asked);
   }
   throw new BudgetError('INTERNAL', 'A charge was refused that every limit allows.', {
     hint: 'This is a defect of the kernel.',

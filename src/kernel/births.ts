@@ -14,6 +14,7 @@ import { Accounts } from './accounts.js';
 import type { Act } from './act.js';
 import { BirthRepository } from './birth-repository.js';
 import type { Budget } from './budget.js';
+import { earliestDeadline } from './deadline.js';
 import { type ImageFacts, imageReference } from './images.js';
 import { Journal } from './journal.js';
 import type { OnBudget, OnParentExit, OwnerKeys, ProcessRow } from './process.js';
@@ -152,7 +153,8 @@ function hasExtras({ labels, owner, env, registration }: Birth): boolean {
 
 function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number): NewRow {
   const { parent, image } = birth;
-  const deadlineAt = deadline(birth, at);
+  const limits = { deadlineMs: birth.deadlineMs, wallMs: birth.budget.wallMs };
+  const deadlineAt = earliestDeadline(at, limits, parent);
   const ready = image.kind === 'agent' || image.kind === 'steps' ? 'runnable' : 'created';
   return {
     pid,
@@ -194,14 +196,8 @@ function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number
     updatedAt: at,
     exitedAt: null,
     exitOrder: null,
+    deadlineMs: birth.deadlineMs,
     deadlineAt,
     alarmAt: deadlineAt,
   };
-}
-
-/** The earliest of its own limits and its parent's. */
-function deadline({ deadlineMs, budget, parent }: Birth, at: number): number | null {
-  const own = [deadlineMs, budget.wallMs].flatMap((ms) => (ms === null || ms === undefined ? [] : [at + ms]));
-  const all = parent?.deadlineAt == null ? own : [...own, parent.deadlineAt];
-  return all.length === 0 ? null : Math.min(...all);
 }

@@ -57,7 +57,7 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
   ...pageOptions,
 });
 
-type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
+export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
 
 export function selects(filter: Selectors, row: ProcessRow): boolean {
   const { status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;

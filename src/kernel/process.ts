@@ -76,6 +76,7 @@ export interface ProcessRow {
   readonly labels: Readonly<Record<string, string>> | null;
   readonly owner: OwnerKeys | null;
   readonly env: string | null;
+  readonly deadlineMs: number | null;
   readonly onParentExit: OnParentExit;
   readonly onBudget: OnBudget;
   readonly createdAt: number;

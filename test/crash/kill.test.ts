@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
-import { faultsIn } from '../storage/wholeness.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
+import { faultsIn } from '../support/wholeness.js';
 import { compilePrograms } from './compile.js';
 import { Program } from './program.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { faultsIn } from '../storage/wholeness.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
+import { faultsIn } from '../support/wholeness.js';
 import { compilePrograms } from './compile.js';
 import { Program } from './program.js';
 

@@ -363,3 +363,33 @@ describe('setBudget', () => {
     expect((await refused(() => kernel.processes.setBudget(pid, {}))).code).toBe('PROCESS_TERMINATED');
   });
 });
+
+describe('amounts at the edge of what a number holds', () => {
+  it('counts up to it without a limit, and refuses what it could not count', async () => {
+    const { kernel, refused } = await stage();
+    const pid = await kernel.processes.spawn({});
+    const most = Number.MAX_SAFE_INTEGER;
+    expect((await kernel.processes.charge(pid, { tokens: most })).tokens.used).toBe(most);
+    const { code, facts } = await refused(() => kernel.processes.charge(pid, { tokens: 1 }));
+    expect([code, facts]).toMatchObject(['BUDGET_EXCEEDED', { dimension: 'tokens', process: pid, asked: 1 }]);
+  });
+});
+
+describe('time that is limited twice', () => {
+  it('stays within a deadline that was given at birth when the time limit is raised', async () => {
+    const { kernel } = await stage();
+    const pid = await kernel.processes.spawn({ deadlineMs: 1_000, budget: { wallMs: 500 } });
+    const { createdAt } = await kernel.processes.get(pid);
+    await kernel.processes.setBudget(pid, { wallMs: 50_000 });
+    expect((await kernel.processes.get(pid)).deadlineAt).toBe(createdAt + 1_000);
+  });
+
+  it('is bound by the process whose deadline it is', async () => {
+    const { kernel } = await stage();
+    const root = await kernel.processes.spawn({ deadlineMs: 60_000 });
+    const inherits = await kernel.processes.spawnChild(root, {});
+    const sooner = await kernel.processes.spawnChild(root, { deadlineMs: 10_000 });
+    const binding = async (pid: Pid) => (await kernel.processes.budget(pid)).wallMs.boundBy;
+    expect([await binding(inherits), await binding(sooner)]).toEqual([root, sooner]);
+  });
+});

@@ -72,6 +72,31 @@ describe('a process that is stopping', () => {
   });
 });
 
+describe('a tree with an orphan that is stopping', () => {
+  it('is killed whole, though the parent of the orphan has ended', async () => {
+    const { kernel, edit } = await timedStage();
+    const root = await kernel.processes.spawn({});
+    const parent = await kernel.processes.spawnChild(root, {});
+    const orphan = await kernel.processes.spawnChild(parent, {});
+    edit(orphan, { status: 'running', node: 'n_other' });
+    await kernel.processes.exit(parent);
+    expect((await kernel.processes.get(orphan)).status).toBe('stopping');
+    expect((await kernel.processes.kill(root)).delivered).toEqual([root, orphan]);
+    expect((await kernel.processes.get(orphan)).status).toBe('killed');
+  });
+
+  it('does not reach one that is stopping in another tree', async () => {
+    const { kernel, edit } = await timedStage();
+    const [root, other] = [await kernel.processes.spawn({}), await kernel.processes.spawn({})];
+    const parent = await kernel.processes.spawnChild(other, {});
+    const orphan = await kernel.processes.spawnChild(parent, {});
+    edit(orphan, { status: 'running', node: 'n_other' });
+    await kernel.processes.exit(parent);
+    expect((await kernel.processes.kill(root)).delivered).toEqual([root]);
+    expect((await kernel.processes.get(orphan)).status).toBe('stopping');
+  });
+});
+
 describe('a parent’s end', () => {
   it('stops a child that a node runs, with the whole subtree, in the commit of the end', async () => {
     const set = await timedStage();

@@ -179,6 +179,7 @@ function rowIn(status: ProcessStatus): ProcessRow {
     labels: null,
     owner: null,
     env: null,
+    deadlineMs: null,
     onParentExit: 'cancel',
     onBudget: 'refuse',
     createdAt: 1,

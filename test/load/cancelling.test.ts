@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { EventLog } from '../../src/events/event-log.js';
 import type { KernelEvent } from '../../src/index.js';
-import { faultsIn } from '../storage/wholeness.js';
 import { openKernel, refusal } from '../support/kernel.js';
+import { faultsIn } from '../support/wholeness.js';
 import { called } from './callers.js';
 
 it('a tree of 10,000 processes is cancelled in one commit, and nobody in it can spawn meanwhile', {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KernelError } from '../../src/index.js';
-import { faultsIn } from '../storage/wholeness.js';
 import { openKernel } from '../support/kernel.js';
+import { faultsIn } from '../support/wholeness.js';
 import { called } from './callers.js';
 
 describe('64 callers that spawn 20,000 children of one parent', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError } from '../../src/index.js';
 import { newStore } from '../support/kernel.js';
+import { faultsIn } from '../support/wholeness.js';
 import { Sabotage } from './failing-store.js';
-import { faultsIn } from './wholeness.js';
 
 describe('a store operation that fails', () => {
   for (const when of ['before', 'after'] as const) {

@@ -7,6 +7,7 @@ import { AccountRepository } from '../account-repository.js';
 import { Accounts, limitsOf } from '../accounts.js';
 import type { Caller } from '../act.js';
 import type { Budget, BudgetReport, Usage } from '../budget.js';
+import { earliestDeadline } from '../deadline.js';
 import { conflict } from '../endings.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
@@ -111,8 +112,8 @@ export class Budgets {
     at: number,
     tx: Parameters<ProcessRepository['update']>[0],
   ): Promise<ProcessRow> {
-    const above = row.bornUnder === null ? undefined : await this.processes.find(tx, row.bornUnder);
-    const deadlineAt = Math.min(row.createdAt + wallMs, above?.deadlineAt ?? Number.MAX_SAFE_INTEGER);
+    const above = row.bornUnder === null ? null : await this.lookup.any(tx, row.bornUnder);
+    const deadlineAt = earliestDeadline(row.createdAt, { deadlineMs: row.deadlineMs, wallMs }, above);
     const alarmAt = row.status === 'stopping' ? row.alarmAt : deadlineAt;
     const next = { ...row, deadlineAt, alarmAt, version: row.version + 1, updatedAt: at };
     if (!(await this.processes.update(tx, next))) throw conflict(row);

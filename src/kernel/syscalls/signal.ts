@@ -10,7 +10,7 @@ import { conflict, Endings, graceMsDefault } from '../endings.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import { isTerminal, type ProcessRow } from '../process.js';
-import { narrowestScan, selects } from '../process-filter.js';
+import { narrowestScan, type Selectors, selects } from '../process-filter.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { Refusal, SignalReport } from '../signal.js';
 import { SignalRepository } from '../signal-repository.js';
@@ -73,7 +73,8 @@ export class Signal {
   private async match(tx: ReadTx, target: Target, tree: boolean): Promise<ProcessRow[]> {
     if (typeof target === 'string') {
       const row = await this.lookup.any(tx, target);
-      return tree && !isTerminal(row.status) ? this.processes.liveTree(tx, target) : [row];
+      if (!tree || isTerminal(row.status)) return [row];
+      return [...(await this.processes.liveTree(tx, target)), ...(await this.stoppingOrphans(tx, row))];
     }
     const selected = await this.select(tx, target);
     if (!tree) return selected;
@@ -85,12 +86,30 @@ export class Signal {
     return [...matched.values()];
   }
 
+  /**
+   * Processes that are still being stopped after their parent has ended: no walk from parent to child finds them. They
+   * belong to the tree that they were born in.
+   */
+  private async stoppingOrphans(tx: ReadTx, top: ProcessRow): Promise<ProcessRow[]> {
+    const orphans: ProcessRow[] = [];
+    for (const row of await this.scan(tx, { status: 'stopping' })) {
+      if (row.parent === null || !row.path.includes(top.n)) continue;
+      const parent = await this.processes.find(tx, row.parent);
+      if (parent !== undefined && isTerminal(parent.status)) orphans.push(row);
+    }
+    return orphans;
+  }
+
   private async select(tx: ReadTx, { tree, ...scope }: Exclude<Target, string>): Promise<ProcessRow[]> {
     const filter = { ...scope, live: true };
     if (tree !== undefined) {
       await this.lookup.any(tx, tree);
       return (await this.processes.liveTree(tx, tree)).filter((row) => selects(filter, row));
     }
+    return this.scan(tx, filter);
+  }
+
+  private async scan(tx: ReadTx, filter: Selectors): Promise<ProcessRow[]> {
     const selected: ProcessRow[] = [];
     const scan = narrowestScan(filter);
     for (let after = 0; ; ) {

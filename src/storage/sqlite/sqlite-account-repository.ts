@@ -22,13 +22,13 @@ const limitOf = (dimension: ChargedDimension) => accounts[`${dimension}Limit`];
 const usedOf = (dimension: ChargedDimension) => accounts[`${dimension}Used`];
 const reservedOf = (dimension: ChargedDimension) => accounts[`${dimension}Reserved`];
 
-/** True where every dimension that is asked for still has room. */
+/** True where every dimension that is asked for still has room; without a limit, within what a number holds exactly. */
 function hasRoom(): SQL | undefined {
   return and(
     ...chargedDimensions.map((dimension) => {
       const asked = sql.placeholder(dimension);
-      const room = sql`${usedOf(dimension)} + ${reservedOf(dimension)} + ${asked} <= ${limitOf(dimension)}`;
-      return or(sql`${asked} = 0`, isNull(limitOf(dimension)), room);
+      const limit = sql`coalesce(${limitOf(dimension)}, ${Number.MAX_SAFE_INTEGER})`;
+      return or(sql`${asked} = 0`, sql`${usedOf(dimension)} + ${reservedOf(dimension)} + ${asked} <= ${limit}`);
     }),
   );
 }
@@ -59,7 +59,7 @@ const placeholders = Object.fromEntries(
 const statements = prepared((db: Db, raw: Database.Database) => ({
   insert: compiled(raw, db.insert(accounts).values({ n: sql.placeholder('n'), ...placeholders })),
   find: db
-    .select({ account: accounts, pid: processes.pid })
+    .select({ account: accounts, pid: processes.pid, deadlineAt: processes.deadlineAt })
     .from(accounts)
     .innerJoin(processes, eq(processes.n, accounts.n))
     .where(isRow)
@@ -135,7 +135,7 @@ export class SqliteAccountRepository implements AccountRepository {
 
   async find(tx: ReadTx, n: number): Promise<AccountRow | undefined> {
     const found = statements.read(tx).find.get({ n });
-    return found === undefined ? undefined : toRow(found.account, found.pid);
+    return found === undefined ? undefined : { ...toRow(found.account), pid: found.pid, deadlineAt: found.deadlineAt };
   }
 
   async setLimits(tx: WriteTx, n: number, limits: Partial<Budget>): Promise<void> {
@@ -204,7 +204,7 @@ function withNulls(n: number, limits: Partial<Budget>): Record<Dimension, number
   };
 }
 
-function toRow(account: typeof accounts.$inferSelect, pid: string): AccountRow {
+function toRow(account: typeof accounts.$inferSelect): Omit<AccountRow, 'pid' | 'deadlineAt'> {
   const charged = Object.fromEntries(
     chargedDimensions.map((dimension) => [
       dimension,
@@ -217,7 +217,6 @@ function toRow(account: typeof accounts.$inferSelect, pid: string): AccountRow {
   ) as Pick<AccountRow, ChargedDimension>;
   return {
     n: account.n,
-    pid,
     ...charged,
     children: { limit: account.childrenLimit, used: account.childrenUsed, reserved: 0 },
     depth: { limit: account.depthLimit, used: 0, reserved: 0 },

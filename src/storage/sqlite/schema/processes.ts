@@ -60,6 +60,8 @@ export const processes = sqliteTable(
     exitedAt: integer('exited_at'),
     /** Orders the ends of one millisecond. */
     exitOrder: integer('exit_order'),
+    /** As it was given; the deadline is the earliest of it, the time limit and the parent's. */
+    deadlineMs: integer('deadline_ms'),
     deadlineAt: integer('deadline_at'),
     /** When the clock has to do something with this row: its deadline, or the end of its grace. */
     alarmAt: integer('alarm_at'),
