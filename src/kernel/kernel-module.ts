@@ -14,6 +14,7 @@ import { ProcessFaces } from './process-face.js';
 import { ProcessLineage } from './process-lineage.js';
 import { HostProcessManager, ProcessManager } from './process-manager.js';
 import { ProcessResults } from './process-results.js';
+import { SignalTargets } from './signal-targets.js';
 import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
@@ -45,7 +46,15 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Units,
   ];
   const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
-  for (const part of [...parts, ...syscalls, BirthShaper, WorkingDirectories, FolderAccess, ProcessFaces])
+  for (const part of [
+    ...parts,
+    ...syscalls,
+    BirthShaper,
+    SignalTargets,
+    WorkingDirectories,
+    FolderAccess,
+    ProcessFaces,
+  ])
     bind<object>(part).toSelf();
   bind(LineageQuery).to(ProcessLineage);
   bind(ProcessManager).to(HostProcessManager);

@@ -3,30 +3,27 @@ import type { z } from 'zod';
 import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { InputError, KernelError, ProcessError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { pageLimitMax } from '../../base/page.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act, Caller } from '../act.js';
 import { conflict, Endings, graceMsDefault } from '../endings.js';
 import { Journal } from '../journal.js';
-import { Lookup } from '../lookup.js';
 import { isTerminal, type ProcessRow } from '../process.js';
-import { narrowestScan, type Selectors, selects } from '../process-filter.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { Refusal, SignalReport } from '../signal.js';
 import { SignalRepository } from '../signal-repository.js';
+import { SignalTargets, type Target } from '../signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
 import { nextState, type ProcessEvent } from '../transitions.js';
 import { Units } from '../units.js';
 
 type Options = z.output<typeof signalOptions>;
-type Target = string | z.output<typeof signalScope>;
 
 /** Sends a signal to a process, its subtree, or everything a scope selects: in one unit, all of it. */
 @injectable()
 export class Signal {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(SignalTargets) private readonly targets: SignalTargets,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(Endings) private readonly endings: Endings,
@@ -45,7 +42,7 @@ export class Signal {
       const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
       const earlier = await this.receipt(tx, options.id, hash);
       if (earlier !== undefined) return earlier;
-      const matched = await this.match(tx, target, options.tree ?? !isUser);
+      const matched = await this.targets.match(tx, target, options.tree ?? !isUser);
       const live = matched.filter(({ status }) => !isTerminal(status));
       const { delivered, refused } = await this.deliver(tx, act, live, signal, options);
       const report: SignalReport = {
@@ -67,57 +64,6 @@ export class Signal {
     if (receipt === undefined) return undefined;
     if (receipt.hash !== hash) throw idTaken(id ?? '');
     return receipt.report as object as SignalReport;
-  }
-
-  /** A named process is matched also when it has ended; what is below it, and what a scope selects, only while live. */
-  private async match(tx: ReadTx, target: Target, tree: boolean): Promise<ProcessRow[]> {
-    if (typeof target === 'string') {
-      const row = await this.lookup.any(tx, target);
-      if (!tree || isTerminal(row.status)) return [row];
-      return [...(await this.processes.liveTree(tx, target)), ...(await this.stoppingOrphans(tx, row))];
-    }
-    const selected = await this.select(tx, target);
-    if (!tree) return selected;
-    const matched = new Map<string, ProcessRow>();
-    for (const row of selected) {
-      if (matched.has(row.pid)) continue;
-      for (const below of await this.processes.liveTree(tx, row.pid)) matched.set(below.pid, below);
-    }
-    return [...matched.values()];
-  }
-
-  /**
-   * Processes that are still being stopped after their parent has ended: no walk from parent to child finds them. They
-   * belong to the tree that they were born in.
-   */
-  private async stoppingOrphans(tx: ReadTx, top: ProcessRow): Promise<ProcessRow[]> {
-    const orphans: ProcessRow[] = [];
-    for (const row of await this.scan(tx, { status: 'stopping' })) {
-      if (row.parent === null || !row.path.includes(top.n)) continue;
-      const parent = await this.processes.find(tx, row.parent);
-      if (parent !== undefined && isTerminal(parent.status)) orphans.push(row);
-    }
-    return orphans;
-  }
-
-  private async select(tx: ReadTx, { tree, ...scope }: Exclude<Target, string>): Promise<ProcessRow[]> {
-    const filter = { ...scope, live: true };
-    if (tree !== undefined) {
-      await this.lookup.any(tx, tree);
-      return (await this.processes.liveTree(tx, tree)).filter((row) => selects(filter, row));
-    }
-    return this.scan(tx, filter);
-  }
-
-  private async scan(tx: ReadTx, filter: Selectors): Promise<ProcessRow[]> {
-    const selected: ProcessRow[] = [];
-    const scan = narrowestScan(filter);
-    for (let after = 0; ; ) {
-      const page = await this.processes.scan(tx, scan, after, pageLimitMax);
-      selected.push(...page.filter((row) => selects(filter, row)));
-      if (page.length < pageLimitMax) return selected;
-      after = page.at(-1)?.n ?? after;
-    }
   }
 
   private async deliver(
