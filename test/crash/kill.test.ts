@@ -29,7 +29,9 @@ describe('a program that is killed while it spawns and ends processes', () => {
       program.tell('go');
       await program.line((line) => line === 'open');
       if (kill < kills) next = start();
-      await sleep(Math.random() * 200);
+      const linesMin = 2 + (kill % 10) * 4;
+      await program.line(() => program.lines.length >= linesMin);
+      await sleep(Math.random() * 20);
       await program.kill();
       for (const line of program.lines) {
         const [what, pid] = line.split(' ');
