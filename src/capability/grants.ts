@@ -4,11 +4,13 @@ import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/id
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { attenuate, type DerivedAuthority } from './attenuate.js';
 import { type Authority, depthDefault, depthLimit } from './capability.js';
-import { type CapabilityRecord, storedPattern, toAuthority } from './capability-record.js';
+import { byPreference, type CapabilityRecord, storedPattern, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
+import { deadSource, inChain, noSuchCapability } from './errors.js';
 import { Evaluator } from './evaluator.js';
-import { parsePattern, parseRequest } from './resource.js';
+import { HostRules } from './host-rules.js';
+import { parsePattern, parseRequest, type Request } from './resource.js';
 import { matches } from './resource-coverage.js';
 import { maskOfRights, type Right, rightsOfKind } from './rights.js';
 
@@ -29,6 +31,7 @@ export class Grants {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -52,18 +55,33 @@ export class Grants {
     return this.whole(to, `ns:process/${child}/**`, inheritedRights, { own: false, grantedBy: child });
   }
 
-  /** What `from` hands to another process. Throws AMPLIFICATION naming the field that would be wider. */
-  async delegated(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority): Promise<CapabilityRecord> {
+  /**
+   * What comes from a capability of `from`: handed to a child that is being born, delegated to another process, or
+   * derived for itself. Throws AMPLIFICATION naming the field that would be wider; for a capability that is named,
+   * NO_SUCH_CAPABILITY when `from` does not hold it, and the refusal of a dead one.
+   */
+  async drawn(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority, how: Drawing): Promise<Drawn> {
     const misses: Miss[] = [];
     for (const parent of await this.candidates(tx, from, stated)) {
-      const authority = attenuate(toAuthority(parent), stated, 'delegate');
-      if ('refused' in authority) {
-        misses.push({ capability: parent.id, field: authority.refused, detail: authority.detail });
-      } else if ((await this.evaluator.status(tx, parent, to.at)) === 'live') {
-        return this.derived(to, authority, parent.id, from);
-      }
+      const status = await this.evaluator.status(tx, parent, to.at);
+      if (status !== 'live' && stated.from !== undefined) throw deadSource(parent, status);
+      const authority = attenuate(toAuthority(parent), stated, how === 'derive' ? 'derive' : 'delegate');
+      const miss = (field: string, detail: string) => misses.push({ capability: parent.id, field, detail });
+      if ('refused' in authority) miss(authority.refused, authority.detail);
+      else if (status !== 'live') miss('status', `the one that would do is ${status}`);
+      else if (how === 'delegate' && (await this.isInChain(tx, parent, to.pid))) miss('to', inChain(to.pid));
+      else return { record: this.derived(to, authority, parent.id, from), parent: parent.id };
     }
     throw amplification(from, stated, misses);
+  }
+
+  /** Whether `pid` holds or gave this capability or one above it: what it gave does not come back to it. */
+  async isInChain(tx: ReadTx, record: CapabilityRecord, pid: Pid): Promise<boolean> {
+    for (let at: CapabilityRecord | undefined = record; at !== undefined; ) {
+      if (at.holder === pid || at.grantedBy === pid) return true;
+      at = at.parent === null ? undefined : await this.repository.find(tx, at.parent);
+    }
+    return false;
   }
 
   /** Reading one object: derived from the capability by which the giver reads it, or given by the host. */
@@ -91,15 +109,23 @@ export class Grants {
     now: number,
   ): Promise<CapabilityRecord | undefined> {
     const { id, namespace } = object;
+    const request = parseRequest(`ns:${namespace}/${id}`);
+    const names = [request, parseRequest(`object:${id}`)];
+    if (await this.isUnreadable(tx, pid, names, now)) return undefined;
     const exact = [`ns:${namespace}/**`, `object:${id}`];
     for (const resource of exact) {
       const found = await this.firstLive(tx, await this.repository.heldOn(tx, pid, resource), to, now);
       if (found !== undefined) return found;
     }
-    const request = parseRequest(`ns:${namespace}/${id}`);
     const wider = await this.repository.heldBy(tx, pid, 'ns');
     const matching = wider.filter(({ resource }) => matches(storedPattern(resource), request));
     return this.firstLive(tx, matching, to, now);
+  }
+
+  /** A rule against reading is also one against handing the reading on. */
+  private async isUnreadable(tx: ReadTx, pid: Pid, names: readonly Request[], now: number): Promise<boolean> {
+    const holder = await this.repository.holder(tx, pid);
+    return holder !== undefined && (await this.rules.denying(tx, holder, 'read', names, now)).length > 0;
   }
 
   /** Refuses where what `pid` holds does not meet what an image requires. Throws CAPABILITY_DENIED. */
@@ -135,17 +161,13 @@ export class Grants {
     return live;
   }
 
-  /** In the order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
   private async candidates(tx: ReadTx, from: Pid, stated: StatedAuthority): Promise<CapabilityRecord[]> {
-    const held = await this.repository.heldBy(tx, from, stated.pattern.kind);
-    const named = stated.from === undefined ? held : held.filter(({ id }) => id === stated.from);
-    return [...named].sort(
-      (a, b) =>
-        Number(a.uses !== null) - Number(b.uses !== null) ||
-        (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE) ||
-        a.depth - b.depth ||
-        (a.id < b.id ? -1 : 1),
-    );
+    if (stated.from !== undefined) {
+      const named = await this.repository.find(tx, stated.from);
+      if (named?.holder !== from) throw noSuchCapability(stated.from);
+      return [named];
+    }
+    return [...(await this.repository.heldBy(tx, from, stated.pattern.kind))].sort(byPreference);
   }
 
   private whole(
@@ -169,6 +191,7 @@ export class Grants {
       parent: null,
       depth: 0,
       status: 'live',
+      sweeping: null,
       grantedBy,
       createdAt: to.at,
     };
@@ -195,10 +218,19 @@ export class Grants {
       parent,
       depth: authority.depth,
       status: 'live',
+      sweeping: null,
       grantedBy,
       createdAt: to.at,
     };
   }
+}
+
+/** How a capability comes from another one. */
+export type Drawing = 'birth' | 'delegate' | 'derive';
+
+export interface Drawn {
+  readonly record: CapabilityRecord;
+  readonly parent: CapabilityId;
 }
 
 type Miss = { readonly capability: CapabilityId; readonly field: string; readonly detail: string };
@@ -210,7 +242,7 @@ function amplification(from: Pid, stated: StatedAuthority, misses: readonly Miss
   const detail = nearest[0]?.detail ?? `it holds nothing on ${stated.pattern.text}`;
   return new CapabilityError(
     'AMPLIFICATION',
-    `Process ${from} cannot hand on ${stated.rights.join(', ')} on ${stated.pattern.text}: ${detail}.`,
+    `Process ${from} cannot give ${stated.rights.join(', ')} on ${stated.pattern.text}: ${detail}.`,
     {
       facts: { field, from, resource: stated.pattern.text, rights: [...stated.rights], nearest },
       hint: `Grant ${from} a delegable capability that covers it, or ask for less.`,

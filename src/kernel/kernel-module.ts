@@ -13,6 +13,7 @@ import { ProcessFaces } from './process-face.js';
 import { ProcessLineage } from './process-lineage.js';
 import { HostProcessManager, ProcessManager } from './process-manager.js';
 import { ProcessResults } from './process-results.js';
+import { SignalAuthority } from './signal-authority.js';
 import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
@@ -32,7 +33,15 @@ import { WorkingDirectories } from './working-directory.js';
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [Accounts, Alarms, Births, EndWatch, Endings, Journal, Lookup, Overspending, ProcessResults, Units];
   const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
-  for (const part of [...parts, ...syscalls, BirthShaper, WorkingDirectories, FolderAccess, ProcessFaces])
+  for (const part of [
+    ...parts,
+    ...syscalls,
+    BirthShaper,
+    WorkingDirectories,
+    FolderAccess,
+    ProcessFaces,
+    SignalAuthority,
+  ])
     bind<object>(part).toSelf();
   bind(LineageQuery).to(ProcessLineage);
   bind(ProcessManager).to(HostProcessManager);

@@ -70,8 +70,8 @@ const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
 const births = new Set(['process.spawned', 'process.forked']);
 /** Events that tell of a refusal, whose record names who was refused. */
 const refusals = new Set(['budget.exceeded', 'capability.denied']);
-/** Events that may name a process which has ended: a wait for it, and a limit of it that still binds what it bore. */
-const afterwards = new Set([...refusals, 'process.waited']);
+/** Events that may name a process which has ended: a wait for it, a limit or rule of it that still binds, what it held. */
+const afterwards = new Set([...refusals, 'process.waited', 'capability.revoked', 'rule.set', 'rule.lifted']);
 
 /** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
 function accountsAddUp({ processes, accounts, reservations, events }: Facts): string[] {

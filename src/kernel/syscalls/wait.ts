@@ -4,6 +4,7 @@ import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { type ReadTx, Store } from '../../base/store.js';
+import { HostRules } from '../../capability/host-rules.js';
 import type { Caller } from '../act.js';
 import { EndWatch } from '../end-watch.js';
 import { Journal } from '../journal.js';
@@ -31,6 +32,7 @@ export class Wait {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(EndWatch) private readonly ends: EndWatch,
     @inject(Journal) private readonly journal: Journal,
   ) {}
@@ -83,28 +85,27 @@ export class Wait {
   }
 
   private async named(caller: Caller, pid: Pid, given: unknown): Promise<Pid[]> {
-    if (given === undefined) {
-      return this.store.read(async (tx) => {
-        await this.lookup.live(tx, pid);
-        return this.waits.unreaped(tx, pid);
-      });
-    }
-    const children = parse(pidList, given, 'children');
-    await this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
+    const stated = given === undefined ? undefined : parse(pidList, given, 'children');
+    return this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.live(tx, pid);
+      const children = stated ?? (await this.waits.unreaped(tx, pid));
       for (const child of children) await this.assertChild(tx, caller, pid, child);
+      return children;
     });
-    return children;
   }
 
   private async assertChild(tx: ReadTx, caller: Caller, pid: Pid, child: Pid): Promise<void> {
     await this.lookup.live(tx, pid);
     if (child === pid) throw waitCycle(pid, child);
     const row = await this.processes.find(tx, child);
-    if (row?.parent === pid) return;
+    if (row?.parent === pid) return this.assertNotDenied(tx, caller, pid, child, this.clock.peek());
     if (row === undefined) throw caller.face === 'host' ? noSuchProcess(child) : notAChild(pid, child);
     const ancestors = await this.processes.ancestors(tx, pid);
     throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
+  }
+
+  private assertNotDenied(tx: ReadTx, { face }: Caller, pid: Pid, child: Pid, at: number): Promise<void> {
+    return this.rules.assertNotDenied(tx, { via: face, at }, pid, 'wait', `process:${child}`);
   }
 
   /** Those of `pids` that have ended, in the order of their ends. */
@@ -163,6 +164,7 @@ export class Wait {
   private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
       await this.lookup.live(tx, pid);
+      await this.assertNotDenied(tx, caller, pid, child, act.at);
       const row = await this.lookup.any(tx, child);
       const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
       if (await this.waits.isReaped(tx, row)) return result;
@@ -171,8 +173,8 @@ export class Wait {
         event: 'process.waited',
         data: { by: pid },
         action: 'process.wait',
-        capability: result.result?.capability,
-        facts: { result: row.result },
+        capability: 'kin',
+        facts: { result: row.result, reading: result.result?.capability ?? null },
       });
       return result;
     });
