@@ -31,7 +31,7 @@ export class SignalAuthority {
     const { code, record } = await this.evaluator.decide(tx, question, act.at);
     if (code === 'KIN') return 'kin';
     if (record === undefined) throw notAChild(pid, target);
-    await this.uses.claim(tx, record);
+    await this.uses.claim(tx, record, act.at);
     return record.id;
   }
 }

@@ -43,7 +43,7 @@ export class Explain {
       question = parseQuestion(pid, right, resource, args);
     } catch (error) {
       if (!(error instanceof KernelError)) throw error;
-      const asked = { pid: `${pid}`, right: `${right}`, resource: `${resource}` };
+      const asked = { pid: shown(pid), right: shown(right), resource: shown(resource) };
       const hint = `${error.message} ${error.hint}`;
       return { ...asked, effect: 'deny', code: 'BAD_REQUEST', nearest: [], denies: [], hint };
     }
@@ -58,6 +58,11 @@ export class Explain {
     const chain = await this.listing.chain(tx, record);
     return { chain: caller.face === 'host' ? chain : chain.filter(({ holder }) => holder === caller.pid) };
   }
+}
+
+/** What was asked and is not a request: as much of it as can be shown. */
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 4096).toWellFormed() : '';
 }
 
 /** Throws INVALID_INPUT. The arguments are copied once; that copy is what is looked at. */

@@ -3,7 +3,6 @@ import { Ledger } from '../../audit/ledger.js';
 import { CapabilityError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-log.js';
 import { type Act, type Caller, hostFace } from '../act.js';
 import { allows, type Decision, type Explanation } from '../decision.js';
 import { Evaluator } from '../evaluator.js';
@@ -20,7 +19,6 @@ export class Require {
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(Holders) private readonly holders: Holders,
     @inject(Uses) private readonly uses: Uses,
-    @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
@@ -37,8 +35,7 @@ export class Require {
       const told = explanation(call.caller, question, verdict);
       const { code, capability, hint } = told;
       if (!allows(code) || capability === undefined) throw denial(call.caller, told);
-      const claimed = verdict.record === undefined ? 0 : await this.uses.claim(tx, verdict.record);
-      if (claimed > 0) this.events.append(tx, { type: 'capability.used', at: act.at, pid, data: { capability } });
+      const claimed = verdict.record === undefined ? 0 : await this.uses.claim(tx, verdict.record, act.at);
       await this.record(tx, act, told, claimed);
       return { effect: 'allow', code, capability, reason: hint };
     });
