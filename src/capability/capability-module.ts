@@ -1,5 +1,6 @@
 import { ContainerModule } from 'inversify';
 import { CapabilityManager, HostCapabilityManager } from './capability-manager.js';
+import { Drawing } from './drawing.js';
 import { Evaluator } from './evaluator.js';
 import { Grants } from './grants.js';
 import { Holders } from './holders.js';
@@ -21,7 +22,19 @@ import { RevocationSweep } from './revocation-sweep.js';
 import { Uses } from './uses.js';
 
 export const capabilityModule = new ContainerModule(({ bind }) => {
-  const parts = [Evaluator, Grants, Holders, HostRules, Kin, Listing, Receivers, RecordedUnits, RevocationSweep, Uses];
+  const parts = [
+    Drawing,
+    Evaluator,
+    Grants,
+    Holders,
+    HostRules,
+    Kin,
+    Listing,
+    Receivers,
+    RecordedUnits,
+    RevocationSweep,
+    Uses,
+  ];
   const operations = [CapabilityQueries, Delegate, Explain, Grant, Policy, Require, Revoke, Transfer];
   for (const part of [...parts, ...operations, CapabilityFaces]) bind<object>(part).toSelf();
   bind(CapabilityManager).to(HostCapabilityManager);

@@ -39,19 +39,24 @@ export class HostRules {
     names: readonly Request[],
     now: number,
   ): Promise<RuleId[]> {
-    const mask = maskOfRights([right]);
-    return (await this.binding(tx, holder, now))
-      .filter(
-        ({ rights, resource }) => (rights & mask) !== 0 && names.some((name) => matches(storedPattern(resource), name)),
-      )
-      .map(({ id }) => id);
+    return against(await this.binding(tx, holder, now), right, names);
   }
 
-  /** Refuses what a rule forbids, whatever `pid` holds. Throws CAPABILITY_DENIED. */
-  async assertNotDenied(tx: ReadTx, act: Asking, pid: Pid, right: Right, resource: string): Promise<void> {
+  /** Refuses what a rule forbids, whatever `pid` holds. Throws CAPABILITY_DENIED naming the first of `resources`. */
+  async assertNotDenied(
+    tx: ReadTx,
+    asking: Asking,
+    pid: Pid,
+    right: Right,
+    resources: readonly string[],
+  ): Promise<void> {
     const holder = await this.capabilities.holder(tx, pid);
-    const denies = holder && (await this.denying(tx, holder, right, [parseRequest(resource)], act.at));
-    if (denies !== undefined && denies.length > 0) throw forbidden(act, pid, right, resource, denies);
+    const rules = holder === undefined ? [] : await this.binding(tx, holder, asking.at);
+    if (rules.length === 0) return;
+    for (const resource of resources) {
+      const denies = against(rules, right, [parseRequest(resource)]);
+      if (denies.length > 0) throw forbidden(asking, pid, right, resource, denies);
+    }
   }
 
   /** Refuses to hand on what a rule on the right `grant` touches. Throws CAPABILITY_DENIED. */
@@ -84,8 +89,23 @@ export class HostRules {
   }
 }
 
+function against(rules: readonly RuleRecord[], right: Right, names: readonly Request[]): RuleId[] {
+  const mask = maskOfRights([right]);
+  return rules
+    .filter((rule) => (rule.rights & mask) !== 0 && names.some((name) => matches(storedPattern(rule.resource), name)))
+    .map(({ id }) => id);
+}
+
+/** An object goes by its id and by its place in a namespace, so a rule on one kind may be about what the other names. */
 function touches(rule: RuleRecord, { pattern, rights }: Gift): boolean {
-  return (rule.rights & maskOfRights(rights)) !== 0 && overlaps(storedPattern(rule.resource), pattern);
+  if ((rule.rights & maskOfRights(rights)) === 0) return false;
+  const about = storedPattern(rule.resource);
+  const areTwoNames = about.kind !== pattern.kind && isMemory(about) && isMemory(pattern);
+  return areTwoNames || overlaps(about, pattern);
+}
+
+function isMemory({ kind }: Pattern): boolean {
+  return kind === 'object' || kind === 'ns';
 }
 
 /** A process learns that there is a rule, and not which. */

@@ -65,7 +65,7 @@ export class RecordedUnits {
         ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
         ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
       },
-      (tx) => this.announce(tx, act, target, error),
+      (tx) => this.announce(tx, act, act.actor === 'host' ? target : act.actor, error),
     );
   }
 

@@ -6,8 +6,10 @@ import type { WriteTx } from '../base/store.js';
 import type { Authority } from '../capability/capability.js';
 import type { CapabilityRecord } from '../capability/capability-record.js';
 import type { StatedAuthority } from '../capability/capability-spec.js';
-import { Grants, type Receiver } from '../capability/grants.js';
+import { Drawing } from '../capability/drawing.js';
+import { Grants } from '../capability/grants.js';
 import { HostRules } from '../capability/host-rules.js';
+import type { Receiver } from '../capability/new-record.js';
 import { EventRepository } from '../events/event-repository.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
 import { Objects } from '../memory/objects.js';
@@ -58,6 +60,7 @@ export class Births {
     @inject(BirthRepository) private readonly births: BirthRepository,
     @inject(EventRepository) private readonly events: EventRepository,
     @inject(Accounts) private readonly accounts: Accounts,
+    @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
     @inject(HostRules) private readonly rules: HostRules,
     @inject(Objects) private readonly objects: Objects,
@@ -94,7 +97,7 @@ export class Births {
 
   /** The host's rules bind the child as they bind the parent, so asking for the parent is enough. */
   private async assertPermitted(tx: WriteTx, act: Act, { pid }: ProcessRow, birth: Birth): Promise<void> {
-    await this.rules.assertNotDenied(tx, act, pid, 'spawn', `image:${birth.image.name}`);
+    await this.rules.assertNotDenied(tx, act, pid, 'spawn', [`image:${birth.image.name}`]);
     if (!('delegate' in birth.authority)) return;
     for (const { pattern } of birth.authority.delegate) await this.rules.assertMayHandOn(tx, act, pid, pattern);
   }
@@ -133,7 +136,7 @@ export class Births {
       for (const authority of birth.authority.grants) given.push(this.grants.root(to, authority, 'host'));
     } else if (birth.parent !== null) {
       for (const stated of birth.authority.delegate) {
-        given.push((await this.grants.drawn(tx, birth.parent.pid, to, stated, 'birth')).record);
+        given.push((await this.drawing.drawn(tx, birth.parent.pid, to, stated, 'birth')).record);
       }
     }
     return given;

@@ -26,7 +26,7 @@ export class SignalAuthority {
   async of(tx: WriteTx, act: Act, pid: Pid, target: Pid): Promise<CapabilityId | 'kin'> {
     await this.lookup.live(tx, pid);
     const resource = `process:${target}`;
-    await this.rules.assertNotDenied(tx, act, pid, 'signal', resource);
+    await this.rules.assertNotDenied(tx, act, pid, 'signal', [resource]);
     const question = { pid, right: 'signal', request: parseRequest(resource), args: {} } as const;
     const { code, record } = await this.evaluator.decide(tx, question, act.at);
     if (code === 'KIN') return 'kin';

@@ -31,6 +31,9 @@ describe('the capabilities of a process face', () => {
         facts: { pid: giver, to, right: 'send', resource: `process:${to}` },
       });
     }
+    const { items } = await kernel.events.list({ limit: 1_000 });
+    const denied = items.filter(({ type }) => type === 'capability.denied');
+    expect(denied.map(({ pid }) => pid)).toEqual([giver, giver]);
     await kernel.capabilities.grant(giver, { resource: 'process:*', rights: ['send'] });
     expect((await face.delegate(taker, call)).holder).toBe(taker);
     expect((await refused(() => face.delegate('p_none', call))).code).toBe('CAPABILITY_DENIED');

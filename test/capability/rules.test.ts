@@ -146,6 +146,20 @@ describe('what a rule binds', () => {
     expect((await kernel.capabilities.check(child, 'call', 'tool:search')).code).toBe('DENY_RULE');
   });
 
+  it('cannot give a namespace where a rule on an object of unknown place binds, and the other way round', async () => {
+    const { kernel, giver, taker, refused } = await cast(
+      { resource: 'ns:team/**', rights: ['read'], delegable: true },
+      { resource: 'object:o_1', rights: ['read'], delegable: true },
+    );
+    const give = (resource: string) => kernel.capabilities.delegate(giver, taker, { resource, rights: ['read'] });
+    const onObject = await kernel.capabilities.deny(giver, { resource: 'object:o_2', rights: ['read'] });
+    expect((await refused(() => give('ns:team/**'))).code).toBe('CAPABILITY_DENIED');
+    expect((await give('object:o_1')).holder).toBe(taker);
+    await kernel.capabilities.lift(onObject.id);
+    await kernel.capabilities.deny(giver, { resource: 'ns:team/notes/**', rights: ['read'] });
+    expect((await refused(() => give('object:o_1'))).code).toBe('CAPABILITY_DENIED');
+  });
+
   it('may give to a stranger what the rule does not touch', async () => {
     const { kernel } = await stage();
     const { middle } = await bound(kernel);

@@ -8,7 +8,8 @@ import type { Act, Caller } from '../act.js';
 import type { Capability } from '../capability.js';
 import { toCapability } from '../capability-record.js';
 import { delegationSpec, parseDelegationSpec } from '../capability-spec.js';
-import { type Drawn, Grants } from '../grants.js';
+import { Drawing, type Drawn } from '../drawing.js';
+import { Grants } from '../grants.js';
 import { Holders } from '../holders.js';
 import { HostRules } from '../host-rules.js';
 import { named } from '../named.js';
@@ -24,6 +25,7 @@ export class Delegate {
     @inject(Holders) private readonly holders: Holders,
     @inject(Receivers) private readonly receivers: Receivers,
     @inject(HostRules) private readonly rules: HostRules,
+    @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
@@ -44,7 +46,7 @@ export class Delegate {
       const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
       await this.rules.assertMayGive(tx, act, { pid: from, state }, holder, gift);
       const receiving = { pid: to, generation: holder.generation, at: act.at };
-      const drawn = await this.grants.drawn(tx, from, receiving, stated, 'delegate');
+      const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
       const { id: capability } = drawn.record;
       const data = { capability, parent: drawn.parent, from };
       this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
@@ -59,7 +61,7 @@ export class Delegate {
     const call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holders.active(tx, pid);
-      const drawn = await this.grants.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
+      const drawn = await this.drawing.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
       const data = { capability: drawn.record.id, parent: drawn.parent };
       this.events.append(tx, { type: 'capability.derived', at: act.at, pid, data });
       return this.store(tx, act, call.action, drawn, { from: pid, generation });

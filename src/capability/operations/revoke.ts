@@ -8,8 +8,8 @@ import { EventLog } from '../../events/event-log.js';
 import type { Caller } from '../act.js';
 import type { CapabilityRecord } from '../capability-record.js';
 import { CapabilityRepository } from '../capability-repository.js';
+import { Drawing } from '../drawing.js';
 import { noSuchCapability } from '../errors.js';
-import { Grants } from '../grants.js';
 import { Holders } from '../holders.js';
 import { named } from '../named.js';
 import { RecordedUnits } from '../recorded-units.js';
@@ -36,7 +36,7 @@ export class Revoke {
     @inject(RecordedUnits) private readonly units: RecordedUnits,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Holders) private readonly holders: Holders,
-    @inject(Grants) private readonly grants: Grants,
+    @inject(Drawing) private readonly drawing: Drawing,
     @inject(RevocationSweep) private readonly sweep: RevocationSweep,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
@@ -77,7 +77,8 @@ export class Revoke {
     const record = await this.repository.find(tx, id);
     if (caller.face === 'process') await this.holders.live(tx, caller.pid);
     if (record === undefined) throw noSuchCapability(id);
-    if (caller.face === 'process' && !(await this.grants.isInChain(tx, record, caller.pid))) throw noSuchCapability(id);
+    if (caller.face === 'process' && !(await this.drawing.isInChain(tx, record, caller.pid)))
+      throw noSuchCapability(id);
     return record;
   }
 

@@ -8,9 +8,9 @@ import { hostFace } from '../act.js';
 import type { Capability } from '../capability.js';
 import { type CapabilityRecord, toAuthority, toCapability } from '../capability-record.js';
 import { CapabilityRepository } from '../capability-repository.js';
+import { Drawing } from '../drawing.js';
 import { deadSource, inChain, noSuchCapability } from '../errors.js';
 import { Evaluator } from '../evaluator.js';
-import { Grants } from '../grants.js';
 import { Holders } from '../holders.js';
 import { HostRules } from '../host-rules.js';
 import { named } from '../named.js';
@@ -25,7 +25,7 @@ export class Transfer {
     @inject(Holders) private readonly holders: Holders,
     @inject(HostRules) private readonly rules: HostRules,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Grants) private readonly grants: Grants,
+    @inject(Drawing) private readonly drawing: Drawing,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
@@ -73,7 +73,7 @@ export class Transfer {
     if (record.own) throw refused(record, 'holder', 'a process keeps the capability on its own namespace');
     const beyond = rightsBeyond(rights, grantable);
     if (beyond.length > 0) throw refused(record, 'rights', `${beyond.join(', ')} may not be granted`);
-    if (await this.grants.isInChain(tx, record, to)) throw refused(record, 'to', inChain(to));
+    if (await this.drawing.isInChain(tx, record, to)) throw refused(record, 'to', inChain(to));
     return record;
   }
 }

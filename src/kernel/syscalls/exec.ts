@@ -44,7 +44,7 @@ export class Exec {
     const goal = spec.goal === undefined ? undefined : shapeGoal(spec.goal);
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
       const row = await this.lookup.fertile(tx, pid);
-      await this.rules.assertNotDenied(tx, act, pid, 'spawn', `image:${image.name}`);
+      await this.rules.assertNotDenied(tx, act, pid, 'spawn', [`image:${image.name}`]);
       const next: ProcessRow = {
         ...nextState(row, 'exec'),
         kind: image.kind,

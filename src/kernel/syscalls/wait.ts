@@ -43,7 +43,10 @@ export class Wait {
     const child = parsePid(given, 'child');
     const limits = parse(waitOptions, options, 'options');
     const call = { caller, actor: pid, action: 'process.wait', target: child };
-    await this.units.look(call, (tx) => this.assertChild(tx, caller, pid, child));
+    await this.units.look(call, async (tx) => {
+      await this.assertChild(tx, caller, pid, child);
+      await this.assertNotDenied(tx, caller, pid, [child], this.clock.peek());
+    });
     await this.until(pid, [child], limits, () => this.ended([child]));
     return this.reap(caller, pid, child);
   }
@@ -88,8 +91,9 @@ export class Wait {
     const stated = given === undefined ? undefined : parse(pidList, given, 'children');
     return this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.live(tx, pid);
+      for (const child of stated ?? []) await this.assertChild(tx, caller, pid, child);
       const children = stated ?? (await this.waits.unreaped(tx, pid));
-      for (const child of children) await this.assertChild(tx, caller, pid, child);
+      await this.assertNotDenied(tx, caller, pid, children, this.clock.peek());
       return children;
     });
   }
@@ -98,14 +102,15 @@ export class Wait {
     await this.lookup.live(tx, pid);
     if (child === pid) throw waitCycle(pid, child);
     const row = await this.processes.find(tx, child);
-    if (row?.parent === pid) return this.assertNotDenied(tx, caller, pid, child, this.clock.peek());
+    if (row?.parent === pid) return;
     if (row === undefined) throw caller.face === 'host' ? noSuchProcess(child) : notAChild(pid, child);
     const ancestors = await this.processes.ancestors(tx, pid);
     throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
   }
 
-  private assertNotDenied(tx: ReadTx, { face }: Caller, pid: Pid, child: Pid, at: number): Promise<void> {
-    return this.rules.assertNotDenied(tx, { via: face, at }, pid, 'wait', `process:${child}`);
+  private assertNotDenied(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
+    const resources = children.map((child) => `process:${child}`);
+    return this.rules.assertNotDenied(tx, { via: face, at }, pid, 'wait', resources);
   }
 
   /** Those of `pids` that have ended, in the order of their ends. */
@@ -164,7 +169,7 @@ export class Wait {
   private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
       await this.lookup.live(tx, pid);
-      await this.assertNotDenied(tx, caller, pid, child, act.at);
+      await this.assertNotDenied(tx, caller, pid, [child], act.at);
       const row = await this.lookup.any(tx, child);
       const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
       if (await this.waits.isReaped(tx, row)) return result;
