@@ -34,19 +34,14 @@ export class Drawing {
    */
   async drawn(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority, how: Manner): Promise<Drawn> {
     const misses: Miss[] = [];
-    for (const parent of await this.candidates(tx, from, stated)) {
-      const status = await this.evaluator.status(tx, parent, to.at);
-      if (status !== 'live' && stated.from !== undefined) throw deadSource(parent, status);
+    for (const parent of await this.candidates(tx, from, to, stated)) {
       const authority = attenuate(toAuthority(parent), stated, how === 'derive' ? 'derive' : 'delegate');
-      const miss = (field: string, detail: string) => misses.push({ capability: parent.id, field, detail });
-      if ('refused' in authority) miss(authority.refused, authority.detail);
-      else if (status !== 'live') miss('status', `the one that would do is ${status}`);
-      else if (how === 'delegate' && (await this.isInChain(tx, parent, to.pid))) miss('to', inChain(to.pid));
-      else
-        return {
-          record: derivedRecord(this.ids.next('capability'), to, authority, parent.id, from),
-          parent: parent.id,
-        };
+      const miss = 'refused' in authority ? authority : await this.obstacle(tx, parent, to, how);
+      if (miss !== undefined) misses.push({ capability: parent.id, field: miss.refused, detail: miss.detail });
+      else if (!('refused' in authority)) {
+        const record = derivedRecord(this.ids.next('capability'), to, authority, parent.id, from);
+        return { record, parent: parent.id };
+      }
     }
     throw amplification(from, stated, misses);
   }
@@ -60,13 +55,33 @@ export class Drawing {
     return false;
   }
 
-  private async candidates(tx: ReadTx, from: Pid, stated: StatedAuthority): Promise<CapabilityRecord[]> {
-    if (stated.from !== undefined) {
-      const named = await this.repository.find(tx, stated.from);
-      if (named?.holder !== from) throw noSuchCapability(stated.from);
-      return [named];
+  /** Why nothing can be drawn from one that covers what is asked. */
+  private async obstacle(
+    tx: ReadTx,
+    parent: CapabilityRecord,
+    to: Receiver,
+    how: Manner,
+  ): Promise<{ readonly refused: string; readonly detail: string } | undefined> {
+    const status = await this.evaluator.status(tx, parent, to.at);
+    if (status !== 'live') return { refused: 'status', detail: `the one that would do is ${status}` };
+    if (how !== 'delegate' || !(await this.isInChain(tx, parent, to.pid))) return undefined;
+    return { refused: 'to', detail: inChain(to.pid) };
+  }
+
+  private async candidates(
+    tx: ReadTx,
+    from: Pid,
+    { at }: Receiver,
+    stated: StatedAuthority,
+  ): Promise<readonly CapabilityRecord[]> {
+    if (stated.from === undefined) {
+      return [...(await this.repository.heldBy(tx, from, stated.pattern.kind))].sort(byPreference);
     }
-    return [...(await this.repository.heldBy(tx, from, stated.pattern.kind))].sort(byPreference);
+    const named = await this.repository.find(tx, stated.from);
+    if (named?.holder !== from) throw noSuchCapability(stated.from);
+    const status = await this.evaluator.status(tx, named, at);
+    if (status !== 'live') throw deadSource(named, status);
+    return [named];
   }
 }
 
