@@ -11,6 +11,7 @@ import type { NodeId, Pid } from './base/ids.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { Store } from './base/store.js';
 import { CapabilityManager } from './capability/capability-manager.js';
+import { RevocationSweep } from './capability/revocation-sweep.js';
 import { buildContainer } from './container.js';
 import { EventBus, LogEventBus } from './events/event-bus.js';
 import { EventFeed } from './events/event-feed.js';
@@ -77,7 +78,9 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(AuditVerifier).verifyTail();
   await container.get(Checkpoints).start();
   await announce(container, options);
-  if (options.node.executor) await container.get(Alarms).start();
+  if (!options.node.executor) return;
+  await container.get(Alarms).start();
+  await container.get(RevocationSweep).start();
 }
 
 async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
@@ -139,6 +142,7 @@ class OpenKernel implements Kernel {
     const { container } = this;
     await container.get(Alarms).stop();
     if (!this.options.readOnly) {
+      await container.get(RevocationSweep).settled();
       await container.get(Refusals).close();
       await container.get(Checkpoints).close();
     }

@@ -34,6 +34,7 @@ export {
   type ObjectId,
   type Pid,
   type ReservationId,
+  type RuleId,
 } from './base/ids.js';
 export type { JsonObject, JsonValue } from './base/json.js';
 export { Logger } from './base/logger.js';
@@ -41,8 +42,12 @@ export type { Page } from './base/page.js';
 export { type Channel, type ReadTx, Store, type WriteTx } from './base/store.js';
 export type { Atom, Constraints } from './capability/atoms.js';
 export type { Capability, CapabilitySpec, CapabilityStatus, DelegationSpec } from './capability/capability.js';
-export { CapabilityManager, type Decision, type Explanation } from './capability/capability-manager.js';
+export { CapabilityManager } from './capability/capability-manager.js';
+export type { Decision, DecisionCode, Explanation, NearMiss } from './capability/decision.js';
+export type { RevocationReport } from './capability/operations/revoke.js';
+export type { ProcessCapabilities } from './capability/process-capabilities.js';
 export type { Right } from './capability/rights.js';
+export type { Rule, RuleSpec } from './capability/rule.js';
 export { createKernel, type Kernel } from './create-kernel.js';
 export type { EventData, EventType, KernelEvent } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';

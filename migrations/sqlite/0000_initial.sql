@@ -87,12 +87,27 @@ CREATE TABLE `capabilities` (
 	`parent` text,
 	`depth` integer NOT NULL,
 	`status` text NOT NULL,
+	`sweeping` integer,
 	`granted_by` text NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE INDEX `capabilities_holder` ON `capabilities` (`holder`,`resource`);--> statement-breakpoint
-CREATE INDEX `capabilities_parent` ON `capabilities` (`parent`) WHERE "capabilities"."parent" IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `capabilities_parent` ON `capabilities` (`parent`,`status`) WHERE "capabilities"."parent" IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `capabilities_sweeping` ON `capabilities` (`sweeping`) WHERE "capabilities"."sweeping" IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `rules` (
+	`id` text PRIMARY KEY NOT NULL,
+	`effect` text NOT NULL,
+	`pid` text NOT NULL,
+	`n` integer NOT NULL,
+	`resource` text NOT NULL,
+	`rights` integer NOT NULL,
+	`reason` text,
+	`expires_at` integer,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `rules_process` ON `rules` (`n`);--> statement-breakpoint
 CREATE TABLE `events` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`type` text NOT NULL,

@@ -8,10 +8,11 @@ type Id<Kind extends string> = string & { readonly kind?: Kind };
 export type Pid = Id<'process'>;
 export type ObjectId = Id<'object'>;
 export type CapabilityId = Id<'capability'>;
+export type RuleId = Id<'rule'>;
 export type ReservationId = Id<'reservation'>;
 export type NodeId = Id<'node'>;
 
-export type IdKind = 'process' | 'object' | 'capability' | 'reservation' | 'record' | 'node' | 'log';
+export type IdKind = 'process' | 'object' | 'capability' | 'rule' | 'reservation' | 'record' | 'node' | 'log';
 
 /** Gives every new thing its name. Names must sort by time: random keys halve the speed of the store. */
 export interface IdSource {
@@ -23,6 +24,7 @@ const prefixes: Record<IdKind, string> = {
   process: 'p_',
   object: 'o_',
   capability: 'c_',
+  rule: 'u_',
   reservation: 'r_',
   record: 'a_',
   node: 'n_',

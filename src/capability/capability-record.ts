@@ -23,6 +23,8 @@ export interface CapabilityRecord {
   readonly parent: CapabilityId | null;
   readonly depth: number;
   readonly status: CapabilityStatus;
+  /** It was revoked, and not every one below it has the status yet; null otherwise. */
+  readonly sweeping: boolean | null;
   readonly grantedBy: string;
   readonly createdAt: number;
 }
@@ -64,6 +66,16 @@ export function toAuthority(record: CapabilityRecord): DerivedAuthority {
     depth,
     maxDepth,
   };
+}
+
+/** The order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
+export function byPreference(a: CapabilityRecord, b: CapabilityRecord): number {
+  return (
+    Number(a.uses !== null) - Number(b.uses !== null) ||
+    (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE) ||
+    a.depth - b.depth ||
+    (a.id < b.id ? -1 : 1)
+  );
 }
 
 const patternsMax = 10_000;

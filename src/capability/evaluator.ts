@@ -1,63 +1,70 @@
 import { inject, injectable } from 'inversify';
-import type { CapabilityId, Pid } from '../base/ids.js';
+import type { Pid, RuleId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { ReadTx } from '../base/store.js';
 import type { CapabilityStatus } from './capability.js';
-import { type CapabilityRecord, toAuthority } from './capability-record.js';
+import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import { accepts } from './constraints.js';
+import type { DecisionCode, NearMiss } from './decision.js';
+import { HostRules } from './host-rules.js';
+import { Kin } from './kin.js';
 import type { Request } from './resource.js';
 import { matches } from './resource-coverage.js';
 import type { Right } from './rights.js';
 
-export type DecisionCode =
-  | 'ALLOWED'
-  | 'NO_CAPABILITY'
-  | 'CONSTRAINT'
-  | 'EXPIRED'
-  | 'SPENT'
-  | 'REVOKED'
-  | 'PROCESS_ENDED'
-  | 'BAD_REQUEST';
-
-/** A capability that came near, and why it does not do. */
-export interface NearMiss {
-  readonly capability: CapabilityId;
-  readonly pattern: string;
-  readonly failed: string;
+/** May `pid` do this? */
+export interface Question {
+  readonly pid: Pid;
+  readonly right: Right;
+  readonly request: Request;
+  /** Absent: whether there are arguments with which it may. */
+  readonly args?: JsonValue;
 }
 
 export interface Verdict {
   readonly code: DecisionCode;
-  readonly capability?: CapabilityId;
+  /** By which it is allowed. */
+  readonly record?: CapabilityRecord;
   readonly nearest: readonly NearMiss[];
+  readonly denies: readonly RuleId[];
 }
 
 const nearestMax = 5;
-const deadCodes: Partial<Record<CapabilityStatus, DecisionCode>> = {
+const deadCodes: Record<Exclude<CapabilityStatus, 'live'>, DecisionCode> = {
   expired: 'EXPIRED',
   spent: 'SPENT',
   revoked: 'REVOKED',
   ended: 'REVOKED',
 };
 
-/** Decides by looking at every capability of the process and walking up its chain. No cache, no order. */
+/** Decides by looking at every rule and capability of the process and walking up the chains. The order of rows is nothing to it. */
 @injectable()
 export class Evaluator {
-  constructor(@inject(CapabilityRepository) private readonly repository: CapabilityRepository) {}
+  constructor(
+    @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(HostRules) private readonly rules: HostRules,
+    @inject(Kin) private readonly kin: Kin,
+  ) {}
 
-  async decide(tx: ReadTx, pid: Pid, right: Right, request: Request, args: JsonValue, now: number): Promise<Verdict> {
+  async decide(tx: ReadTx, question: Question, now: number): Promise<Verdict> {
+    const { pid, right, request } = question;
     const holder = await this.repository.holder(tx, pid);
-    if (holder === undefined || !holder.live) return { code: 'PROCESS_ENDED', nearest: [] };
+    if (holder === undefined || !holder.live) return { ...nothing, code: 'PROCESS_ENDED' };
+    const denies = await this.rules.denying(tx, holder, right, [request], now);
+    if (denies.length > 0) return { ...nothing, code: 'DENY_RULE', denies };
+    if (await this.kin.may(tx, pid, holder.parent, right, request)) return { ...nothing, code: 'KIN' };
+    const held = [...(await this.repository.heldBy(tx, pid, request.kind))].sort(byPreference);
     const misses: { code: DecisionCode; miss: NearMiss }[] = [];
-    for (const record of await this.repository.heldBy(tx, pid, request.kind)) {
-      const failure = await this.failure(tx, record, right, request, args, now);
-      if (failure === undefined) return { code: 'ALLOWED', capability: record.id, nearest: [] };
+    for (const record of held) {
+      const failure = await this.failure(tx, record, question, now);
+      if (failure === undefined) return { ...nothing, code: 'ALLOWED', record };
       const { code, failed } = failure;
       misses.push({ code, miss: { capability: record.id, pattern: record.resource, failed } });
     }
-    misses.sort((a, b) => rank(b.code) - rank(a.code));
-    return { code: misses[0]?.code ?? 'NO_CAPABILITY', nearest: misses.slice(0, nearestMax).map(({ miss }) => miss) };
+    misses.sort((a, b) => nearness(b.code) - nearness(a.code));
+    const nearest = misses.slice(0, nearestMax).map(({ miss }) => miss);
+    return { code: misses[0]?.code ?? 'NO_CAPABILITY', nearest, denies };
   }
 
   /** live(c): its own status, its holder's state and generation, and the same of every one above it. */
@@ -77,23 +84,28 @@ export class Evaluator {
   private async failure(
     tx: ReadTx,
     record: CapabilityRecord,
-    right: Right,
-    request: Request,
-    args: JsonValue,
+    { right, request, args }: Question,
     now: number,
   ): Promise<{ code: DecisionCode; failed: string } | undefined> {
     const authority = toAuthority(record);
     if (!matches(authority.pattern, request)) return { code: 'NO_CAPABILITY', failed: 'resource' };
     if (!authority.rights.includes(right)) return { code: 'NO_CAPABILITY', failed: `right ${right}` };
     const status = await this.status(tx, record, now);
-    if (status !== 'live') return { code: deadCodes[status] ?? 'REVOKED', failed: status };
-    if (authority.constraints === undefined) return undefined;
-    const acceptance = accepts(authority.constraints, args);
-    return acceptance.ok ? undefined : { code: 'CONSTRAINT', failed: `${acceptance.path}: ${acceptance.reason}` };
+    const acceptance = args === undefined ? ({ ok: true } as const) : accepts(authority.constraints, args);
+    if (acceptance.ok) return status === 'live' ? undefined : { code: deadCodes[status], failed: status };
+    const failed = `${acceptance.path}: ${acceptance.reason}`;
+    // What is dead and would not do if it lived is not what is missing.
+    return status === 'live'
+      ? { code: 'CONSTRAINT', failed }
+      : { code: 'NO_CAPABILITY', failed: `${status}, ${failed}` };
   }
 }
 
-/** How near a miss is: constraints fail last, so what fails there came nearest. */
-function rank(code: DecisionCode): number {
-  return code === 'CONSTRAINT' ? 2 : code === 'NO_CAPABILITY' ? 0 : 1;
+const nothing = { nearest: [], denies: [] } as const;
+
+const byNearness: readonly DecisionCode[] = ['NO_CAPABILITY', 'REVOKED', 'SPENT', 'EXPIRED', 'CONSTRAINT'];
+
+/** How near a miss is, which is also how the codes go before each other. */
+function nearness(code: DecisionCode): number {
+  return byNearness.indexOf(code);
 }

@@ -2,33 +2,28 @@ import { inject, injectable } from 'inversify';
 import { CapabilityError, type KernelError } from '../base/errors.js';
 import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
-import { attenuate, type DerivedAuthority } from './attenuate.js';
-import { type Authority, depthDefault, depthLimit } from './capability.js';
+import { attenuate } from './attenuate.js';
+import { type Authority, depthDefault } from './capability.js';
 import { type CapabilityRecord, storedPattern, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
-import type { StatedAuthority } from './capability-spec.js';
 import { Evaluator } from './evaluator.js';
-import { parsePattern, parseRequest } from './resource.js';
+import { HostRules } from './host-rules.js';
+import { derivedRecord, type Receiver, wholeRecord } from './new-record.js';
+import { parsePattern, parseRequest, type Request } from './resource.js';
 import { matches } from './resource-coverage.js';
 import { maskOfRights, type Right, rightsOfKind } from './rights.js';
-
-/** Who gets a capability, and what the record says of its origin. */
-export interface Receiver {
-  readonly pid: Pid;
-  readonly generation: number;
-  readonly at: number;
-}
 
 const ownRights = maskOfRights(rightsOfKind('ns'));
 const inheritedRights = maskOfRights(['read', 'diff', 'materialize', 'link', 'grant']);
 const readMask = maskOfRights(['read']);
 
-/** Gives and hands on authority, inside the unit of the syscall that does so. */
+/** Gives authority and finds it, inside the unit of the syscall that does so. */
 @injectable()
 export class Grants {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -39,31 +34,17 @@ export class Grants {
 
   /** The one capability that every process is born with: on its own namespace. */
   own(to: Receiver): CapabilityRecord {
-    return this.whole(to, `ns:process/${to.pid}/**`, ownRights, { own: true, grantedBy: 'kernel' });
+    return wholeRecord(this.id(), to, `ns:process/${to.pid}/**`, ownRights, { own: true, grantedBy: 'kernel' });
   }
 
   /** A root grant: authority that comes from nowhere but the host. */
   root(to: Receiver, authority: Authority, grantedBy: string): CapabilityRecord {
-    return this.derived(to, { ...authority, depth: 0 }, null, grantedBy);
+    return derivedRecord(this.id(), to, { ...authority, depth: 0 }, null, grantedBy);
   }
 
   /** What the parent gets at a child's end, so that the child's result and what it made stay readable. */
   successor(child: Pid, to: Receiver): CapabilityRecord {
-    return this.whole(to, `ns:process/${child}/**`, inheritedRights, { own: false, grantedBy: child });
-  }
-
-  /** What `from` hands to another process. Throws AMPLIFICATION naming the field that would be wider. */
-  async delegated(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority): Promise<CapabilityRecord> {
-    const misses: Miss[] = [];
-    for (const parent of await this.candidates(tx, from, stated)) {
-      const authority = attenuate(toAuthority(parent), stated, 'delegate');
-      if ('refused' in authority) {
-        misses.push({ capability: parent.id, field: authority.refused, detail: authority.detail });
-      } else if ((await this.evaluator.status(tx, parent, to.at)) === 'live') {
-        return this.derived(to, authority, parent.id, from);
-      }
-    }
-    throw amplification(from, stated, misses);
+    return wholeRecord(this.id(), to, `ns:process/${child}/**`, inheritedRights, { own: false, grantedBy: child });
   }
 
   /** Reading one object: derived from the capability by which the giver reads it, or given by the host. */
@@ -79,7 +60,7 @@ export class Grants {
     const { depth, maxDepth, expiresAt } = toAuthority(parent);
     const limits = { depth: depth + 1, maxDepth, ...(expiresAt === undefined ? {} : { expiresAt }) };
     if (limits.depth > maxDepth) throw tooDeep(parent, object);
-    return this.derived(to, { ...stated, ...limits }, parent.id, parent.holder);
+    return derivedRecord(this.id(), to, { ...stated, ...limits }, parent.id, parent.holder);
   }
 
   /** The live capability by which `pid` may read an object; `to: 'grant'`, by which it may hand the reading on. */
@@ -91,15 +72,23 @@ export class Grants {
     now: number,
   ): Promise<CapabilityRecord | undefined> {
     const { id, namespace } = object;
+    const request = parseRequest(`ns:${namespace}/${id}`);
+    const names = [request, parseRequest(`object:${id}`)];
+    if (await this.isUnreadable(tx, pid, names, now)) return undefined;
     const exact = [`ns:${namespace}/**`, `object:${id}`];
     for (const resource of exact) {
       const found = await this.firstLive(tx, await this.repository.heldOn(tx, pid, resource), to, now);
       if (found !== undefined) return found;
     }
-    const request = parseRequest(`ns:${namespace}/${id}`);
     const wider = await this.repository.heldBy(tx, pid, 'ns');
     const matching = wider.filter(({ resource }) => matches(storedPattern(resource), request));
     return this.firstLive(tx, matching, to, now);
+  }
+
+  /** A rule against reading is also one against handing the reading on. */
+  private async isUnreadable(tx: ReadTx, pid: Pid, names: readonly Request[], now: number): Promise<boolean> {
+    const holder = await this.repository.holder(tx, pid);
+    return holder !== undefined && (await this.rules.denying(tx, holder, 'read', names, now)).length > 0;
   }
 
   /** Refuses where what `pid` holds does not meet what an image requires. Throws CAPABILITY_DENIED. */
@@ -112,6 +101,10 @@ export class Grants {
         throw requirement(pid, image, pattern.text, rights);
       }
     }
+  }
+
+  private id(): CapabilityId {
+    return this.ids.next('capability');
   }
 
   private async firstLive(
@@ -134,88 +127,6 @@ export class Grants {
     }
     return live;
   }
-
-  /** In the order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
-  private async candidates(tx: ReadTx, from: Pid, stated: StatedAuthority): Promise<CapabilityRecord[]> {
-    const held = await this.repository.heldBy(tx, from, stated.pattern.kind);
-    const named = stated.from === undefined ? held : held.filter(({ id }) => id === stated.from);
-    return [...named].sort(
-      (a, b) =>
-        Number(a.uses !== null) - Number(b.uses !== null) ||
-        (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE) ||
-        a.depth - b.depth ||
-        (a.id < b.id ? -1 : 1),
-    );
-  }
-
-  private whole(
-    to: Receiver,
-    resource: string,
-    rights: number,
-    { own, grantedBy }: { readonly own: boolean; readonly grantedBy: string },
-  ): CapabilityRecord {
-    return {
-      id: this.ids.next('capability'),
-      holder: to.pid,
-      generation: to.generation,
-      own,
-      resource,
-      rights,
-      grantable: rights,
-      constraints: null,
-      uses: null,
-      expiresAt: null,
-      maxDepth: depthLimit,
-      parent: null,
-      depth: 0,
-      status: 'live',
-      grantedBy,
-      createdAt: to.at,
-    };
-  }
-
-  private derived(
-    to: Receiver,
-    authority: DerivedAuthority,
-    parent: CapabilityId | null,
-    grantedBy: string,
-  ): CapabilityRecord {
-    return {
-      id: this.ids.next('capability'),
-      holder: to.pid,
-      generation: to.generation,
-      own: false,
-      resource: authority.pattern.text,
-      rights: maskOfRights(authority.rights),
-      grantable: maskOfRights(authority.grantable),
-      constraints: authority.constraints ?? null,
-      uses: authority.uses ?? null,
-      expiresAt: authority.expiresAt ?? null,
-      maxDepth: authority.maxDepth,
-      parent,
-      depth: authority.depth,
-      status: 'live',
-      grantedBy,
-      createdAt: to.at,
-    };
-  }
-}
-
-type Miss = { readonly capability: CapabilityId; readonly field: string; readonly detail: string };
-
-function amplification(from: Pid, stated: StatedAuthority, misses: readonly Miss[]): KernelError {
-  const covering = misses.filter(({ field }) => field !== 'resource');
-  const nearest = (covering.length > 0 ? covering : misses).slice(0, 5);
-  const field = nearest[0]?.field ?? 'resource';
-  const detail = nearest[0]?.detail ?? `it holds nothing on ${stated.pattern.text}`;
-  return new CapabilityError(
-    'AMPLIFICATION',
-    `Process ${from} cannot hand on ${stated.rights.join(', ')} on ${stated.pattern.text}: ${detail}.`,
-    {
-      facts: { field, from, resource: stated.pattern.text, rights: [...stated.rights], nearest },
-      hint: `Grant ${from} a delegable capability that covers it, or ask for less.`,
-    },
-  );
 }
 
 function requirement(pid: Pid, image: string, resource: string, rights: readonly Right[]): KernelError {

@@ -1,4 +1,4 @@
-import type { CapabilityId, ObjectId, Pid } from '../base/ids.js';
+import type { CapabilityId, ObjectId, Pid, RuleId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
 /** What each event tells. Ids, codes and numbers only: text that people wrote stays in the rows. */
@@ -22,6 +22,14 @@ export interface EventData {
   'budget.limited': { limits: JsonObject; deadlineAt?: number };
   'budget.exceeded': { dimension: string; process: Pid; limit: number; used: number; asked: number };
   'capability.granted': { capability: CapabilityId };
+  'capability.delegated': { capability: CapabilityId; parent: CapabilityId; from: Pid };
+  'capability.derived': { capability: CapabilityId; parent: CapabilityId };
+  'capability.transferred': { capability: CapabilityId; from: Pid };
+  'capability.revoked': { capability: CapabilityId };
+  'capability.used': { capability: CapabilityId };
+  'capabilities.swept': { count: number };
+  'rule.set': { rule: RuleId; effect: string };
+  'rule.lifted': { rule: RuleId };
   'capability.denied': { right: string; kind: string; code: string };
   'node.started': { name: string };
   'audit.checkpointed': { size: number; root: string };
@@ -62,6 +70,14 @@ const known: Record<EventType, true> = {
   'budget.limited': true,
   'budget.exceeded': true,
   'capability.granted': true,
+  'capability.delegated': true,
+  'capability.derived': true,
+  'capability.transferred': true,
+  'capability.revoked': true,
+  'capability.used': true,
+  'capabilities.swept': true,
+  'rule.set': true,
+  'rule.lifted': true,
   'capability.denied': true,
   'node.started': true,
   'audit.checkpointed': true,

@@ -6,7 +6,10 @@ import type { WriteTx } from '../base/store.js';
 import type { Authority } from '../capability/capability.js';
 import type { CapabilityRecord } from '../capability/capability-record.js';
 import type { StatedAuthority } from '../capability/capability-spec.js';
-import { Grants, type Receiver } from '../capability/grants.js';
+import { Drawing } from '../capability/drawing.js';
+import { Grants } from '../capability/grants.js';
+import { HostRules } from '../capability/host-rules.js';
+import type { Receiver } from '../capability/new-record.js';
 import { EventRepository } from '../events/event-repository.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
 import { Objects } from '../memory/objects.js';
@@ -58,7 +61,9 @@ export class Births {
     @inject(BirthRepository) private readonly births: BirthRepository,
     @inject(EventRepository) private readonly events: EventRepository,
     @inject(Accounts) private readonly accounts: Accounts,
+    @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(Objects) private readonly objects: Objects,
     @inject(Journal) private readonly journal: Journal,
     @inject(IdSource) private readonly ids: IdSource,
@@ -67,6 +72,7 @@ export class Births {
   async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
+    if (parent !== null) await this.assertPermitted(tx, act, parent, birth);
     if (parent !== null) await this.accounts.enter(tx, parent);
     const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
     if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
@@ -88,6 +94,13 @@ export class Births {
       capabilities.map(({ id }) => id),
     );
     return pid;
+  }
+
+  /** The host's rules bind the child as they bind the parent, so asking for the parent is enough. */
+  private async assertPermitted(tx: WriteTx, act: Act, { pid }: ProcessRow, birth: Birth): Promise<void> {
+    await this.rules.assertNotDenied(tx, act, pid, 'spawn', [`image:${birth.image.name}`]);
+    if (!('delegate' in birth.authority)) return;
+    for (const { pattern } of birth.authority.delegate) await this.rules.assertMayHandOn(tx, act, pid, pattern);
   }
 
   private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
@@ -124,7 +137,7 @@ export class Births {
       for (const authority of birth.authority.grants) given.push(this.grants.root(to, authority, 'host'));
     } else if (birth.parent !== null) {
       for (const stated of birth.authority.delegate) {
-        given.push(await this.grants.delegated(tx, birth.parent.pid, to, stated));
+        given.push((await this.drawing.drawn(tx, birth.parent.pid, to, stated, 'birth')).record);
       }
     }
     return given;

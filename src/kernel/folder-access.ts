@@ -23,7 +23,8 @@ export class FolderAccess {
     const { pid } = caller;
     const folder = parseRequest(`fs:${normalise(from, path)}`);
     await this.units.look({ caller, actor: pid, action, target: pid }, async (tx) => {
-      const { code } = await this.evaluator.decide(tx, pid, 'read', folder, {}, this.clock.peek());
+      const question = { pid, right: 'read', request: folder, args: {} } as const;
+      const { code } = await this.evaluator.decide(tx, question, this.clock.peek());
       if (code !== 'ALLOWED') throw unreadable(pid, code);
     });
   }

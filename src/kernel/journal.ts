@@ -16,7 +16,7 @@ export interface Change<T extends EventType> {
   readonly before?: string;
   readonly after?: string;
   /** By which the actor did it. */
-  readonly capability?: CapabilityId | 'host' | undefined;
+  readonly capability?: CapabilityId | 'host' | 'kin' | undefined;
   /** Ids, kinds, codes and numbers. */
   readonly facts?: JsonObject;
   /** Text that people wrote: kept beside the record, so that it can be erased. */
@@ -47,7 +47,7 @@ export class Journal {
       outcome: 'ok',
       target: pid,
       generation: act.actor === pid ? row.generation : undefined,
-      capability: change.capability,
+      capability: change.capability ?? act.capability,
       before: change.before,
       after: change.after,
       facts: change.facts,

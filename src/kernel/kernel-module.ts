@@ -14,6 +14,7 @@ import { ProcessFaces } from './process-face.js';
 import { ProcessLineage } from './process-lineage.js';
 import { HostProcessManager, ProcessManager } from './process-manager.js';
 import { ProcessResults } from './process-results.js';
+import { SignalAuthority } from './signal-authority.js';
 import { SignalTargets } from './signal-targets.js';
 import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
@@ -51,6 +52,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ...syscalls,
     BirthShaper,
     SignalTargets,
+    SignalAuthority,
     WorkingDirectories,
     FolderAccess,
     ProcessFaces,

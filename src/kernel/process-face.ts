@@ -1,17 +1,10 @@
 import { inject, injectable } from 'inversify';
-import { ProcessError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
-import type { Capability } from '../capability/capability.js';
-import { CapabilityManager, type Decision, type Explanation } from '../capability/capability-manager.js';
-import type { Right } from '../capability/rights.js';
+import { CapabilityFaces, type ProcessCapabilities } from '../capability/process-capabilities.js';
 import type { ObjectRef } from '../memory/object-handle.js';
 import { ObjectMemory, type StoredObject } from '../memory/object-memory.js';
-import type { Caller } from './act.js';
-import { Lookup } from './lookup.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
-import { ProcessRepository } from './process-repository.js';
 import type { SignalReport } from './signal.js';
 import { parsePid } from './specs.js';
 import { Chdir } from './syscalls/chdir.js';
@@ -21,7 +14,6 @@ import { Fork } from './syscalls/fork.js';
 import { Signal } from './syscalls/signal.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
-import { Units } from './units.js';
 
 /** What one process may do: the same syscalls, acting as that process and nobody else. */
 export interface ProcessFace {
@@ -33,7 +25,7 @@ export interface ProcessFace {
   wait(child: Pid, options?: WaitOptions): Promise<ProcessResult>;
   waitAny(children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult>;
   waitAll(children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]>;
-  /** Signals go to own children only. Throws NOT_A_CHILD. */
+  /** Signals go to own children, and to those that it holds the right `signal` on. Throws NOT_A_CHILD, CAPABILITY_DENIED. */
   kill(child: Pid, reason?: string): Promise<SignalReport>;
   cancel(child: Pid, reason?: string): Promise<SignalReport>;
   pause(child: Pid): Promise<SignalReport>;
@@ -41,21 +33,14 @@ export interface ProcessFace {
   /** Needs `read` on the folder. Throws INVALID_PATH, CAPABILITY_DENIED. */
   chdir(path: string): Promise<string>;
   readonly memory: { read(ref: ObjectRef): Promise<StoredObject> };
-  readonly capabilities: {
-    list(): Promise<Capability[]>;
-    check(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
-    explain(right: Right, resource: string, args?: JsonValue): Promise<Explanation>;
-  };
+  readonly capabilities: ProcessCapabilities;
 }
 
 /** Makes process faces. */
 @injectable()
 export class ProcessFaces {
   constructor(
-    @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
-    @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(CapabilityManager) private readonly capabilities: CapabilityManager,
+    @inject(CapabilityFaces) private readonly capabilities: CapabilityFaces,
     @inject(ObjectMemory) private readonly memory: ObjectMemory,
     @inject(SpawnChild) private readonly spawnChild: SpawnChild,
     @inject(Fork) private readonly fork: Fork,
@@ -70,10 +55,8 @@ export class ProcessFaces {
   of(input: Pid): ProcessFace {
     const pid = parsePid(input);
     const caller = { face: 'process', pid } as const;
-    const send = async (child: Pid, signal: string, reason?: string) => {
-      await this.assertChild(caller, child, `process.${signal}`);
-      return this.signal.run(caller, child, signal, { reason });
-    };
+    const send = async (child: Pid, signal: string, reason?: string) =>
+      this.signal.run(caller, child, signal, { reason });
     return {
       pid,
       spawnChild: async (spec = {}) => this.spawnChild.run(caller, pid, spec),
@@ -89,29 +72,7 @@ export class ProcessFaces {
       resume: async (child) => send(child, 'resume'),
       chdir: async (path) => this.chdir.run(caller, pid, path),
       memory: { read: async (ref) => this.memory.read(pid, ref) },
-      capabilities: {
-        list: async () => this.capabilities.list(pid),
-        check: async (right, resource, args) => this.capabilities.check(pid, right, resource, args),
-        explain: async (right, resource, args) => this.capabilities.explain(pid, right, resource, args),
-      },
+      capabilities: this.capabilities.of(pid),
     };
   }
-
-  /** A stranger and a pid that does not exist answer alike. Throws NOT_A_CHILD, PROCESS_TERMINATED. */
-  private async assertChild(caller: Caller & { face: 'process' }, input: Pid, action: string): Promise<void> {
-    const { pid } = caller;
-    const child = parsePid(input, 'child');
-    await this.units.look({ caller, actor: pid, action, target: child }, async (tx) => {
-      await this.lookup.live(tx, pid);
-      const row = await this.processes.find(tx, child);
-      if (row?.parent !== pid) throw notAChild(pid, child);
-    });
-  }
-}
-
-function notAChild(pid: Pid, child: Pid): ProcessError {
-  return new ProcessError('NOT_A_CHILD', `Process ${pid} has no child ${JSON.stringify(child)}.`, {
-    facts: { pid, child },
-    hint: 'A process signals its own children.',
-  });
 }

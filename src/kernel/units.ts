@@ -1,47 +1,31 @@
 import { inject, injectable } from 'inversify';
 import { Refusals } from '../audit/refusals.js';
 import { Clock } from '../base/clock.js';
-import { BudgetError, CapabilityError, InputError, KernelError, ProcessError, StoreError } from '../base/errors.js';
+import { BudgetError, type KernelError, ProcessError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
-import { type ReadTx, Store, type WriteTx } from '../base/store.js';
+import { Store, type WriteTx } from '../base/store.js';
+import { RecordedUnits } from '../capability/recorded-units.js';
 import { EventLog } from '../events/event-log.js';
-import type { Act, Caller } from './act.js';
+import type { Act, Call } from './act.js';
 import { Overspending } from './overspending.js';
-
-/** What is being called, for the record: by whom, and upon what. */
-export interface Call {
-  readonly caller: Caller;
-  /** The process that a host call acts for, or `host` for the host's own acts. The process face acts as itself. */
-  readonly actor: Pid | 'host';
-  readonly action: string;
-  readonly target?: Pid;
-}
 
 const shapesMax = 3;
 
-/** Runs the write units of syscalls, and sees to it that a refusal inside one is on record. */
+/** The units of syscalls: refusals are on record, and a budget that has refused does what it was set to do. */
 @injectable()
-export class Units {
+export class Units extends RecordedUnits {
   constructor(
-    @inject(Store) private readonly store: Store,
-    @inject(Clock) private readonly clock: Clock,
-    @inject(NodeIdentity) private readonly node: NodeIdentity,
-    @inject(Refusals) private readonly refusals: Refusals,
+    @inject(Store) store: Store,
+    @inject(Clock) clock: Clock,
+    @inject(NodeIdentity) node: NodeIdentity,
+    @inject(Refusals) refusals: Refusals,
+    @inject(EventLog) events: EventLog,
+    @inject(Logger) logger: Logger,
     @inject(Overspending) private readonly overspending: Overspending,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Logger) private readonly logger: Logger,
-  ) {}
-
-  /** One atomic unit. Resolves after its commit; a refusal undoes it and is recorded by a unit of its own. */
-  async commit<T>(call: Call, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
-    return this.recorded(call, () => this.store.write((tx) => work(tx, this.act(call))));
-  }
-
-  /** What a call has to know before its unit, from one committed state. A refusal is recorded as in `commit`. */
-  look<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    return this.recorded(call, () => this.store.read(work));
+  ) {
+    super(store, clock, node, refusals, events, logger);
   }
 
   /** As commit, after `shape` has looked at what no unit may look at. `work` throws `stale` when it sees another state. */
@@ -60,56 +44,13 @@ export class Units {
     }
   }
 
-  private async recorded<T>(call: Call, run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      if (isRefusal(error)) await this.record(call, error);
-      throw error;
-    }
+  protected override isRefusal(error: unknown): error is KernelError {
+    return !(error instanceof Stale) && super.isRefusal(error);
   }
 
-  private act({ caller, actor }: Call): Act {
-    const at = this.clock.now();
-    if (caller.face === 'process') return { actor: caller.pid, via: 'process', at };
-    return { actor, via: `host:${this.node.operator}`, at };
-  }
-
-  /** The two kinds of refusal that others may want to react to. */
-  private announce(tx: WriteTx, { at }: Act, pid: Pid | undefined, { code, facts }: KernelError): void {
-    const about = pid === undefined ? { at } : { at, pid };
-    if (code === 'BUDGET_EXCEEDED') this.events.append(tx, { ...about, type: 'budget.exceeded', data: facts });
-    if (code !== 'AMPLIFICATION' && !code.startsWith('CAPABILITY_')) return;
-    const { resource = '', rights = [], right = rights } = facts;
-    const data = { code, kind: `${resource}`.split(':')[0] ?? '', right: `${right}` };
-    this.events.append(tx, { ...about, type: 'capability.denied', data });
-  }
-
-  private async record(call: Call, error: KernelError): Promise<void> {
-    try {
-      const { action, target } = call;
-      const act = this.act(call);
-      const { code, facts } = error;
-      await this.refusals.note(
-        {
-          ...act,
-          action,
-          outcome: 'refused',
-          code,
-          ...(target === undefined ? {} : { target }),
-          ...(error instanceof CapabilityError ? { decision: 'deny' } : {}),
-          ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
-          ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
-        },
-        (tx) => this.announce(tx, act, target, error),
-      );
-      if (error instanceof BudgetError) await this.overspending.stopIfAsked(act, error);
-    } catch (failure) {
-      this.logger.error(
-        { action: call.action, code: error.code, failure: String(failure) },
-        'a refusal was not recorded',
-      );
-    }
+  protected override async record(call: Call, act: Act, error: KernelError): Promise<void> {
+    await super.record(call, act, error);
+    if (error instanceof BudgetError) await this.overspending.stopIfAsked(act, error);
   }
 }
 
@@ -122,11 +63,4 @@ export class Stale extends ProcessError {
       retryable: true,
     });
   }
-}
-
-function isRefusal(error: unknown): error is KernelError {
-  return (
-    error instanceof KernelError &&
-    !(error instanceof StoreError || error instanceof InputError || error instanceof Stale)
-  );
 }

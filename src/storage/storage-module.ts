@@ -6,6 +6,7 @@ import { Signer } from '../audit/signer.js';
 import { Entropy } from '../base/entropy.js';
 import { Store } from '../base/store.js';
 import { CapabilityRepository } from '../capability/capability-repository.js';
+import { RuleRepository } from '../capability/rule-repository.js';
 import { EventRepository } from '../events/event-repository.js';
 import { AccountRepository } from '../kernel/account-repository.js';
 import { BirthRepository } from '../kernel/birth-repository.js';
@@ -22,6 +23,7 @@ import { SqliteCapabilityRepository } from './sqlite/sqlite-capability-repositor
 import { SqliteEventRepository } from './sqlite/sqlite-event-repository.js';
 import { SqliteObjectRepository } from './sqlite/sqlite-object-repository.js';
 import { SqliteProcessRepository } from './sqlite/sqlite-process-repository.js';
+import { SqliteRuleRepository } from './sqlite/sqlite-rule-repository.js';
 import { SqliteSignalRepository } from './sqlite/sqlite-signal-repository.js';
 import { type SqliteOptions, SqliteStore } from './sqlite/sqlite-store.js';
 import { SqliteWaitRepository } from './sqlite/sqlite-wait-repository.js';
@@ -37,6 +39,7 @@ export function sqliteModule(options: SqliteOptions): ContainerModule {
     bind(EventRepository).to(SqliteEventRepository);
     bind(ObjectRepository).to(SqliteObjectRepository);
     bind(ProcessRepository).to(SqliteProcessRepository);
+    bind(RuleRepository).to(SqliteRuleRepository);
     bind(SignalRepository).to(SqliteSignalRepository);
     bind(WaitRepository).to(SqliteWaitRepository);
     bind(CheckpointSink).toConstantValue(

@@ -71,6 +71,7 @@ const tables = [
   'accounts',
   'reservations',
   'capabilities',
+  'rules',
   'objects',
   'payloads',
   'views',

@@ -11,6 +11,8 @@ import type { Kernel, Pid } from '../../src/index.js';
 export async function checkInvariants(kernel: Kernel, path: string, options: CheckOptions = {}): Promise<void> {
   const facts = readFacts(path);
   const wrong = [
+    ...derivationIsAForest(facts),
+    ...theRevokedAllowNothing(facts),
     ...accountsAddUp(facts),
     ...(await reportsShowOverrun(kernel, facts)),
     ...noReservationOfTheEnded(facts),
@@ -57,6 +59,39 @@ export function acknowledged(path: string, pids: readonly Pid[]): string[] {
   });
 }
 
+/** (2) (3) Each derived capability is one deeper than one that is there, expires no later, and has no cycle above it. */
+function derivationIsAForest({ capabilities }: Facts): string[] {
+  const rows = new Map(capabilities.map((row) => [row.id, row]));
+  return capabilities.flatMap(({ id, parent: above, depth, max_depth, expires_at }) => {
+    if (depth > max_depth) return [`(2) ${id} is at depth ${depth} of ${max_depth}`];
+    if (above === null) return [];
+    const parent = rows.get(above);
+    if (parent === undefined) return [`(3) ${id} comes from nothing`];
+    const late = parent.expires_at !== null && (expires_at === null || expires_at > parent.expires_at);
+    return [
+      ...(depth === parent.depth + 1 ? [] : [`(3) ${id} is at depth ${depth}, not ${parent.depth + 1}`]),
+      ...(late ? [`(2) ${id} expires after ${above}`] : []),
+    ];
+  });
+}
+
+/** (10) After a revocation no record of something done names it or what lies below it. */
+function theRevokedAllowNothing({ capabilities, records }: Facts): string[] {
+  const rows = new Map(capabilities.map((row) => [row.id, row]));
+  const revoked = new Set<string>();
+  const wrong: string[] = [];
+  for (const { seq, body } of records) {
+    const { action, outcome, capability, decision } = body;
+    if (outcome !== 'ok' || capability === undefined) continue;
+    if (action === 'capability.revoke') revoked.add(capability);
+    if (decision !== 'allow') continue;
+    for (let at = rows.get(capability); at !== undefined; at = rows.get(at.parent ?? '')) {
+      if (revoked.has(at.id)) wrong.push(`(10) record ${seq} was allowed by ${capability}, below revoked ${at.id}`);
+    }
+  }
+  return wrong;
+}
+
 const charged = ['tool_calls', 'tokens', 'cost_micros', 'materialized_tokens', 'output_bytes'] as const;
 type Column = (typeof charged)[number];
 const column: Record<string, Column> = {
@@ -70,8 +105,8 @@ const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
 const births = new Set(['process.spawned', 'process.forked']);
 /** Events that tell of a refusal, whose record names who was refused. */
 const refusals = new Set(['budget.exceeded', 'capability.denied']);
-/** Events that may name a process which has ended: a wait for it, and a limit of it that still binds what it bore. */
-const afterwards = new Set([...refusals, 'process.waited']);
+/** Events that may name a process which has ended: a wait for it, a limit or rule of it that still binds, what it held. */
+const afterwards = new Set([...refusals, 'process.waited', 'capability.revoked', 'rule.set', 'rule.lifted']);
 
 /** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
 function accountsAddUp({ processes, accounts, reservations, events }: Facts): string[] {
@@ -334,6 +369,15 @@ interface ProcessFact {
   alarm_at: number | null;
 }
 
+interface CapabilityFact {
+  id: string;
+  holder: string;
+  parent: string | null;
+  depth: number;
+  max_depth: number;
+  expires_at: number | null;
+}
+
 interface RecordBody {
   at: number;
   action: string;
@@ -341,6 +385,8 @@ interface RecordBody {
   before?: string;
   after?: string;
   outcome: string;
+  capability?: string;
+  decision?: string;
 }
 
 type Facts = ReturnType<typeof readFacts>;
@@ -354,7 +400,7 @@ function readFacts(path: string) {
       processes: all<ProcessFact>('SELECT * FROM processes ORDER BY n'),
       accounts: all<Record<string, number>>('SELECT * FROM accounts'),
       reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
-      capabilities: all<{ id: string; holder: string }>('SELECT * FROM capabilities'),
+      capabilities: all<CapabilityFact>('SELECT * FROM capabilities'),
       objects: all<{ id: string; version: number; hash: string; payload: string | null }>('SELECT * FROM objects'),
       payloads: all<{ hash: string; payload: string }>('SELECT * FROM payloads'),
       views: all<{ n: number; root: string }>('SELECT * FROM views'),

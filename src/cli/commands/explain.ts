@@ -19,7 +19,7 @@ export async function explain(given: string, right: string, resource: string, op
   for (const line of told(explanation)) await writeLine(line);
 }
 
-function told({ effect, code, pid, right, resource, chain = [], nearest, hint }: Explanation): string[] {
+function told({ effect, code, pid, right, resource, chain = [], nearest, denies, hint }: Explanation): string[] {
   const verdict = effect === 'allow' ? paint.green('may') : paint.red('may not');
   return [
     `${safeText(pid, 100)} ${verdict} ${safeText(right, 40)} ${safeText(resource)} (${code})`,
@@ -31,6 +31,7 @@ function told({ effect, code, pid, right, resource, chain = [], nearest, hint }:
     ...nearest.map(({ capability, pattern, failed }) =>
       paint.dim(`  near: ${safeText(capability, 60)} on ${safeText(pattern, 80)} fails at ${safeText(failed)}`),
     ),
+    ...denies.map((rule) => paint.dim(`  forbidden by rule ${safeText(rule, 60)}`)),
     safeText(hint, 500),
   ];
 }

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/grants.js';
+import { HostRules } from '../../capability/host-rules.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
 import { Objects } from '../../memory/objects.js';
@@ -27,6 +28,7 @@ export class Exec {
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(Grants) private readonly grants: Grants,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
@@ -42,6 +44,7 @@ export class Exec {
     const goal = spec.goal === undefined ? undefined : shapeGoal(spec.goal);
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
       const row = await this.lookup.fertile(tx, pid);
+      await this.rules.assertNotDenied(tx, act, pid, 'spawn', [`image:${image.name}`]);
       const next: ProcessRow = {
         ...nextState(row, 'exec'),
         kind: image.kind,

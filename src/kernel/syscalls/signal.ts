@@ -10,6 +10,7 @@ import { Journal } from '../journal.js';
 import { isTerminal, type ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { Refusal, SignalReport } from '../signal.js';
+import { SignalAuthority } from '../signal-authority.js';
 import { SignalRepository } from '../signal-repository.js';
 import { SignalTargets, type Target } from '../signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
@@ -26,19 +27,21 @@ export class Signal {
     @inject(SignalTargets) private readonly targets: SignalTargets,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(SignalRepository) private readonly signals: SignalRepository,
+    @inject(SignalAuthority) private readonly authority: SignalAuthority,
     @inject(Endings) private readonly endings: Endings,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
   /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */
   run(caller: Caller, given: unknown, name: unknown, rest: unknown = {}): Promise<SignalReport> {
-    const target = parseTarget(given);
+    const target = caller.face === 'process' ? parsePid(given, 'child') : parseTarget(given);
     const signal = parse(signalName, name, 'signal');
     const options = parse(signalOptions, rest, 'options');
     const isUser = signal.startsWith('user.');
     if (isUser && options.tree === true) throw userTree();
     const call = { caller, actor: 'host', action: `process.${isUser ? 'signal' : signal}` } as const;
-    return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, act) => {
+    return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, unproven) => {
+      const act = await this.empowered(tx, caller, unproven, target);
       const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
       const earlier = await this.receipt(tx, options.id, hash);
       if (earlier !== undefined) return earlier;
@@ -57,6 +60,12 @@ export class Signal {
       }
       return report;
     });
+  }
+
+  /** The host signals by its own right; a process by what it is or holds. */
+  private async empowered(tx: WriteTx, caller: Caller, act: Act, target: Target): Promise<Act> {
+    if (caller.face === 'host' || typeof target !== 'string') return act;
+    return { ...act, capability: await this.authority.of(tx, act, caller.pid, target) };
   }
 
   private async receipt(tx: ReadTx, id: string | undefined, hash: string): Promise<SignalReport | undefined> {

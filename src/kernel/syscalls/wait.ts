@@ -3,6 +3,7 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store } from '../../base/store.js';
+import { HostRules } from '../../capability/host-rules.js';
 import type { Caller } from '../act.js';
 import { EndWait } from '../end-wait.js';
 import { Journal } from '../journal.js';
@@ -25,6 +26,7 @@ export class Wait {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(EndWait) private readonly ends: EndWait,
     @inject(Journal) private readonly journal: Journal,
   ) {}
@@ -35,7 +37,10 @@ export class Wait {
     const child = parsePid(given, 'child');
     const limits = parse(waitOptions, options, 'options');
     const call = { caller, actor: pid, action: 'process.wait', target: child };
-    await this.units.look(call, (tx) => this.assertChild(tx, caller, pid, child));
+    await this.units.look(call, async (tx) => {
+      await this.assertChild(tx, caller, pid, child);
+      await this.assertNotDenied(tx, caller, pid, [child], this.clock.peek());
+    });
     await this.ends.until(new Set([child]), 1, pid, limits);
     return this.reap(caller, pid, child);
   }
@@ -74,18 +79,14 @@ export class Wait {
   }
 
   private async named(caller: Caller, pid: Pid, given: unknown): Promise<Pid[]> {
-    if (given === undefined) {
-      return this.store.read(async (tx) => {
-        await this.lookup.live(tx, pid);
-        return this.waits.unreaped(tx, pid);
-      });
-    }
-    const children = parse(pidList, given, 'children');
-    await this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
+    const stated = given === undefined ? undefined : parse(pidList, given, 'children');
+    return this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.live(tx, pid);
-      for (const child of children) await this.assertChild(tx, caller, pid, child);
+      for (const child of stated ?? []) await this.assertChild(tx, caller, pid, child);
+      const children = stated ?? (await this.waits.unreaped(tx, pid));
+      await this.assertNotDenied(tx, caller, pid, children, this.clock.peek());
+      return children;
     });
-    return children;
   }
 
   private async assertChild(tx: ReadTx, caller: Caller, pid: Pid, child: Pid): Promise<void> {
@@ -98,9 +99,15 @@ export class Wait {
     throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
   }
 
+  private assertNotDenied(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
+    const resources = children.map((child) => `process:${child}`);
+    return this.rules.assertNotDenied(tx, { via: face, at }, pid, 'wait', resources);
+  }
+
   private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
       await this.lookup.live(tx, pid);
+      await this.assertNotDenied(tx, caller, pid, [child], act.at);
       const row = await this.lookup.any(tx, child);
       const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
       if (await this.waits.isReaped(tx, row)) return result;
@@ -109,8 +116,8 @@ export class Wait {
         event: 'process.waited',
         data: { by: pid },
         action: 'process.wait',
-        capability: result.result?.capability,
-        facts: { result: row.result },
+        capability: 'kin',
+        facts: { result: row.result, reading: result.result?.capability ?? null },
       });
       return result;
     });

@@ -1,17 +1,28 @@
 import type Database from 'better-sqlite3';
-import { and, eq, gte, lte, sql } from 'drizzle-orm';
+import { and, eq, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/capability-record.js';
-import type { CapabilityRepository, HolderState } from '../../capability/capability-repository.js';
+import type {
+  CapabilityRepository,
+  HolderState,
+  LinkedCapability,
+  ScannedCapability,
+} from '../../capability/capability-repository.js';
 import type { ResourceKind } from '../../capability/resource-kind.js';
-import { everyColumn } from './bind.js';
+import { assigned, everyColumn } from './bind.js';
 import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { capabilities } from './schema/capabilities.js';
 import { processes } from './schema/processes.js';
 import { done, forget, prepared, remembered } from './sqlite-tx.js';
+
+/** The row's number: with an equal parent and status, the index is in this order. */
+const number = sql<number>`${capabilities}.rowid`;
+const hasLiveBelow = sql`EXISTS (SELECT 1 FROM capabilities AS below
+  WHERE below.parent = ${capabilities.id} AND below.status = 'live')`;
+const link = { n: number, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
   find: db
@@ -32,8 +43,77 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     )
     .orderBy(capabilities.resource, capabilities.id)
     .prepare(),
+  give: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set(assigned(capabilities, ['holder', 'generation']))
+      .where(eq(capabilities.id, sql.placeholder('id'))),
+  ),
+  revoke: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set({ status: 'revoked', sweeping: sql`nullif(${hasLiveBelow}, 0)` })
+      .where(eq(capabilities.id, sql.placeholder('id'))),
+  ),
+  claim: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set({ uses: sql`${capabilities.uses} - 1` })
+      .where(
+        and(
+          inArray(capabilities.id, sql`(SELECT value FROM json_each(${sql.placeholder('ids')}))`),
+          gt(capabilities.uses, 0),
+        ),
+      ),
+  ),
+  sweeping: db
+    .select({ id: capabilities.id })
+    .from(capabilities)
+    .where(isNotNull(capabilities.sweeping))
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  swept: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set({ sweeping: null })
+      .where(eq(capabilities.id, sql.placeholder('id'))),
+  ),
+  liveBelow: db
+    .select({ ...link, hasBelow: sql<number>`${hasLiveBelow}` })
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.parent, sql.placeholder('parent')),
+        eq(capabilities.status, 'live'),
+        gt(number, sql.placeholder('after')),
+      ),
+    )
+    .orderBy(number)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  scan: db
+    .select({ ...link, rights: capabilities.rights })
+    .from(capabilities)
+    .where(and(gt(number, sql.placeholder('after')), eq(capabilities.status, 'live')))
+    .orderBy(number)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  children: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(eq(processes.parent, sql.placeholder('pid')))
+    .orderBy(processes.n)
+    .prepare(),
   holder: db
     .select({
+      n: processes.n,
+      path: processes.path,
+      parent: processes.parent,
+      status: processes.status,
       exitedAt: processes.exitedAt,
       generation: processes.generation,
       authoritySince: processes.authoritySince,
@@ -52,7 +132,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void> {
     const { insert } = statements.write(tx);
     for (const record of records) {
-      forget(tx, heldKey(record.holder, kindOf(record.resource)));
+      forgetHeld(tx, record);
       insert.run(record);
     }
     return done;
@@ -69,11 +149,58 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     return statements.read(tx).heldBetween.all({ holder, from: resource, to: resource });
   }
 
+  async children(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
+    const found = statements.read(tx).children.all({ pid });
+    return found.map(({ pid: child }) => child);
+  }
+
   async holder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
     const found = remembered(tx, holderKey(pid), () => statements.read(tx).holder.get({ pid }));
-    return found === undefined
-      ? undefined
-      : { live: found.exitedAt === null, generation: found.generation, authoritySince: found.authoritySince };
+    if (found === undefined) return undefined;
+    const { status, exitedAt, ...rest } = found;
+    return { ...rest, live: exitedAt === null, stopping: status === 'stopping' };
+  }
+
+  async give(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
+    forgetHeld(tx, record);
+    forgetHeld(tx, { ...record, holder: to.pid });
+    statements.write(tx).give.run({ id: record.id, holder: to.pid, generation: to.generation });
+  }
+
+  async revoke(tx: WriteTx, capability: Pick<CapabilityRecord, 'id' | 'holder' | 'resource'>): Promise<void> {
+    forgetHeld(tx, capability);
+    statements.write(tx).revoke.run({ id: capability.id });
+  }
+
+  async claim(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean> {
+    for (const record of records) forgetHeld(tx, record);
+    const ids = JSON.stringify(records.map(({ id }) => id));
+    return statements.write(tx).claim.run({ ids }).changes === records.length;
+  }
+
+  async sweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]> {
+    return statements
+      .read(tx)
+      .sweeping.all({ limit })
+      .map(({ id }) => id);
+  }
+
+  async swept(tx: WriteTx, id: CapabilityId): Promise<void> {
+    statements.write(tx).swept.run({ id });
+  }
+
+  async liveBelow(
+    tx: ReadTx,
+    parent: CapabilityId,
+    after: number,
+    limit: number,
+  ): Promise<readonly LinkedCapability[]> {
+    const found = statements.read(tx).liveBelow.all({ parent, after, limit });
+    return found.map((row) => ({ ...row, hasBelow: row.hasBelow === 1 }));
+  }
+
+  async scan(tx: ReadTx, after: number, limit: number): Promise<readonly ScannedCapability[]> {
+    return statements.read(tx).scan.all({ after, limit });
   }
 }
 
@@ -82,6 +209,10 @@ const afterAll = '\u{10ffff}';
 
 function heldKey(holder: Pid, kind: string): string {
   return `held ${holder} ${kind}`;
+}
+
+function forgetHeld(tx: WriteTx, { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>): void {
+  forget(tx, heldKey(holder, kindOf(resource)));
 }
 
 function kindOf(resource: string): string {

@@ -1,0 +1,49 @@
+import type { CapabilityId, Pid, RuleId } from '../base/ids.js';
+import type { Capability } from './capability.js';
+
+export type DecisionCode =
+  | 'ALLOWED'
+  | 'KIN'
+  | 'DENY_RULE'
+  | 'NO_CAPABILITY'
+  | 'CONSTRAINT'
+  | 'EXPIRED'
+  | 'SPENT'
+  | 'REVOKED'
+  | 'PROCESS_ENDED'
+  | 'BAD_REQUEST';
+
+/** A capability that came near, and why it does not do. */
+export interface NearMiss {
+  readonly capability: CapabilityId;
+  readonly pattern: string;
+  readonly failed: string;
+}
+
+export interface Decision {
+  readonly effect: 'allow' | 'deny';
+  readonly code: DecisionCode;
+  /** By which it is allowed; `kin` where the family tie is enough. */
+  readonly capability?: CapabilityId | 'kin';
+  readonly reason: string;
+}
+
+export interface Explanation {
+  readonly effect: 'allow' | 'deny';
+  readonly code: DecisionCode;
+  readonly pid: Pid;
+  readonly right: string;
+  readonly resource: string;
+  readonly capability?: CapabilityId | 'kin';
+  /** The deciding capability first, up to the root grant; on a process's face, those that it holds itself. */
+  readonly chain?: readonly Capability[];
+  /** Capabilities of the same kind that came near, the nearest first. */
+  readonly nearest: readonly NearMiss[];
+  /** The rules that forbid it; empty on a process's face, which learns only that there is one. */
+  readonly denies: readonly RuleId[];
+  readonly hint: string;
+}
+
+export function allows(code: DecisionCode): code is 'ALLOWED' | 'KIN' {
+  return code === 'ALLOWED' || code === 'KIN';
+}

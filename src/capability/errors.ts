@@ -1,0 +1,40 @@
+import { CapabilityError, ProcessError } from '../base/errors.js';
+import type { CapabilityId, Pid } from '../base/ids.js';
+import type { CapabilityStatus } from './capability.js';
+import type { CapabilityRecord } from './capability-record.js';
+
+/** Also for one that there is, where the caller may not know of it. */
+export function noSuchCapability(capability: CapabilityId): CapabilityError {
+  return new CapabilityError(
+    'NO_SUCH_CAPABILITY',
+    `There is no capability ${JSON.stringify(capability)} to use here.`,
+    {
+      facts: { capability },
+      hint: 'capabilities.list(pid) shows those that a process holds.',
+    },
+  );
+}
+
+/** A capability that was named as the source of another one and no longer works. */
+export function deadSource({ id, holder, resource }: CapabilityRecord, status: CapabilityStatus): CapabilityError {
+  const details = {
+    facts: { capability: id, pid: holder, resource, status },
+    hint: `Name a live one of capabilities.list('${holder}'), or none: one that covers it is then chosen.`,
+  };
+  const message = `Capability ${id} is ${status}: nothing can be drawn from it.`;
+  if (status === 'expired') return new CapabilityError('CAPABILITY_EXPIRED', message, details);
+  if (status === 'spent') return new CapabilityError('CAPABILITY_DENIED', message, details);
+  return new CapabilityError('CAPABILITY_REVOKED', message, details);
+}
+
+export function inChain(pid: Pid): string {
+  return `${pid} gave it, or stands above it in its chain`;
+}
+
+/** Refusals about a process that is to hold, give or get something. */
+export function noHolder(code: string, pid: Pid, problem: string): ProcessError {
+  return new ProcessError(code, `Process ${JSON.stringify(pid)} ${problem}.`, {
+    facts: { pid },
+    hint: 'Name a live process that is not being stopped.',
+  });
+}

@@ -1,0 +1,92 @@
+import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/ledger.js';
+import type { Pid } from '../../base/ids.js';
+import { parseSpec } from '../../base/spec.js';
+import type { WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-log.js';
+import type { Act, Caller } from '../act.js';
+import type { Capability } from '../capability.js';
+import { toCapability } from '../capability-record.js';
+import { delegationSpec, parseDelegationSpec } from '../capability-spec.js';
+import { Drawing, type Drawn } from '../drawing.js';
+import { Grants } from '../grants.js';
+import { Holders } from '../holders.js';
+import { HostRules } from '../host-rules.js';
+import { named } from '../named.js';
+import { Receivers } from '../receivers.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { rightsOfMask, unionRights } from '../rights.js';
+
+/** Hands on a narrower capability, to another process or to oneself. */
+@injectable()
+export class Delegate {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(Receivers) private readonly receivers: Receivers,
+    @inject(HostRules) private readonly rules: HostRules,
+    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Throws AMPLIFICATION naming the field, CAPABILITY_DENIED where a rule would be left behind or the receiver is out of
+   * reach, NO_SUCH_CAPABILITY for a `from` that the giver does not hold, PROCESS_TERMINATED, TREE_STOPPING.
+   */
+  async delegate(caller: Caller, giver: unknown, receiver: unknown, given: unknown): Promise<Capability> {
+    const from = named(giver, 'from');
+    const to = named(receiver, 'to');
+    const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
+    const call = { caller, actor: from, action: 'capability.delegate', target: to };
+    return this.units.commit(call, async (tx, act) => {
+      const state = await this.holders.active(tx, from);
+      const holder = await this.receivers.reachable(tx, act, from, to);
+      const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
+      await this.rules.assertMayGive(tx, act, { pid: from, state }, holder, gift);
+      const receiving = { pid: to, generation: holder.generation, at: act.at };
+      const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
+      const { id: capability } = drawn.record;
+      const data = { capability, parent: drawn.parent, from };
+      this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
+      return this.store(tx, act, call.action, drawn, { from, generation: state.generation });
+    });
+  }
+
+  /** Throws AMPLIFICATION naming the field, NO_SUCH_CAPABILITY, PROCESS_TERMINATED, TREE_STOPPING. */
+  async derive(caller: Caller, input: unknown, given: unknown): Promise<Capability> {
+    const pid = named(input, 'pid');
+    const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
+    const call = { caller, actor: pid, action: 'capability.derive', target: pid };
+    return this.units.commit(call, async (tx, act) => {
+      const { generation } = await this.holders.active(tx, pid);
+      const drawn = await this.drawing.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
+      const data = { capability: drawn.record.id, parent: drawn.parent };
+      this.events.append(tx, { type: 'capability.derived', at: act.at, pid, data });
+      return this.store(tx, act, call.action, drawn, { from: pid, generation });
+    });
+  }
+
+  private async store(
+    tx: WriteTx,
+    act: Act,
+    action: string,
+    { record, parent }: Drawn,
+    { from, generation }: { readonly from: Pid; readonly generation: number },
+  ): Promise<Capability> {
+    await this.grants.insert(tx, [record]);
+    this.ledger.append(tx, {
+      ...act,
+      action,
+      outcome: 'ok',
+      target: record.holder,
+      generation,
+      capability: record.id,
+      resource: record.resource,
+      facts: { from, parent, rights: [...rightsOfMask(record.rights)] },
+      subject: record.holder,
+    });
+    return toCapability(record, 'live');
+  }
+}

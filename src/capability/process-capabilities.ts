@@ -1,0 +1,46 @@
+import { inject, injectable } from 'inversify';
+import type { CapabilityId, Pid } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { Capability, DelegationSpec } from './capability.js';
+import type { Decision, Explanation } from './decision.js';
+import { Delegate } from './operations/delegate.js';
+import { Explain } from './operations/explain.js';
+import { CapabilityQueries } from './operations/queries.js';
+import { type RevocationReport, Revoke } from './operations/revoke.js';
+import type { Right } from './rights.js';
+
+/** What a process may do with its own authority. It sees what it holds itself, and of a rule only that there is one. */
+export interface ProcessCapabilities {
+  list(): Promise<Capability[]>;
+  check(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
+  explain(right: Right, resource: string, args?: JsonValue): Promise<Explanation>;
+  /** A narrower copy for itself. Throws AMPLIFICATION, NO_SUCH_CAPABILITY. */
+  derive(spec: DelegationSpec): Promise<Capability>;
+  /** To a child, the parent, or a process that it may send to. Throws AMPLIFICATION, CAPABILITY_DENIED. */
+  delegate(to: Pid, spec: DelegationSpec): Promise<Capability>;
+  /** What it holds, or what came from it. Throws NO_SUCH_CAPABILITY. */
+  revoke(capability: CapabilityId, options?: { reason?: string }): Promise<RevocationReport>;
+}
+
+/** Makes the capability part of process faces. */
+@injectable()
+export class CapabilityFaces {
+  constructor(
+    @inject(Delegate) private readonly delegating: Delegate,
+    @inject(Revoke) private readonly revoking: Revoke,
+    @inject(Explain) private readonly explaining: Explain,
+    @inject(CapabilityQueries) private readonly queries: CapabilityQueries,
+  ) {}
+
+  of(pid: Pid): ProcessCapabilities {
+    const caller = { face: 'process', pid } as const;
+    return {
+      list: async () => this.queries.list(pid),
+      check: async (right, resource, args) => this.explaining.check(caller, pid, right, resource, args),
+      explain: async (right, resource, args) => this.explaining.explain(caller, pid, right, resource, args),
+      derive: async (spec) => this.delegating.derive(caller, pid, spec),
+      delegate: async (to, spec) => this.delegating.delegate(caller, pid, to, spec),
+      revoke: async (capability, options) => this.revoking.run(caller, capability, options),
+    };
+  }
+}

@@ -1,0 +1,39 @@
+import { inject, injectable } from 'inversify';
+import { CapabilityError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
+import type { ReadTx } from '../base/store.js';
+import type { Act } from './act.js';
+import type { HolderState } from './capability-repository.js';
+import { allows } from './decision.js';
+import { Evaluator } from './evaluator.js';
+import { Holders } from './holders.js';
+import { parseRequest } from './resource.js';
+
+/** To whom something may be given: the host may name anybody, a process only those that it may send to. */
+@injectable()
+export class Receivers {
+  constructor(
+    @inject(Holders) private readonly holders: Holders,
+    @inject(Evaluator) private readonly evaluator: Evaluator,
+  ) {}
+
+  /** On a process's face, one that is out of reach and one that does not exist are refused alike: CAPABILITY_DENIED. */
+  async reachable(tx: ReadTx, act: Act, from: Pid, to: Pid): Promise<HolderState> {
+    if (act.via !== 'process') return this.holders.active(tx, to);
+    const request = parseRequest(`process:${to}`);
+    const { code } = await this.evaluator.decide(tx, { pid: from, right: 'send', request, args: {} }, act.at);
+    if (!allows(code)) throw outOfReach(from, to);
+    try {
+      return await this.holders.active(tx, to);
+    } catch (error) {
+      throw code === 'KIN' ? error : outOfReach(from, to);
+    }
+  }
+}
+
+function outOfReach(from: Pid, to: Pid): CapabilityError {
+  return new CapabilityError('CAPABILITY_DENIED', `Process ${from} may not give anything to ${JSON.stringify(to)}.`, {
+    facts: { pid: from, to, right: 'send', resource: `process:${to}` },
+    hint: 'Give it to a child, to the parent, or to a live process that you may send to.',
+  });
+}

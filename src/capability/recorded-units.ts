@@ -1,0 +1,92 @@
+import { inject, injectable } from 'inversify';
+import { Refusals } from '../audit/refusals.js';
+import { Clock } from '../base/clock.js';
+import { CapabilityError, InputError, KernelError, StoreError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
+import { Logger } from '../base/logger.js';
+import { NodeIdentity } from '../base/node-identity.js';
+import { type ReadTx, Store, type WriteTx } from '../base/store.js';
+import { EventLog } from '../events/event-log.js';
+import type { Act, Call } from './act.js';
+
+/** Runs the units of calls, and sees to it that a refusal inside one is on record. */
+@injectable()
+export class RecordedUnits {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: Clock,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
+    @inject(Refusals) private readonly refusals: Refusals,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  /** One atomic unit. Resolves after its commit; a refusal undoes it and is recorded by a unit of its own. */
+  commit<T>(call: Call, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
+    return this.recorded(call, () => this.store.write((tx) => work(tx, this.act(call))));
+  }
+
+  /** What a call has to know before its unit, from one committed state. A refusal is recorded as in `commit`. */
+  look<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    return this.recorded(call, () => this.store.read(work));
+  }
+
+  private act({ caller, actor }: Call): Act {
+    const at = this.clock.now();
+    if (caller.face === 'process') return { actor: caller.pid, via: 'process', at };
+    return { actor, via: `host:${this.node.operator}`, at };
+  }
+
+  private async recorded<T>(call: Call, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (this.isRefusal(error)) await this.recordSafely(call, error);
+      throw error;
+    }
+  }
+
+  /** What the store or the form of the input has refused is no decision, and is not recorded. */
+  protected isRefusal(error: unknown): error is KernelError {
+    return error instanceof KernelError && !(error instanceof StoreError || error instanceof InputError);
+  }
+
+  protected async record(call: Call, act: Act, error: KernelError): Promise<void> {
+    const { action, target } = call;
+    const { code, facts } = error;
+    await this.refusals.note(
+      {
+        ...act,
+        action,
+        outcome: 'refused',
+        code,
+        ...(target === undefined ? {} : { target }),
+        ...(error instanceof CapabilityError ? { decision: 'deny' } : {}),
+        ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
+        ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
+      },
+      (tx) => this.announce(tx, act, act.actor === 'host' ? target : act.actor, error),
+    );
+  }
+
+  private async recordSafely(call: Call, error: KernelError): Promise<void> {
+    try {
+      await this.record(call, this.act(call), error);
+    } catch (failure) {
+      this.logger.error(
+        { action: call.action, code: error.code, failure: String(failure) },
+        'a refusal was not recorded',
+      );
+    }
+  }
+
+  /** The two kinds of refusal that others may want to react to. */
+  private announce(tx: WriteTx, { at }: Act, pid: Pid | undefined, { code, facts }: KernelError): void {
+    const about = pid === undefined ? { at } : { at, pid };
+    if (code === 'BUDGET_EXCEEDED') this.events.append(tx, { ...about, type: 'budget.exceeded', data: facts });
+    if (code !== 'AMPLIFICATION' && !code.startsWith('CAPABILITY_')) return;
+    const { resource = '', rights = [], right = rights } = facts;
+    const data = { code, kind: `${resource}`.split(':')[0] ?? '', right: `${right}` };
+    this.events.append(tx, { ...about, type: 'capability.denied', data });
+  }
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { checkInvariants } from '../support/invariants.js';
+import { call, cast, codeFor, search } from './cast.js';
+
+describe('the capabilities of a process face', () => {
+  it('derives, and delegates to a child and to the parent, on record as its own', async () => {
+    const set = await cast(search);
+    const { kernel, giver } = set;
+    const child = await kernel.processes.spawnChild(giver, {});
+    const down = await kernel.as(giver).capabilities.delegate(child, { ...call, delegable: true });
+    await kernel.as(giver).capabilities.derive({ ...call, uses: 1 });
+    await kernel.capabilities.grant(child, { resource: 'fs:a', rights: ['read'], delegable: true });
+    await kernel.as(child).capabilities.delegate(giver, { resource: 'fs:a', rights: ['read'] });
+    expect(down.holder).toBe(child);
+    expect((await kernel.capabilities.check(giver, 'read', 'fs:a')).code).toBe('ALLOWED');
+    const { items } = await kernel.audit.list({ actor: giver, outcome: 'ok' });
+    expect(items.map(({ action, via }) => [action, via])).toEqual([
+      ['process.spawnChild', expect.stringMatching(/^host:/)],
+      ['capability.delegate', 'process'],
+      ['capability.derive', 'process'],
+    ]);
+    await checkInvariants(kernel, set.path);
+  });
+
+  it('refuses a stranger and nobody alike, until the giver may send to it', async () => {
+    const { kernel, giver, taker, refused } = await cast(search);
+    const face = kernel.as(giver).capabilities;
+    for (const to of [taker, 'p_none']) {
+      expect(await refused(() => face.delegate(to, call))).toEqual({
+        code: 'CAPABILITY_DENIED',
+        facts: { pid: giver, to, right: 'send', resource: `process:${to}` },
+      });
+    }
+    const { items } = await kernel.events.list({ limit: 1_000 });
+    const denied = items.filter(({ type }) => type === 'capability.denied');
+    expect(denied.map(({ pid }) => pid)).toEqual([giver, giver]);
+    await kernel.capabilities.grant(giver, { resource: 'process:*', rights: ['send'] });
+    expect((await face.delegate(taker, call)).holder).toBe(taker);
+    expect((await refused(() => face.delegate('p_none', call))).code).toBe('CAPABILITY_DENIED');
+  });
+
+  it('revokes its own, and what came from it at any depth', async () => {
+    const set = await cast(search);
+    const { kernel, giver, taker } = set;
+    const third = await kernel.processes.spawn({});
+    const given = await kernel.capabilities.delegate(giver, taker, { ...call, delegable: true });
+    const further = await kernel.capabilities.delegate(taker, third, call);
+    expect(await kernel.as(giver).capabilities.revoke(further.id)).toMatchObject({ count: 1 });
+    expect(await codeFor(set, third)).toBe('REVOKED');
+    await kernel.as(giver).capabilities.revoke(given.parent ?? '');
+    expect(await codeFor(set, giver)).toBe('REVOKED');
+    await checkInvariants(kernel, set.path);
+  });
+
+  it('refuses to revoke what somebody else holds or gave it, and nothing, alike', async () => {
+    const { kernel, giver, taker, refused } = await cast(search);
+    const given = await kernel.capabilities.delegate(giver, taker, call);
+    for (const id of [given.parent ?? '', 'c_none']) {
+      const answer = await refused(() => kernel.as(taker).capabilities.revoke(id));
+      expect(answer).toEqual({ code: 'NO_SUCH_CAPABILITY', facts: { capability: id } });
+    }
+    await kernel.processes.exit(taker);
+    const late = await refused(() => kernel.as(taker).capabilities.revoke(given.id));
+    expect(late.code).toBe('PROCESS_TERMINATED');
+  });
+
+  it('sees its own part of a chain, and of a rule only that there is one', async () => {
+    const { kernel, giver, taker } = await cast(search);
+    const given = await kernel.capabilities.delegate(giver, taker, call);
+    const own = await kernel.as(taker).capabilities.explain('call', 'tool:search');
+    expect(own.chain?.map(({ id }) => id)).toEqual([given.id]);
+    const all = await kernel.capabilities.explain(taker, 'call', 'tool:search');
+    expect(all.chain?.map(({ holder }) => holder)).toEqual([taker, giver]);
+    const rule = await kernel.capabilities.deny(taker, call);
+    const told = await kernel.as(taker).capabilities.explain('call', 'tool:search');
+    expect(told).toMatchObject({ code: 'DENY_RULE', denies: [] });
+    expect(JSON.stringify(told)).not.toContain(rule.id);
+  });
+});
