@@ -71,7 +71,7 @@ async function filled(path: string, processes: number): Promise<Filled> {
 async function pagesPerSpawn({ path, kernel, parent }: Filled): Promise<number> {
   const db = new Database(path);
   db.pragma('wal_checkpoint(TRUNCATE)');
-  const count = 30;
+  const count = 50;
   for (let index = 0; index < count; index++) await kernel.processes.spawnChild(parent, {});
   const pages = (statSync(`${path}-wal`).size - 32) / (4096 + 24);
   db.close();

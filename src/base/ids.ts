@@ -46,7 +46,7 @@ export class TimeOrderedIds implements IdSource {
   }
 
   next(kind: IdKind): string {
-    return prefixes[kind] + shortened(this.generator.generateOrResetWithTs(this.clock.now()).toHex());
+    return prefixes[kind] + shortened(this.generator.generateOrResetWithTs(this.clock.now()).bytes);
   }
 }
 
@@ -54,17 +54,18 @@ export class TimeOrderedIds implements IdSource {
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const pairs = Array.from({ length: 1024 }, (_, bits) => `${alphabet.charAt(bits >> 5)}${alphabet.charAt(bits & 31)}`);
 
-/** 48 bits of time, the 12 after the version digit, and the 40 after the variant bits. */
-function shortened(hex: string): string {
-  const high = hex.slice(0, 12) + hex.slice(13, 16);
-  const low = Math.floor(Number.parseInt(hex.slice(16, 27), 16) / 4) % 2 ** 40;
-  return [
-    Number.parseInt(high.slice(0, 5), 16),
-    Number.parseInt(high.slice(5, 10), 16),
-    Number.parseInt(high.slice(10, 15), 16),
-    Math.floor(low / 2 ** 20),
-    low % 2 ** 20,
-  ]
-    .map((bits) => `${pairs[bits >> 10]}${pairs[bits & 1023]}`)
-    .join('');
+/** 48 bits of time, the 12 after the version digit, and the 40 after the variant bits, in groups of 20. */
+function shortened(uuid: Readonly<Uint8Array>): string {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0, m = 0, n = 0] = uuid;
+  return (
+    twentyBits((a << 12) | (b << 4) | (c >> 4)) +
+    twentyBits(((c & 15) << 16) | (d << 8) | e) +
+    twentyBits((f << 12) | ((g & 15) << 8) | h) +
+    twentyBits(((i & 63) << 14) | (j << 6) | (k >> 2)) +
+    twentyBits(((k & 3) << 18) | (l << 10) | (m << 2) | (n >> 6))
+  );
+}
+
+function twentyBits(bits: number): string {
+  return `${pairs[bits >> 10]}${pairs[bits & 1023]}`;
 }

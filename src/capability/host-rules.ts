@@ -14,6 +14,9 @@ import { RuleRepository } from './rule-repository.js';
 /** Through which face something is asked, and when. */
 type Asking = Pick<Act, 'via' | 'at'>;
 
+/** The place of a process in the tree it was born in. */
+type Bound = Pick<HolderState, 'n' | 'path'>;
+
 /** What somebody is about to give: a pattern, and every right that goes with it. */
 export interface Gift {
   readonly pattern: Pattern;
@@ -42,6 +45,23 @@ export class HostRules {
     return against(await this.binding(tx, holder, now), right, names);
   }
 
+  /**
+   * Refuses a birth under `parent` that a rule forbids: of that image, or with what is handed down. The rules bind the
+   * child as they bind the parent, so asking for the parent is enough. Throws CAPABILITY_DENIED.
+   */
+  async assertBirth(
+    tx: ReadTx,
+    asking: Asking,
+    parent: Bound & { readonly pid: Pid },
+    image: string,
+    handedDown: readonly Pattern[],
+  ): Promise<void> {
+    const rules = await this.binding(tx, parent, asking.at);
+    if (rules.length === 0) return;
+    refuse(rules, asking, parent.pid, 'spawn', `image:${image}`);
+    for (const pattern of handedDown) refuseHandingOn(rules, asking, parent.pid, pattern);
+  }
+
   /** Refuses what a rule forbids, whatever `pid` holds. Throws CAPABILITY_DENIED naming the first of `resources`. */
   async assertNotDenied(
     tx: ReadTx,
@@ -53,18 +73,7 @@ export class HostRules {
     const holder = await this.capabilities.holder(tx, pid);
     const rules = holder === undefined ? [] : await this.binding(tx, holder, asking.at);
     if (rules.length === 0) return;
-    for (const resource of resources) {
-      const denies = against(rules, right, [parseRequest(resource)]);
-      if (denies.length > 0) throw forbidden(asking, pid, right, resource, denies);
-    }
-  }
-
-  /** Refuses to hand on what a rule on the right `grant` touches. Throws CAPABILITY_DENIED. */
-  async assertMayHandOn(tx: ReadTx, act: Act, from: Pid, pattern: Pattern): Promise<void> {
-    const holder = await this.capabilities.holder(tx, from);
-    const rules = holder === undefined ? [] : await this.binding(tx, holder, act.at);
-    const denies = rules.filter((rule) => touches(rule, { pattern, rights: ['grant'] })).map(({ id }) => id);
-    if (denies.length > 0) throw forbidden(act, from, 'grant', pattern.text, denies);
+    for (const resource of resources) refuse(rules, asking, pid, right, resource);
   }
 
   /** Refuses a gift that would take something out of the reach of a rule that binds the giver. Throws CAPABILITY_DENIED. */
@@ -75,18 +84,29 @@ export class HostRules {
     to: HolderState,
     gift: Gift,
   ): Promise<void> {
-    await this.assertMayHandOn(tx, act, from.pid, gift.pattern);
+    const rules = await this.binding(tx, from.state, act.at);
+    refuseHandingOn(rules, act, from.pid, gift.pattern);
     const bound = new Set([0, ...to.path, to.n]);
-    const denies = (await this.binding(tx, from.state, act.at))
-      .filter((rule) => !bound.has(rule.n) && touches(rule, gift))
-      .map(({ id }) => id);
+    const denies = rules.filter((rule) => !bound.has(rule.n) && touches(rule, gift)).map(({ id }) => id);
     if (denies.length > 0) throw leavesRule(act, from.pid, gift.pattern.text, denies);
   }
 
-  private async binding(tx: ReadTx, { path, n }: HolderState, now: number): Promise<RuleRecord[]> {
+  private async binding(tx: ReadTx, { path, n }: Bound, now: number): Promise<RuleRecord[]> {
     const rules = await this.rules.binding(tx, [...path, n]);
     return rules.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
   }
+}
+
+/** Throws CAPABILITY_DENIED when one of `rules` is on that resource. */
+function refuse(rules: readonly RuleRecord[], asking: Asking, pid: Pid, right: Right, resource: string): void {
+  const denies = against(rules, right, [parseRequest(resource)]);
+  if (denies.length > 0) throw forbidden(asking, pid, right, resource, denies);
+}
+
+/** Refuses to hand on what a rule on the right `grant` touches. Throws CAPABILITY_DENIED. */
+function refuseHandingOn(rules: readonly RuleRecord[], asking: Asking, from: Pid, pattern: Pattern): void {
+  const denies = rules.filter((rule) => touches(rule, { pattern, rights: ['grant'] })).map(({ id }) => id);
+  if (denies.length > 0) throw forbidden(asking, from, 'grant', pattern.text, denies);
 }
 
 function against(rules: readonly RuleRecord[], right: Right, names: readonly Request[]): RuleId[] {

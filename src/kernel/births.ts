@@ -10,6 +10,7 @@ import { Drawing } from '../capability/drawing.js';
 import { Grants } from '../capability/grants.js';
 import { HostRules } from '../capability/host-rules.js';
 import type { Receiver } from '../capability/new-record.js';
+import type { Pattern } from '../capability/resource.js';
 import { EventRepository } from '../events/event-repository.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
 import { Objects } from '../memory/objects.js';
@@ -72,8 +73,10 @@ export class Births {
   async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
-    if (parent !== null) await this.assertPermitted(tx, act, parent, birth);
-    if (parent !== null) await this.accounts.enter(tx, parent);
+    if (parent !== null) {
+      await this.rules.assertBirth(tx, act, parent, birth.image.name, handedDown(birth));
+      await this.accounts.enter(tx, parent);
+    }
     const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
     if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
     const view = await this.view(tx, birth, pid, goal);
@@ -94,13 +97,6 @@ export class Births {
       capabilities.map(({ id }) => id),
     );
     return pid;
-  }
-
-  /** The host's rules bind the child as they bind the parent, so asking for the parent is enough. */
-  private async assertPermitted(tx: WriteTx, act: Act, { pid }: ProcessRow, birth: Birth): Promise<void> {
-    await this.rules.assertNotDenied(tx, act, pid, 'spawn', [`image:${birth.image.name}`]);
-    if (!('delegate' in birth.authority)) return;
-    for (const { pattern } of birth.authority.delegate) await this.rules.assertMayHandOn(tx, act, pid, pattern);
   }
 
   private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
@@ -159,6 +155,10 @@ export class Births {
 }
 
 type NewRow = Omit<ProcessRow, 'n'>;
+
+function handedDown({ authority }: Birth): Pattern[] {
+  return 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
+}
 
 function hasExtras({ labels, owner, env, registration }: Birth): boolean {
   return labels !== null || owner !== null || env !== null || registration !== null;

@@ -155,10 +155,12 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   }
 
   async holder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
-    const found = remembered(tx, holderKey(pid), () => statements.read(tx).holder.get({ pid }));
-    if (found === undefined) return undefined;
-    const { status, exitedAt, ...rest } = found;
-    return { ...rest, live: exitedAt === null, stopping: status === 'stopping' };
+    return remembered(tx, holderKey(pid), () => {
+      const found = statements.read(tx).holder.get({ pid });
+      if (found === undefined) return undefined;
+      const { status, exitedAt, ...rest } = found;
+      return { ...rest, live: exitedAt === null, stopping: status === 'stopping' };
+    });
   }
 
   async give(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
