@@ -45,7 +45,7 @@ describe('the hierarchy that npm start runs', () => {
   it('shows the refusals, the tree, the lineage and the verified root, and finds it all again', async () => {
     const told = await runExample('hierarchy.mjs');
     for (const part of [
-      'AMPLIFICATION: Process planner cannot hand on call on tool:publish',
+      'AMPLIFICATION: Process planner cannot give call on tool:publish',
       'researcher-a, call tool:publish: deny (NO_CAPABILITY)',
       "capabilities.grant('researcher-a'",
       'BUDGET_EXCEEDED: The tokens budget of process planner leaves 1000; 2000 was asked.',
