@@ -71,16 +71,18 @@ export class Endings {
     for (const end of plan.ends.values()) await this.handUp(tx, act, plan, end);
   }
 
-  /** Adds the children that end with their parent to the plan, and answers with those that live on. */
+  /** Adds the children that end with their parent to the plan, wave by wave, and answers with those that live on. */
   private async orphans(tx: WriteTx, plan: Plan): Promise<ProcessRow[]> {
     const orphans: ProcessRow[] = [];
-    for (const { row } of plan.ends.values()) {
-      for (const pid of await this.processes.liveChildren(tx, row.pid)) {
+    for (let wave = [...plan.ends.keys()]; wave.length > 0; ) {
+      const seen = plan.ends.size;
+      for (const { pid, parent } of await this.processes.liveChildren(tx, wave)) {
         const child = plan.has(pid) ? undefined : await this.processes.find(tx, pid);
         if (child === undefined || child.status === 'stopping') continue;
         if (child.onParentExit !== 'cancel') orphans.push(child);
-        else plan.stop(parentExited(row, await this.processes.liveTree(tx, pid)));
+        else plan.stop(parentExited(parent ?? 'host', await this.processes.liveTree(tx, pid)));
       }
+      wave = [...plan.ends.keys()].slice(seen);
     }
     return orphans.filter(({ pid }) => !plan.has(pid));
   }
@@ -193,10 +195,10 @@ class Plan {
   }
 }
 
-function parentExited(parent: ProcessRow, rows: readonly ProcessRow[]): Stop {
+function parentExited(by: Pid, rows: readonly ProcessRow[]): Stop {
   return {
     rows,
-    order: { kind: 'parent_exited', by: parent.pid },
+    order: { kind: 'parent_exited', by },
     graceMs: graceMsDefault,
     action: 'process.parentExit',
   };

@@ -23,8 +23,8 @@ export interface ProcessRepository {
   move(tx: WriteTx, row: ProcessRow): Promise<boolean>;
   /** Up to `limit` rows after number `after`, in order of birth. */
   scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
-  /** In order of birth. */
-  liveChildren(tx: ReadTx, parent: Pid): Promise<Pid[]>;
+  /** Of all of `parents`, in order of birth. */
+  liveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ readonly pid: Pid; readonly parent: Pid | null }[]>;
   /** The live processes at and below `pid`, parents before children. */
   liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
   /** All processes at and below `pid`, down to `depth` levels below it, parents before children. */

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { and, eq, getTableColumns, gt, isNotNull, isNull, lt, lte, max, min, ne, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, inArray, isNotNull, isNull, lt, lte, max, min, ne, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -123,9 +123,14 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .limit(limit)
     .prepare(),
   liveChildren: db
-    .select({ pid: processes.pid })
+    .select({ pid: processes.pid, parent: processes.parent })
     .from(processes)
-    .where(and(eq(processes.parent, sql.placeholder('parent')), isNull(processes.exitedAt)))
+    .where(
+      and(
+        inArray(processes.parent, sql`(SELECT value FROM json_each(${sql.placeholder('parents')}))`),
+        isNull(processes.exitedAt),
+      ),
+    )
     .orderBy(processes.n)
     .prepare(),
   liveTree: numbersOf(
@@ -219,9 +224,8 @@ export class SqliteProcessRepository implements ProcessRepository {
     }
   }
 
-  async liveChildren(tx: ReadTx, parent: Pid): Promise<Pid[]> {
-    const found = statements.read(tx).liveChildren.all({ parent });
-    return found.map(({ pid }) => pid);
+  async liveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ pid: Pid; parent: Pid | null }[]> {
+    return statements.read(tx).liveChildren.all({ parents: JSON.stringify(parents) });
   }
 
   async liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
