@@ -67,13 +67,18 @@ async function filled(path: string, processes: number): Promise<Filled> {
   return { path, kernel: await createKernel({ store: path }), parent };
 }
 
-/** Counts the pages in the write-ahead log after a few spawns that begin with an empty one. */
+const walBatches = 8;
+const walSpawns = 50;
+
+/** Counts the pages in the write-ahead log after batches of spawns that begin with an empty one: a split is rare and dear. */
 async function pagesPerSpawn({ path, kernel, parent }: Filled): Promise<number> {
   const db = new Database(path);
-  db.pragma('wal_checkpoint(TRUNCATE)');
-  const count = 50;
-  for (let index = 0; index < count; index++) await kernel.processes.spawnChild(parent, {});
-  const pages = (statSync(`${path}-wal`).size - 32) / (4096 + 24);
+  let pages = 0;
+  for (let batch = 0; batch < walBatches; batch++) {
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    for (let index = 0; index < walSpawns; index++) await kernel.processes.spawnChild(parent, {});
+    pages += (statSync(`${path}-wal`).size - 32) / (4096 + 24);
+  }
   db.close();
-  return pages / count;
+  return pages / (walBatches * walSpawns);
 }
