@@ -99,7 +99,8 @@ describe('a program that is killed while it creates its database', () => {
       await program.line((line) => line === 'ready');
       program.tell('go');
       next = start(join(tempFolder(), 'new.db'));
-      while (Math.random() < 0.7 && !existsSync(store) && !program.lines.includes('open')) await sleep(0);
+      // Most die after the file is there and before they are done with it, some at any other moment.
+      while (kill % 5 > 0 && !existsSync(store)) await sleep(0);
       await sleep(Math.random() * 15);
       await program.kill();
       if (existsSync(store)) begun++;
@@ -111,6 +112,6 @@ describe('a program that is killed while it creates its database', () => {
       await kernel.shutdown();
     }
     await next.program.kill();
-    expect(begun).toBeGreaterThan(0);
+    expect(begun).toBeGreaterThanOrEqual(12);
   });
 });
