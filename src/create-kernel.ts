@@ -10,6 +10,8 @@ import { Entropy, SeededEntropy } from './base/entropy.js';
 import type { NodeId, Pid } from './base/ids.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { Store } from './base/store.js';
+import { ApprovalQueue } from './capability/approval-queue.js';
+import { ApprovalWatch } from './capability/approval-watch.js';
 import { CapabilityManager } from './capability/capability-manager.js';
 import { RevocationSweep } from './capability/revocation-sweep.js';
 import { buildContainer } from './container.js';
@@ -33,6 +35,8 @@ export interface Kernel extends AsyncDisposable {
   readonly memory: ObjectMemory;
   readonly events: EventBus;
   readonly audit: AuditLog;
+  /** What waits for the answer of a person. */
+  readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
   readonly container: Container;
   /** The face of one process: what it may do, and nothing else. */
@@ -107,6 +111,7 @@ class OpenKernel implements Kernel {
   readonly memory: ObjectMemory;
   readonly events: EventBus;
   readonly audit: AuditLog;
+  readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
   private readonly faces: ProcessFaces;
   private closing: Promise<void> | undefined;
@@ -121,6 +126,7 @@ class OpenKernel implements Kernel {
     this.memory = container.get(ObjectMemory);
     this.events = container.get(EventBus);
     this.audit = container.get(AuditLog);
+    this.approvals = container.get(ApprovalQueue);
     this.images = container.get(ImageRegistry);
     this.faces = container.get(ProcessFaces);
   }
@@ -150,5 +156,6 @@ class OpenKernel implements Kernel {
     await container.get(EventFeed).stop();
     await container.get(Store).close();
     container.get(EndWatch).close();
+    container.get(ApprovalWatch).close();
   }
 }

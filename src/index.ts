@@ -27,6 +27,7 @@ export {
   ToolError,
 } from './base/errors.js';
 export {
+  type ApprovalId,
   type CapabilityId,
   type IdKind,
   IdSource,
@@ -40,10 +41,13 @@ export type { JsonObject, JsonValue } from './base/json.js';
 export { Logger } from './base/logger.js';
 export type { Page } from './base/page.js';
 export { type Channel, type ReadTx, Store, type WriteTx } from './base/store.js';
+export type { Approval, ApprovalDecision, ApprovalScope, ApprovalStatus } from './capability/approval.js';
+export { type ApprovalFilter, ApprovalQueue } from './capability/approval-queue.js';
 export type { Atom, Constraints } from './capability/atoms.js';
 export type { Capability, CapabilitySpec, CapabilityStatus, DelegationSpec } from './capability/capability.js';
 export { CapabilityManager } from './capability/capability-manager.js';
 export type { Decision, DecisionCode, Explanation, NearMiss } from './capability/decision.js';
+export { FilePlaces } from './capability/file-places.js';
 export type { RevocationReport } from './capability/operations/revoke.js';
 export type { ProcessCapabilities } from './capability/process-capabilities.js';
 export type { Right } from './capability/rights.js';
@@ -83,6 +87,6 @@ export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } fr
 export type { KernelOptions } from './kernel-options.js';
 export type { ObjectType } from './memory/object.js';
 export { ObjectHandle, type ObjectRef } from './memory/object-handle.js';
-export { ObjectMemory, type StoredObject } from './memory/object-memory.js';
+export { ObjectMemory, type ProcessMemory, type StoredObject } from './memory/object-memory.js';
 export { defineImage, externalImage, type Image, type ImageSpec, type RetryPolicy } from './runtime/image.js';
 export { ImageRegistry } from './runtime/image-registry.js';

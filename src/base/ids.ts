@@ -9,10 +9,20 @@ export type Pid = Id<'process'>;
 export type ObjectId = Id<'object'>;
 export type CapabilityId = Id<'capability'>;
 export type RuleId = Id<'rule'>;
+export type ApprovalId = Id<'approval'>;
 export type ReservationId = Id<'reservation'>;
 export type NodeId = Id<'node'>;
 
-export type IdKind = 'process' | 'object' | 'capability' | 'rule' | 'reservation' | 'record' | 'node' | 'log';
+export type IdKind =
+  | 'process'
+  | 'object'
+  | 'capability'
+  | 'rule'
+  | 'approval'
+  | 'reservation'
+  | 'record'
+  | 'node'
+  | 'log';
 
 /** Gives every new thing its name. Names must sort by time: random keys halve the speed of the store. */
 export interface IdSource {
@@ -25,6 +35,7 @@ const prefixes: Record<IdKind, string> = {
   object: 'o_',
   capability: 'c_',
   rule: 'u_',
+  approval: 'v_',
   reservation: 'r_',
   record: 'a_',
   node: 'n_',

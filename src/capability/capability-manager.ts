@@ -30,13 +30,18 @@ export interface CapabilityManager {
   revoke(capability: CapabilityId, options?: { reason?: string }): Promise<RevocationReport>;
   /** Forbids something to a process and everything born under it, or to all; no capability helps against it. */
   deny(pid: Pid | '*', spec: RuleSpec): Promise<Rule>;
+  /** Wants a person to approve it, whatever capability there is: see `kernel.approvals`. Binds as `deny` does. */
+  ask(pid: Pid | '*', spec: RuleSpec): Promise<Rule>;
   /** Those set on `pid` itself; without `pid`, all. */
   rules(pid?: Pid | '*'): Promise<Rule[]>;
   /** Throws NO_SUCH_RULE. */
   lift(rule: RuleId, options?: { reason?: string }): Promise<void>;
   /** Has no effect, is not audited and never throws for a bad request. */
   check(pid: Pid, right: Right, resource: string, args?: JsonValue): Promise<Decision>;
-  /** Audited; takes a use. Throws CAPABILITY_DENIED, CAPABILITY_REVOKED, CAPABILITY_EXPIRED. */
+  /**
+   * Audited; takes a use. Throws CAPABILITY_DENIED, CAPABILITY_REVOKED, CAPABILITY_EXPIRED; where a rule asks,
+   * APPROVAL_PENDING with the approval among its facts: after the answer the same call goes through.
+   */
   require(pid: Pid, right: Right, resource: string, args?: JsonValue): Promise<Decision>;
   /** The same decision as `check`, with what came near and what would mend it. */
   explain(pid: Pid, right: Right, resource: string, args?: JsonValue): Promise<Explanation>;
@@ -69,13 +74,14 @@ export class HostCapabilityManager implements CapabilityManager {
   transfer = async (from: Pid, to: Pid, capability: CapabilityId) => this.transferring.run(from, to, capability);
   revoke = async (capability: CapabilityId, options?: { reason?: string }) =>
     this.revoking.run(hostFace, capability, options);
-  deny = async (pid: Pid | '*', spec: RuleSpec) => this.policy.deny(pid, spec);
+  deny = async (pid: Pid | '*', spec: RuleSpec) => this.policy.set('deny', pid, spec);
+  ask = async (pid: Pid | '*', spec: RuleSpec) => this.policy.set('ask', pid, spec);
   rules = async (pid?: Pid | '*') => this.policy.rules(pid);
   lift = async (rule: RuleId, options?: { reason?: string }) => this.policy.lift(rule, options);
   check = async (pid: Pid, right: Right, resource: string, args?: JsonValue) =>
     this.explaining.check(hostFace, pid, right, resource, args);
   require = async (pid: Pid, right: Right, resource: string, args?: JsonValue) =>
-    this.requiring.run(pid, right, resource, args);
+    this.requiring.run(hostFace, pid, right, resource, args);
   explain = async (pid: Pid, right: Right, resource: string, args?: JsonValue) =>
     this.explaining.explain(hostFace, pid, right, resource, args);
   list = async (pid: Pid, options?: { status?: 'live' | 'any'; limit?: number }) => this.queries.list(pid, options);

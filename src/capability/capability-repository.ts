@@ -27,6 +27,19 @@ export interface ScannedCapability {
   readonly rights: number;
 }
 
+/** A row with its number. */
+export interface NumberedCapability extends CapabilityRecord {
+  readonly n: number;
+}
+
+/** Which page of what a process holds. */
+export interface HeldPage {
+  readonly kind?: ResourceKind;
+  /** The last one of the page before. */
+  readonly after?: Pick<NumberedCapability, 'resource' | 'n'> | undefined;
+  readonly limit: number;
+}
+
 /** A capability as it was derived from another one. */
 export interface LinkedCapability extends Omit<ScannedCapability, 'rights'> {
   /** Others that are not marked were derived from it in turn. */
@@ -39,8 +52,12 @@ export interface CapabilityRepository {
   insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void>;
   /** All that `holder` was ever given, or those on resources of one kind. */
   heldBy(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]>;
-  /** Those on exactly this resource text. */
-  heldOn(tx: ReadTx, holder: Pid, resource: string): Promise<readonly CapabilityRecord[]>;
+  /** The same in pages, in the order of their resources. */
+  heldPage(tx: ReadTx, holder: Pid, page: HeldPage): Promise<readonly NumberedCapability[]>;
+  /** Those on exactly one of these resource texts. */
+  heldOn(tx: ReadTx, holder: Pid, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
+  /** Whether there is one whose resource text begins so. */
+  holdsWithin(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean>;
   /** Makes `to` the holder; nothing else changes. */
   give(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void>;
   /** Marks it as revoked, and as `sweeping` when there are others below it that are not marked. */

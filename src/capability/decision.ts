@@ -4,6 +4,7 @@ import type { Capability } from './capability.js';
 export type DecisionCode =
   | 'ALLOWED'
   | 'KIN'
+  | 'ASK'
   | 'DENY_RULE'
   | 'NO_CAPABILITY'
   | 'CONSTRAINT'
@@ -21,15 +22,16 @@ export interface NearMiss {
 }
 
 export interface Decision {
-  readonly effect: 'allow' | 'deny';
+  /** `ask`: it is allowed once a person has approved it. */
+  readonly effect: 'allow' | 'deny' | 'ask';
   readonly code: DecisionCode;
-  /** By which it is allowed; `kin` where the family tie is enough. */
+  /** By which it is allowed, or would be; `kin` where the family tie is enough. */
   readonly capability?: CapabilityId | 'kin';
   readonly reason: string;
 }
 
 export interface Explanation {
-  readonly effect: 'allow' | 'deny';
+  readonly effect: Decision['effect'];
   readonly code: DecisionCode;
   readonly pid: Pid;
   readonly right: string;
@@ -41,6 +43,10 @@ export interface Explanation {
   readonly nearest: readonly NearMiss[];
   /** The rules that forbid it; empty on a process's face, which learns only that there is one. */
   readonly denies: readonly RuleId[];
+  /** The rules that want a person to be asked; empty on a process's face. */
+  readonly asks: readonly RuleId[];
+  /** The number of the last event that the decision knew of. */
+  readonly generation: number;
   readonly hint: string;
 }
 

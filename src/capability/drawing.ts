@@ -8,6 +8,7 @@ import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
 import { deadSource, inChain, noSuchCapability } from './errors.js';
 import { Evaluator } from './evaluator.js';
+import { Held } from './held.js';
 import { derivedRecord, type Receiver } from './new-record.js';
 
 /** How a capability comes from another one. */
@@ -23,6 +24,7 @@ export interface Drawn {
 export class Drawing {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(Held) private readonly held: Held,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
@@ -33,9 +35,10 @@ export class Drawing {
    * NO_SUCH_CAPABILITY when `from` does not hold it, and the refusal of a dead one.
    */
   async drawn(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority, how: Manner): Promise<Drawn> {
+    const manner = how === 'derive' ? 'derive' : 'delegate';
     const misses: Miss[] = [];
     for (const parent of await this.candidates(tx, from, to, stated)) {
-      const authority = attenuate(toAuthority(parent), stated, how === 'derive' ? 'derive' : 'delegate');
+      const authority = attenuate(toAuthority(parent), stated, manner);
       const miss = 'refused' in authority ? authority : await this.obstacle(tx, parent, to, how);
       if (miss !== undefined) misses.push({ capability: parent.id, field: miss.refused, detail: miss.detail });
       else if (!('refused' in authority)) {
@@ -43,7 +46,7 @@ export class Drawing {
         return { record, parent: parent.id };
       }
     }
-    throw amplification(from, stated, misses);
+    throw amplification(from, stated, misses.length > 0 ? misses : await this.near(tx, from, stated, manner));
   }
 
   /** Whether `pid` holds or gave this capability or one above it: what it gave does not come back to it. */
@@ -68,6 +71,16 @@ export class Drawing {
     return { refused: 'to', detail: inChain(to.pid) };
   }
 
+  /** What is held on the same kind of resource and does not cover it. */
+  private async near(tx: ReadTx, from: Pid, stated: StatedAuthority, how: 'delegate' | 'derive'): Promise<Miss[]> {
+    const misses: Miss[] = [];
+    for (const parent of [...(await this.held.near(tx, from, stated.pattern.kind))].sort(byPreference)) {
+      const miss = attenuate(toAuthority(parent), stated, how);
+      if ('refused' in miss) misses.push({ capability: parent.id, field: miss.refused, detail: miss.detail });
+    }
+    return misses;
+  }
+
   private async candidates(
     tx: ReadTx,
     from: Pid,
@@ -75,7 +88,7 @@ export class Drawing {
     stated: StatedAuthority,
   ): Promise<readonly CapabilityRecord[]> {
     if (stated.from === undefined) {
-      return [...(await this.repository.heldBy(tx, from, stated.pattern.kind))].sort(byPreference);
+      return (await this.held.covering(tx, from, stated.pattern)).sort(byPreference);
     }
     const named = await this.repository.find(tx, stated.from);
     if (named?.holder !== from) throw noSuchCapability(stated.from);
@@ -88,8 +101,7 @@ export class Drawing {
 type Miss = { readonly capability: CapabilityId; readonly field: string; readonly detail: string };
 
 function amplification(from: Pid, stated: StatedAuthority, misses: readonly Miss[]): KernelError {
-  const covering = misses.filter(({ field }) => field !== 'resource');
-  const nearest = (covering.length > 0 ? covering : misses).slice(0, 5);
+  const nearest = misses.slice(0, 5);
   const field = nearest[0]?.field ?? 'resource';
   const detail = nearest[0]?.detail ?? `it holds nothing on ${stated.pattern.text}`;
   return new CapabilityError(

@@ -4,18 +4,28 @@ import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/id
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { attenuate } from './attenuate.js';
 import { type Authority, depthDefault } from './capability.js';
-import { type CapabilityRecord, storedPattern, toAuthority } from './capability-record.js';
+import { type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
+import { applying } from './decide.js';
 import { Evaluator } from './evaluator.js';
-import { HostRules } from './host-rules.js';
+import { Held } from './held.js';
 import { derivedRecord, type Receiver, wholeRecord } from './new-record.js';
-import { parsePattern, parseRequest, type Request } from './resource.js';
-import { matches } from './resource-coverage.js';
+import { parsePattern, parseRequest } from './resource.js';
 import { maskOfRights, type Right, rightsOfKind } from './rights.js';
+import type { RuleRecord } from './rule.js';
+import { RuleBook } from './rule-book.js';
 
 const ownRights = maskOfRights(rightsOfKind('ns'));
 const inheritedRights = maskOfRights(['read', 'diff', 'materialize', 'link', 'grant']);
 const readMask = maskOfRights(['read']);
+
+const reads = { right: 'read', args: {} } as const;
+
+/** By which an object is read, and the rules that want a person to be asked first. */
+export interface Reading {
+  readonly record: CapabilityRecord;
+  readonly asks: readonly RuleRecord[];
+}
 
 /** Gives authority and finds it, inside the unit of the syscall that does so. */
 @injectable()
@@ -23,7 +33,8 @@ export class Grants {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(HostRules) private readonly rules: HostRules,
+    @inject(RuleBook) private readonly rules: RuleBook,
+    @inject(Held) private readonly held: Held,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -57,38 +68,34 @@ export class Grants {
     } as const;
     const parent = by === 'host' ? undefined : await this.repository.find(tx, by);
     if (parent === undefined) return this.root(to, { ...stated, maxDepth: depthDefault }, 'host');
-    const { depth, maxDepth, expiresAt } = toAuthority(parent);
-    const limits = { depth: depth + 1, maxDepth, ...(expiresAt === undefined ? {} : { expiresAt }) };
-    if (limits.depth > maxDepth) throw tooDeep(parent, object);
-    return derivedRecord(this.id(), to, { ...stated, ...limits }, parent.id, parent.holder);
+    const { depth, maxDepth, expiresAt, uses } = parent;
+    if (depth + 1 > maxDepth) throw tooDeep(parent, object);
+    const record = derivedRecord(this.id(), to, { ...stated, depth: depth + 1, maxDepth }, parent.id, parent.holder);
+    return { ...record, expiresAt, uses };
   }
 
-  /** The live capability by which `pid` may read an object; `to: 'grant'`, by which it may hand the reading on. */
+  /**
+   * The live capability by which `pid` may read an object; `to: 'grant'`, by which it may hand the reading on. A rule
+   * against reading is also one against handing it on.
+   */
   async reading(
     tx: ReadTx,
     pid: Pid,
-    object: { readonly id: ObjectId; readonly namespace: string },
+    { id, namespace }: { readonly id: ObjectId; readonly namespace: string },
     to: 'read' | 'grant',
     now: number,
-  ): Promise<CapabilityRecord | undefined> {
-    const { id, namespace } = object;
-    const request = parseRequest(`ns:${namespace}/${id}`);
-    const names = [request, parseRequest(`object:${id}`)];
-    if (await this.isUnreadable(tx, pid, names, now)) return undefined;
-    const exact = [`ns:${namespace}/**`, `object:${id}`];
-    for (const resource of exact) {
-      const found = await this.firstLive(tx, await this.repository.heldOn(tx, pid, resource), to, now);
-      if (found !== undefined) return found;
-    }
-    const wider = await this.repository.heldBy(tx, pid, 'ns');
-    const matching = wider.filter(({ resource }) => matches(storedPattern(resource), request));
-    return this.firstLive(tx, matching, to, now);
-  }
-
-  /** A rule against reading is also one against handing the reading on. */
-  private async isUnreadable(tx: ReadTx, pid: Pid, names: readonly Request[], now: number): Promise<boolean> {
+  ): Promise<Reading | undefined> {
+    const place = parseRequest(`ns:${namespace}/${id}`);
     const holder = await this.repository.holder(tx, pid);
-    return holder !== undefined && (await this.rules.denying(tx, holder, 'read', names, now)).length > 0;
+    const names = [place, parseRequest(`object:${id}`)];
+    const rules = holder === undefined ? [] : await this.rules.matching(tx, holder, names);
+    if (applying('deny', rules, reads, now).length > 0) return undefined;
+    const exact = await this.repository.heldOn(tx, pid, [`ns:${namespace}/**`]);
+    const record =
+      (await this.firstLive(tx, exact, to, now)) ??
+      (await this.firstLive(tx, await this.repository.heldOn(tx, pid, [`object:${id}`]), to, now)) ??
+      (await this.firstLive(tx, await this.held.matching(tx, pid, [place]), to, now));
+    return record === undefined ? undefined : { record, asks: applying('ask', rules, reads, now) };
   }
 
   /** Refuses where what `pid` holds does not meet what an image requires. Throws CAPABILITY_DENIED. */

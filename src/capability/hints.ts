@@ -1,37 +1,38 @@
-import type { Pid, RuleId } from '../base/ids.js';
+import type { RuleId } from '../base/ids.js';
 import type { DecisionCode, NearMiss } from './decision.js';
 import { liftHint } from './host-rules.js';
-import type { Right } from './rights.js';
-
-interface Asked {
-  readonly pid: Pid;
-  readonly right: Right;
-  readonly resource: string;
-}
+import type { Question } from './question.js';
 
 /** The call that would mend a refusal. */
 export function mend(
+  question: Question,
   code: DecisionCode,
-  asked: Asked,
   nearest: readonly NearMiss[],
   denies: readonly RuleId[],
 ): string {
   switch (code) {
     case 'PROCESS_ENDED':
-      return `Process ${asked.pid} has ended or never was; it holds nothing.`;
+      return `Process ${question.pid} has ended or never was; it holds nothing.`;
     case 'DENY_RULE':
       return liftHint(denies);
+    case 'ASK':
+      return 'A rule wants a person to approve it: approvals.list() shows what waits for an answer.';
     case 'CONSTRAINT':
-      return `Change the arguments to what ${nearest[0]?.capability} allows (${nearest[0]?.failed}), or grant more: ${grant(asked)}.`;
+      return `Change the arguments to what ${nearest[0]?.capability} allows (${nearest[0]?.failed}), or grant more: ${grant(question)}.`;
     case 'EXPIRED':
     case 'SPENT':
     case 'REVOKED':
-      return `${nearest[0]?.capability} is ${nearest[0]?.failed}; grant it anew: ${grant(asked)}.`;
+      return `${nearest[0]?.capability} is ${nearest[0]?.failed}; grant it anew: ${grant(question)}.`;
     default:
-      return `Delegate it from a process that holds it, or grant it: ${grant(asked)}.`;
+      if (question.isOutside === true) return 'Links lead out of the workspace there; name a file inside it.';
+      return `Delegate it from a process that holds it, or grant it: ${grant(question)}.`;
   }
 }
 
-function grant({ pid, right, resource }: Asked): string {
-  return `capabilities.grant('${pid}', { resource: '${resource}', rights: ['${right}'] })`;
+/** What would allow it; for a file that a link leads elsewhere, that has to be both. */
+function grant({ pid, right, names, request }: Question): string {
+  const calls = [request, ...names.slice(1)].map(
+    ({ text }) => `capabilities.grant('${pid}', { resource: '${text}', rights: ['${right}'] })`,
+  );
+  return calls.length === 1 ? (calls[0] ?? '') : `a pattern that covers both, as in ${calls.join(' and ')}`;
 }

@@ -1,136 +1,150 @@
 import { inject, injectable } from 'inversify';
 import { CapabilityError } from '../base/errors.js';
-import type { Pid, RuleId } from '../base/ids.js';
-import type { ReadTx } from '../base/store.js';
+import type { ApprovalId, Pid, RuleId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { ReadTx, WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
-import { storedPattern } from './capability-record.js';
+import type { Ask } from './approval.js';
 import { CapabilityRepository, type HolderState } from './capability-repository.js';
-import { type Pattern, parseRequest, type Request } from './resource.js';
-import { matches, overlaps } from './resource-coverage.js';
-import { maskOfRights, type Right } from './rights.js';
-import type { RuleRecord } from './rule.js';
-import { RuleRepository } from './rule-repository.js';
+import { Clearance } from './clearance.js';
+import { applying, hashOfArgs } from './decide.js';
+import { type Pattern, parseRequest } from './resource.js';
+import type { Right } from './rights.js';
+import { earliestExpiry, idsOf, type RuleRecord } from './rule.js';
+import { type Bound, type Gift, RuleBook } from './rule-book.js';
 
 /** Through which face something is asked, and when. */
-type Asking = Pick<Act, 'via' | 'at'>;
+export type Asking = Pick<Act, 'via' | 'at'>;
 
-/** The place of a process in the tree it was born in. */
-type Bound = Pick<HolderState, 'n' | 'path'>;
+/** A process, as rules bind it. */
+type Bearer = { readonly pid: Pid } & Pick<HolderState, 'n' | 'path' | 'generation'>;
 
-/** What somebody is about to give: a pattern, and every right that goes with it. */
-export interface Gift {
-  readonly pattern: Pattern;
-  readonly rights: readonly Right[];
-}
-
-/**
- * The host's deny rules, as they bind a process: those for all, those on itself and those on every process it was born
- * under, whoever is its parent now.
- */
+/** The host's rules on what needs no capability, and on giving. What needs one is judged with it. */
 @injectable()
 export class HostRules {
   constructor(
-    @inject(RuleRepository) private readonly rules: RuleRepository,
+    @inject(RuleBook) private readonly book: RuleBook,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
+    @inject(Clearance) private readonly clearance: Clearance,
   ) {}
 
-  /** The rules that forbid `right` on one of the names that a resource goes by. */
-  async denying(
-    tx: ReadTx,
-    holder: HolderState,
-    right: Right,
-    names: readonly Request[],
-    now: number,
-  ): Promise<RuleId[]> {
-    return against(await this.binding(tx, holder, now), right, names);
-  }
-
   /**
-   * Refuses a birth under `parent` that a rule forbids: of that image, or with what is handed down. The rules bind the
-   * child as they bind the parent, so asking for the parent is enough. Throws CAPABILITY_DENIED.
+   * Passes a birth under `parent`: of that image with these arguments, and with what is handed down. The rules bind the
+   * child as they bind the parent, so asking for the parent is enough. Answers with the approvals that it took.
+   * Throws CAPABILITY_DENIED, AskNeeded.
    */
-  async assertBirth(
-    tx: ReadTx,
+  async passBirth(
+    tx: WriteTx,
     asking: Asking,
-    parent: Bound & { readonly pid: Pid },
-    image: string,
+    parent: Bearer,
+    image: { readonly name: string; readonly args: JsonValue },
     handedDown: readonly Pattern[],
-  ): Promise<void> {
-    const rules = await this.binding(tx, parent, asking.at);
-    if (rules.length === 0) return;
-    refuse(rules, asking, parent.pid, 'spawn', `image:${image}`);
-    for (const pattern of handedDown) refuseHandingOn(rules, asking, parent.pid, pattern);
+  ): Promise<ApprovalId[]> {
+    const rules = await this.book.binding(tx, parent);
+    if (rules.length === 0) return [];
+    const spawning = this.request(rules, asking, parent, 'spawn', `image:${image.name}`, image.args);
+    const asks = [spawning, ...handedDown.map((pattern) => this.handingOn(rules, asking, parent, pattern))];
+    return this.taken(tx, asks, asking.at);
   }
 
-  /** Refuses what a rule forbids, whatever `pid` holds. Throws CAPABILITY_DENIED naming the first of `resources`. */
-  async assertNotDenied(
-    tx: ReadTx,
+  /** Passes what `pid` needs no capability for. Answers with the approval that it took. Throws as passBirth. */
+  async pass(
+    tx: WriteTx,
     asking: Asking,
     pid: Pid,
     right: Right,
-    resources: readonly string[],
-  ): Promise<void> {
-    const holder = await this.capabilities.holder(tx, pid);
-    const rules = holder === undefined ? [] : await this.binding(tx, holder, asking.at);
-    if (rules.length === 0) return;
-    for (const resource of resources) refuse(rules, asking, pid, right, resource);
+    resource: string,
+    args: JsonValue = {},
+  ): Promise<ApprovalId | undefined> {
+    const bearer = await this.bearer(tx, pid);
+    const rules = bearer === undefined ? [] : await this.book.binding(tx, bearer);
+    if (bearer === undefined || rules.length === 0) return undefined;
+    const [approval] = await this.taken(tx, [this.request(rules, asking, bearer, right, resource, args)], asking.at);
+    return approval;
   }
 
-  /** Refuses a gift that would take something out of the reach of a rule that binds the giver. Throws CAPABILITY_DENIED. */
-  async assertMayGive(
-    tx: ReadTx,
-    act: Act,
-    from: { readonly pid: Pid; readonly state: HolderState },
-    to: HolderState,
-    gift: Gift,
-  ): Promise<void> {
-    const rules = await this.binding(tx, from.state, act.at);
-    refuseHandingOn(rules, act, from.pid, gift.pattern);
+  /** Whether all of it would pass, before the unit that does it. Throws as passBirth, naming the first that would not. */
+  async assertPasses(tx: ReadTx, asking: Asking, pid: Pid, right: Right, resources: readonly string[]): Promise<void> {
+    const bearer = await this.bearer(tx, pid);
+    const rules = bearer === undefined ? [] : await this.book.binding(tx, bearer);
+    if (bearer === undefined || rules.length === 0) return;
+    for (const resource of resources) {
+      const ask = this.request(rules, asking, bearer, right, resource, {});
+      if (ask !== undefined) await this.clearance.needed(tx, ask, asking.at);
+    }
+  }
+
+  /**
+   * Passes a gift, unless it would take something out of the reach of a rule that binds the giver. Answers with the
+   * approvals that it took. Throws CAPABILITY_DENIED, AskNeeded.
+   */
+  async passGift(tx: WriteTx, asking: Asking, from: Bearer, to: Bound, gift: Gift): Promise<ApprovalId[]> {
+    const rules = await this.book.binding(tx, from);
+    const ask = this.handingOn(rules, asking, from, gift.pattern);
     const bound = new Set([0, ...to.path, to.n]);
-    const denies = rules.filter((rule) => !bound.has(rule.n) && touches(rule, gift)).map(({ id }) => id);
-    if (denies.length > 0) throw leavesRule(act, from.pid, gift.pattern.text, denies);
+    const left = rules.filter((rule) => !bound.has(rule.n) && this.book.touches(rule, gift) && isOn(rule, asking.at));
+    if (left.length > 0) throw leavesRule(asking, from.pid, gift.pattern.text, left);
+    return this.taken(tx, [ask], asking.at);
   }
 
-  private async binding(tx: ReadTx, { path, n }: Bound, now: number): Promise<RuleRecord[]> {
-    const rules = await this.rules.binding(tx, [...path, n]);
-    return rules.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  private async bearer(tx: ReadTx, pid: Pid): Promise<Bearer | undefined> {
+    const holder = await this.capabilities.holder(tx, pid);
+    return holder === undefined ? undefined : { pid, ...holder };
+  }
+
+  private async taken(tx: WriteTx, asks: readonly (Ask | undefined)[], at: number): Promise<ApprovalId[]> {
+    const taken: ApprovalId[] = [];
+    for (const ask of asks) if (ask !== undefined) taken.push(await this.clearance.take(tx, ask, at));
+    return taken;
+  }
+
+  /** What the rules ask about a resource, if they do. Throws CAPABILITY_DENIED when one forbids it. */
+  private request(
+    rules: readonly RuleRecord[],
+    asking: Asking,
+    bearer: Bearer,
+    right: Right,
+    resource: string,
+    args: JsonValue,
+  ): Ask | undefined {
+    const about = this.book.about(rules, [parseRequest(resource)]);
+    const denies = applying('deny', about, { right, args }, asking.at);
+    if (denies.length > 0) throw forbidden(asking, bearer.pid, right, resource, denies);
+    return bareAsk(bearer, right, resource, args, applying('ask', about, { right, args }, asking.at));
+  }
+
+  /** What the rules on the right `grant` ask about handing a pattern on. Throws CAPABILITY_DENIED. */
+  private handingOn(rules: readonly RuleRecord[], asking: Asking, from: Bearer, pattern: Pattern): Ask | undefined {
+    const about = rules.filter((rule) => this.book.touches(rule, { pattern, rights: ['grant'] }));
+    const question = { right: 'grant', args: {} } as const;
+    const denies = applying('deny', about, question, asking.at);
+    if (denies.length > 0) throw forbidden(asking, from.pid, 'grant', pattern.text, denies);
+    return bareAsk(from, 'grant', pattern.text, {}, applying('ask', about, question, asking.at));
   }
 }
 
-/** Throws CAPABILITY_DENIED when one of `rules` is on that resource. */
-function refuse(rules: readonly RuleRecord[], asking: Asking, pid: Pid, right: Right, resource: string): void {
-  const denies = against(rules, right, [parseRequest(resource)]);
-  if (denies.length > 0) throw forbidden(asking, pid, right, resource, denies);
+/** A question about something that needs no capability. */
+function bareAsk(
+  bearer: Bearer,
+  right: Right,
+  resource: string,
+  args: JsonValue,
+  asks: readonly RuleRecord[],
+): Ask | undefined {
+  if (asks.length === 0) return undefined;
+  const { pid } = bearer;
+  const call = { pid, holder: bearer, right, resource, args, argsHash: hashOfArgs(args), spec: null };
+  const rests = { on: [], until: earliestExpiry(asks) };
+  return { ...call, capability: null, chain: [], expiresAt: null, rules: idsOf(asks), rests };
 }
 
-/** Refuses to hand on what a rule on the right `grant` touches. Throws CAPABILITY_DENIED. */
-function refuseHandingOn(rules: readonly RuleRecord[], asking: Asking, from: Pid, pattern: Pattern): void {
-  const denies = rules.filter((rule) => touches(rule, { pattern, rights: ['grant'] })).map(({ id }) => id);
-  if (denies.length > 0) throw forbidden(asking, from, 'grant', pattern.text, denies);
-}
-
-function against(rules: readonly RuleRecord[], right: Right, names: readonly Request[]): RuleId[] {
-  const mask = maskOfRights([right]);
-  return rules
-    .filter((rule) => (rule.rights & mask) !== 0 && names.some((name) => matches(storedPattern(rule.resource), name)))
-    .map(({ id }) => id);
-}
-
-/** An object goes by its id and by its place in a namespace, so a rule on one kind may be about what the other names. */
-function touches(rule: RuleRecord, { pattern, rights }: Gift): boolean {
-  if ((rule.rights & maskOfRights(rights)) === 0) return false;
-  const about = storedPattern(rule.resource);
-  const areTwoNames = about.kind !== pattern.kind && isMemory(about) && isMemory(pattern);
-  return areTwoNames || overlaps(about, pattern);
-}
-
-function isMemory({ kind }: Pattern): boolean {
-  return kind === 'object' || kind === 'ns';
+function isOn({ expiresAt }: RuleRecord, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
 }
 
 /** A process learns that there is a rule, and not which. */
-function known(act: Asking, denies: readonly RuleId[]): { readonly denies?: RuleId[] } {
-  return act.via === 'process' ? {} : { denies: [...denies] };
+function known({ via }: Asking, denies: readonly RuleRecord[]): { readonly denies?: RuleId[] } {
+  return via === 'process' ? {} : { denies: idsOf(denies) };
 }
 
 export function liftHint(denies: readonly RuleId[] | undefined): string {
@@ -139,16 +153,22 @@ export function liftHint(denies: readonly RuleId[] | undefined): string {
   return `Lift the rule: capabilities.lift('${rule}').`;
 }
 
-function forbidden(act: Asking, pid: Pid, right: Right, resource: string, denies: readonly RuleId[]): CapabilityError {
-  const shown = known(act, denies);
+function forbidden(
+  asking: Asking,
+  pid: Pid,
+  right: Right,
+  resource: string,
+  denies: readonly RuleRecord[],
+): CapabilityError {
+  const shown = known(asking, denies);
   return new CapabilityError('CAPABILITY_DENIED', `A rule forbids process ${pid} to ${right} ${resource}.`, {
     facts: { pid, right, resource, code: 'DENY_RULE', ...shown },
     hint: liftHint(shown.denies),
   });
 }
 
-function leavesRule(act: Act, pid: Pid, resource: string, denies: readonly RuleId[]): CapabilityError {
-  const shown = known(act, denies);
+function leavesRule(asking: Asking, pid: Pid, resource: string, denies: readonly RuleRecord[]): CapabilityError {
+  const shown = known(asking, denies);
   return new CapabilityError(
     'CAPABILITY_DENIED',
     `Process ${pid} is bound by a rule on ${resource} that does not bind the receiver.`,

@@ -29,7 +29,7 @@ export class Kin {
 }
 
 /** The process that the request names, if the right is one that kin have. */
-function kinOf(right: Right, { kind, segments }: Request): Pid | undefined {
+export function kinOf(right: Right, { kind, segments }: Request): Pid | undefined {
   const isKinRight = right === 'wait' || right === 'signal' || right === 'send';
   return kind === 'process' && isKinRight ? segments.join('/') : undefined;
 }

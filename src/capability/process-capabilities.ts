@@ -1,11 +1,13 @@
 import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import type { Capability, DelegationSpec } from './capability.js';
+import type { Capability, CapabilitySpec, DelegationSpec } from './capability.js';
 import type { Decision, Explanation } from './decision.js';
 import { Delegate } from './operations/delegate.js';
 import { Explain } from './operations/explain.js';
 import { CapabilityQueries } from './operations/queries.js';
+import { RequestCapability } from './operations/request.js';
+import { Require } from './operations/require.js';
 import { type RevocationReport, Revoke } from './operations/revoke.js';
 import type { Right } from './rights.js';
 
@@ -14,6 +16,13 @@ export interface ProcessCapabilities {
   list(): Promise<Capability[]>;
   check(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
   explain(right: Right, resource: string, args?: JsonValue): Promise<Explanation>;
+  /**
+   * Audited; takes a use. Where a rule asks, it waits for the answer of a person. Throws CAPABILITY_DENIED,
+   * CAPABILITY_REVOKED, CAPABILITY_EXPIRED, APPROVAL_DENIED, CANCELLED.
+   */
+  require(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
+  /** Asks a person for a capability, and waits for the answer. Throws APPROVAL_DENIED, CAPABILITY_DENIED, CANCELLED. */
+  request(spec: CapabilitySpec): Promise<Capability>;
   /** A narrower copy for itself. Throws AMPLIFICATION, NO_SUCH_CAPABILITY. */
   derive(spec: DelegationSpec): Promise<Capability>;
   /** To a child, the parent, or a process that it may send to. Throws AMPLIFICATION, CAPABILITY_DENIED. */
@@ -29,6 +38,8 @@ export class CapabilityFaces {
     @inject(Delegate) private readonly delegating: Delegate,
     @inject(Revoke) private readonly revoking: Revoke,
     @inject(Explain) private readonly explaining: Explain,
+    @inject(Require) private readonly requiring: Require,
+    @inject(RequestCapability) private readonly requesting: RequestCapability,
     @inject(CapabilityQueries) private readonly queries: CapabilityQueries,
   ) {}
 
@@ -38,6 +49,8 @@ export class CapabilityFaces {
       list: async () => this.queries.list(pid),
       check: async (right, resource, args) => this.explaining.check(caller, pid, right, resource, args),
       explain: async (right, resource, args) => this.explaining.explain(caller, pid, right, resource, args),
+      require: async (right, resource, args) => this.requiring.run(caller, pid, right, resource, args),
+      request: async (spec) => this.requesting.run(caller, spec),
       derive: async (spec) => this.delegating.derive(caller, pid, spec),
       delegate: async (to, spec) => this.delegating.delegate(caller, pid, to, spec),
       revoke: async (capability, options) => this.revoking.run(caller, capability, options),

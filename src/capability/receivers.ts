@@ -3,30 +3,39 @@ import { CapabilityError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import type { ReadTx } from '../base/store.js';
 import type { Act } from './act.js';
+import { AskNeeded } from './approval-errors.js';
 import type { HolderState } from './capability-repository.js';
-import { allows } from './decision.js';
-import { Evaluator } from './evaluator.js';
 import { Holders } from './holders.js';
+import { plainQuestion } from './question.js';
 import { parseRequest } from './resource.js';
+import { type Warrant, Warrants } from './warrants.js';
 
 /** To whom something may be given: the host may name anybody, a process only those that it may send to. */
 @injectable()
 export class Receivers {
   constructor(
     @inject(Holders) private readonly holders: Holders,
-    @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Warrants) private readonly warrants: Warrants,
   ) {}
 
   /** On a process's face, one that is out of reach and one that does not exist are refused alike: CAPABILITY_DENIED. */
   async reachable(tx: ReadTx, act: Act, from: Pid, to: Pid): Promise<HolderState> {
     if (act.via !== 'process') return this.holders.active(tx, to);
-    const request = parseRequest(`process:${to}`);
-    const { code } = await this.evaluator.decide(tx, { pid: from, right: 'send', request, args: {} }, act.at);
-    if (!allows(code)) throw outOfReach(from, to);
+    const { capability } = await this.reach(tx, act, from, to);
     try {
       return await this.holders.active(tx, to);
     } catch (error) {
-      throw code === 'KIN' ? error : outOfReach(from, to);
+      throw capability === 'kin' ? error : outOfReach(from, to);
+    }
+  }
+
+  /** Giving takes no use of the right to send. */
+  private async reach(tx: ReadTx, act: Act, from: Pid, to: Pid): Promise<Warrant> {
+    try {
+      return await this.warrants.look(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
+    } catch (error) {
+      if (error instanceof AskNeeded || !(error instanceof CapabilityError)) throw error;
+      throw outOfReach(from, to);
     }
   }
 }

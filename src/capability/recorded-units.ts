@@ -8,8 +8,10 @@ import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act, Call } from './act.js';
+import { ApprovalDesk } from './approval-desk.js';
+import { AskNeeded } from './approval-errors.js';
 
-/** Runs the units of calls, and sees to it that a refusal inside one is on record. */
+/** Runs the units of calls: what a person must approve is asked first, and a refusal is on record. */
 @injectable()
 export class RecordedUnits {
   constructor(
@@ -17,6 +19,7 @@ export class RecordedUnits {
     @inject(Clock) private readonly clock: Clock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Refusals) private readonly refusals: Refusals,
+    @inject(ApprovalDesk) private readonly desk: ApprovalDesk,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -39,16 +42,29 @@ export class RecordedUnits {
 
   private async recorded<T>(call: Call, run: () => Promise<T>): Promise<T> {
     try {
-      return await run();
+      return await this.cleared(call, run);
     } catch (error) {
       if (this.isRefusal(error)) await this.recordSafely(call, error);
       throw error;
     }
   }
 
-  /** What the store or the form of the input has refused is no decision, and is not recorded. */
+  /** What stops at a question for a person is run again when the answer is there; everything is then checked anew. */
+  private async cleared<T>(call: Call, run: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await run();
+      } catch (error) {
+        if (!(error instanceof AskNeeded)) throw error;
+        await this.desk.attend(call.caller, this.act(call), error.ask);
+      }
+    }
+  }
+
+  /** What the store or the form of the input has refused is no decision; a question that is still open is none yet. */
   protected isRefusal(error: unknown): error is KernelError {
-    return error instanceof KernelError && !(error instanceof StoreError || error instanceof InputError);
+    if (!(error instanceof KernelError) || error instanceof StoreError || error instanceof InputError) return false;
+    return error.code !== 'APPROVAL_PENDING';
   }
 
   protected async record(call: Call, act: Act, error: KernelError): Promise<void> {
@@ -64,6 +80,7 @@ export class RecordedUnits {
         ...(error instanceof CapabilityError ? { decision: 'deny' } : {}),
         ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
         ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
+        ...(typeof facts.approval === 'string' ? { approval: facts.approval } : {}),
       },
       (tx) => this.announce(tx, act, act.actor === 'host' ? target : act.actor, error),
     );

@@ -40,6 +40,6 @@ export function segmentCovers(parent: string, child: string): boolean {
 }
 
 /** `ns:process/PID…`, which is reached only by a pattern that spells it. */
-function namesProcess(resource: Pattern | Request): boolean {
+export function namesProcess(resource: Pattern | Request): boolean {
   return resource.kind === 'ns' && resource.segments.length > 1 && resource.segments[0] === 'process';
 }

@@ -53,6 +53,16 @@ export function parseRights(kind: ResourceKind, given: readonly string[], path =
   return known.filter((right) => given.includes(right));
 }
 
+/** Throws INVALID_INPUT for a right that `kind` does not know. */
+export function parseRight(kind: ResourceKind, given: string, path = 'right'): Right {
+  const known = rightsOfKind(kind).find((right) => right === given);
+  return known ?? (parseRights(kind, [given], path)[0] as Right);
+}
+
+export function maskOfRight(right: Right): number {
+  return 1 << rights.indexOf(right);
+}
+
 export function unionRights(a: readonly Right[], b: readonly Right[]): readonly Right[] {
   return rightsOfMask(maskOfRights(a) | maskOfRights(b));
 }

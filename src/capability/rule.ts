@@ -4,7 +4,7 @@ import { amount, reasonText } from '../base/spec.js';
 import { parsePattern } from './resource.js';
 import { maskOfRights, parseRights, type Right, rights, rightsOfMask } from './rights.js';
 
-export type RuleEffect = 'deny';
+export type RuleEffect = 'deny' | 'ask';
 
 /** What a rule is about. */
 export interface RuleSpec {
@@ -19,6 +19,8 @@ export interface Rule extends RuleSpec {
   readonly id: RuleId;
   readonly effect: RuleEffect;
   readonly pid: Pid | '*';
+  /** The SHA-256 of the only arguments that it is about; absent: whatever the arguments. */
+  readonly argsHash?: string;
 }
 
 /** One row of the table of rules. */
@@ -30,6 +32,8 @@ export interface RuleRecord {
   readonly n: number;
   readonly resource: string;
   readonly rights: number;
+  /** The SHA-256 of the only arguments that it is about; null: whatever the arguments. */
+  readonly argsHash: string | null;
   readonly reason: string | null;
   readonly expiresAt: number | null;
   readonly createdAt: number;
@@ -45,25 +49,38 @@ export const ruleSpec = z.strictObject({
 /** The fields of a row that a spec states, in canonical form. Throws INVALID_INPUT. */
 export function parseRule(
   spec: z.output<typeof ruleSpec>,
-): Pick<RuleRecord, 'resource' | 'rights' | 'reason' | 'expiresAt'> {
+): Pick<RuleRecord, 'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt'> {
   const { kind, text } = parsePattern(spec.resource);
   return {
     resource: text,
     rights: maskOfRights(parseRights(kind, spec.rights, 'spec.rights')),
+    argsHash: null,
     reason: spec.reason ?? null,
     expiresAt: spec.expiresAt ?? null,
   };
 }
 
 /** As users see it. */
-export function toRule({ id, effect, pid, resource, rights: mask, reason, expiresAt }: RuleRecord): Rule {
+export function toRule(record: RuleRecord): Rule {
+  const { id, effect, pid, resource, rights: mask, argsHash, reason, expiresAt } = record;
   return {
     id,
     effect,
     pid,
     resource,
     rights: rightsOfMask(mask),
+    ...(argsHash === null ? {} : { argsHash }),
     ...(reason === null ? {} : { reason }),
     ...(expiresAt === null ? {} : { expiresAt }),
   };
+}
+
+export function idsOf(rules: readonly RuleRecord[]): RuleId[] {
+  return rules.map(({ id }) => id);
+}
+
+/** When the first of them expires; null when none does. */
+export function earliestExpiry(all: readonly { readonly expiresAt: number | null }[]): number | null {
+  const times = all.flatMap(({ expiresAt }) => expiresAt ?? []);
+  return times.length === 0 ? null : Math.min(...times);
 }

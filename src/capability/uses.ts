@@ -13,20 +13,11 @@ export class Uses {
     @inject(EventLog) private readonly events: EventLog,
   ) {}
 
-  /**
-   * Takes one use of `record`, which was found live in this unit, and of every one above it that has finite uses.
-   * Answers with how many counters went down: none costs nothing.
-   */
-  async claim(tx: WriteTx, record: CapabilityRecord, at: number): Promise<number> {
-    const finite: CapabilityRecord[] = [];
-    for (let one: CapabilityRecord | undefined = record; one !== undefined; ) {
-      if (one.uses !== null) finite.push(one);
-      one = one.parent === null ? undefined : await this.repository.find(tx, one.parent);
-    }
-    if (finite.length === 0) return 0;
-    assert(await this.repository.claim(tx, finite), `${record.id} was live and had no use left`);
-    const data = { capability: record.id };
-    this.events.append(tx, { type: 'capability.used', at, pid: record.holder, data });
-    return finite.length;
+  /** Takes one use of each of `finite`: those of `used` and of all above it, found live in this unit. None costs nothing. */
+  async claim(tx: WriteTx, used: CapabilityRecord, finite: readonly CapabilityRecord[], at: number): Promise<void> {
+    if (finite.length === 0) return;
+    assert(await this.repository.claim(tx, finite), `${used.id} was live and had no use left`);
+    const data = { capability: used.id, counted: finite.map(({ id }) => id) };
+    this.events.append(tx, { type: 'capability.used', at, pid: used.holder, data });
   }
 }

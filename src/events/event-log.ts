@@ -23,6 +23,11 @@ export class EventLog implements Channel<NewEvent, readonly KernelEvent[]> {
     this.listeners.push(listener);
   }
 
+  /** As onCommit, before everybody else: for what others ask when they hear of an event. */
+  onCommitFirst(listener: (events: readonly KernelEvent[]) => void): void {
+    this.listeners.unshift(listener);
+  }
+
   async seal(tx: WriteTx, items: readonly NewEvent[]): Promise<readonly KernelEvent[]> {
     let seq = await this.repository.head(tx);
     const sealed: KernelEvent[] = [];

@@ -1,4 +1,4 @@
-import type { CapabilityId, ObjectId, Pid, RuleId } from '../base/ids.js';
+import type { ApprovalId, CapabilityId, ObjectId, Pid, RuleId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
 /** What each event tells. Ids, codes and numbers only: text that people wrote stays in the rows. */
@@ -11,7 +11,7 @@ export interface EventData {
   'process.resumed': { status: string };
   'process.signalled': { signal: string; ordinal: number };
   'process.stopping': { outcome: string; alarmAt: number };
-  'process.exited': { status: string; outcome: string; result: ObjectId | null };
+  'process.exited': { status: string; outcome: string; result: ObjectId | null; parent?: Pid };
   'process.reparented': { from: Pid | null; to: Pid | null };
   'process.moved': { cwd: string };
   'process.progressed': { done: number; total: number | null };
@@ -26,11 +26,14 @@ export interface EventData {
   'capability.derived': { capability: CapabilityId; parent: CapabilityId };
   'capability.transferred': { capability: CapabilityId; from: Pid };
   'capability.revoked': { capability: CapabilityId };
-  'capability.used': { capability: CapabilityId };
+  'capability.used': { capability: CapabilityId; counted: CapabilityId[] };
   'capabilities.swept': { count: number };
   'rule.set': { rule: RuleId; effect: string };
   'rule.lifted': { rule: RuleId };
   'capability.denied': { right: string; kind: string; code: string };
+  'approval.requested': { approval: ApprovalId; right: string; kind: string };
+  'approval.answered': { approval: ApprovalId; decision: string; scope?: string };
+  'approval.used': { approval: ApprovalId };
   'node.started': { name: string };
   'audit.checkpointed': { size: number; root: string };
   'processes.pruned': { count: number };
@@ -79,6 +82,9 @@ const known: Record<EventType, true> = {
   'rule.set': true,
   'rule.lifted': true,
   'capability.denied': true,
+  'approval.requested': true,
+  'approval.answered': true,
+  'approval.used': true,
   'node.started': true,
   'audit.checkpointed': true,
   'processes.pruned': true,

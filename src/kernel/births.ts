@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { canonicalJson, sha256Hex } from '../base/canonical.js';
-import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/ids.js';
+import { type ApprovalId, type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { Authority } from '../capability/capability.js';
@@ -10,6 +10,7 @@ import { Drawing } from '../capability/drawing.js';
 import { Grants } from '../capability/grants.js';
 import { HostRules } from '../capability/host-rules.js';
 import type { Receiver } from '../capability/new-record.js';
+import type { Question } from '../capability/question.js';
 import type { Pattern } from '../capability/resource.js';
 import { EventRepository } from '../events/event-repository.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
@@ -19,6 +20,7 @@ import type { Act } from './act.js';
 import { BirthRepository } from './birth-repository.js';
 import type { Budget } from './budget.js';
 import { earliestDeadline } from './deadline.js';
+import { FolderAccess } from './folder-access.js';
 import { type ImageFacts, imageReference } from './images.js';
 import { Journal } from './journal.js';
 import type { OnBudget, OnParentExit, OwnerKeys, ProcessRow } from './process.js';
@@ -37,6 +39,8 @@ export interface Birth {
   readonly args: JsonValue;
   readonly goal: Goal;
   readonly cwd: string;
+  /** What the parent has to be allowed, where it chose the working directory itself. */
+  readonly folder?: Question;
   readonly name: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly owner: OwnerKeys | null;
@@ -65,6 +69,7 @@ export class Births {
     @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
     @inject(HostRules) private readonly rules: HostRules,
+    @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(Objects) private readonly objects: Objects,
     @inject(Journal) private readonly journal: Journal,
     @inject(IdSource) private readonly ids: IdSource,
@@ -73,10 +78,7 @@ export class Births {
   async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
-    if (parent !== null) {
-      await this.rules.assertBirth(tx, act, parent, birth.image.name, handedDown(birth));
-      await this.accounts.enter(tx, parent);
-    }
+    const approvals = parent === null ? [] : await this.admitted(tx, act, parent, birth);
     const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
     if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
     const view = await this.view(tx, birth, pid, goal);
@@ -89,14 +91,18 @@ export class Births {
     if (birth.image.requires.length > 0) {
       await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
     }
-    this.tell(
-      tx,
-      act,
-      birth,
-      row,
-      capabilities.map(({ id }) => id),
-    );
+    const ids = capabilities.map(({ id }) => id);
+    this.tell(tx, act, birth, row, { capabilities: ids, ...(approvals.length === 0 ? {} : { approvals }) });
     return pid;
+  }
+
+  /** Passes the rules and takes a place under `parent`. Answers with the approvals that it took. */
+  private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: Birth): Promise<ApprovalId[]> {
+    const image = { name: birth.image.name, args: birth.args };
+    const approvals = await this.rules.passBirth(tx, act, parent, image, handedDown(birth));
+    const folder = birth.folder === undefined ? undefined : await this.access.take(tx, act, birth.folder);
+    await this.accounts.enter(tx, parent);
+    return folder?.approval === undefined ? approvals : [...approvals, folder.approval];
   }
 
   private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
@@ -139,10 +145,10 @@ export class Births {
     return given;
   }
 
-  private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, capabilities: CapabilityId[]): void {
+  private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, given: Given): void {
     const { image, kind, goal, status, deadlineAt } = row;
     const due = deadlineAt === null ? undefined : { deadlineAt };
-    const told = { after: status, facts: { image, goal, capabilities } };
+    const told = { after: status, facts: { image, goal, ...given }, approval: given.approvals?.[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
       this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
@@ -155,6 +161,9 @@ export class Births {
 }
 
 type NewRow = Omit<ProcessRow, 'n'>;
+
+/** What a birth gave and took. */
+type Given = { readonly capabilities: CapabilityId[]; readonly approvals?: ApprovalId[] };
 
 function handedDown({ authority }: Birth): Pattern[] {
   return 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];

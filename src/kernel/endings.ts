@@ -119,7 +119,12 @@ export class Endings {
     const { status } = next;
     this.journal.changed(tx, act, next, {
       event: 'process.exited',
-      data: { status, outcome: outcome.kind, result: next.result },
+      data: {
+        status,
+        outcome: outcome.kind,
+        result: next.result,
+        ...(row.parent === null ? {} : { parent: row.parent }),
+      },
       action: end.action,
       before: row.status,
       after: status,

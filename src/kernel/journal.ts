@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../audit/ledger.js';
-import type { CapabilityId } from '../base/ids.js';
+import type { ApprovalId, CapabilityId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { EventData, EventType } from '../events/event.js';
@@ -17,6 +17,8 @@ export interface Change<T extends EventType> {
   readonly after?: string;
   /** By which the actor did it. */
   readonly capability?: CapabilityId | 'host' | 'kin' | undefined;
+  /** By which a rule that asks was waived. */
+  readonly approval?: ApprovalId | undefined;
   /** Ids, kinds, codes and numbers. */
   readonly facts?: JsonObject;
   /** Text that people wrote: kept beside the record, so that it can be erased. */
@@ -48,6 +50,7 @@ export class Journal {
       target: pid,
       generation: act.actor === pid ? row.generation : undefined,
       capability: change.capability ?? act.capability,
+      approval: change.approval ?? act.approval,
       before: change.before,
       after: change.after,
       facts: change.facts,

@@ -1,5 +1,6 @@
 import { ContainerModule } from 'inversify';
 import { LineageQuery } from '../audit/lineage.js';
+import { FilePlaces } from '../capability/file-places.js';
 import { Accounts } from './accounts.js';
 import { Alarms } from './alarms.js';
 import { Births } from './births.js';
@@ -31,6 +32,7 @@ import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
 import { Units } from './units.js';
 import { WorkingDirectories } from './working-directory.js';
+import { WorkspacePlaces } from './workspace-places.js';
 
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [
@@ -58,6 +60,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ProcessFaces,
   ])
     bind<object>(part).toSelf();
+  bind(FilePlaces).to(WorkspacePlaces);
   bind(LineageQuery).to(ProcessLineage);
   bind(ProcessManager).to(HostProcessManager);
 });

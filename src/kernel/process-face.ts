@@ -1,8 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../capability/process-capabilities.js';
-import type { ObjectRef } from '../memory/object-handle.js';
-import { ObjectMemory, type StoredObject } from '../memory/object-memory.js';
+import { MemoryFaces, type ProcessMemory } from '../memory/object-memory.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import type { SignalReport } from './signal.js';
@@ -32,7 +31,7 @@ export interface ProcessFace {
   resume(child: Pid): Promise<SignalReport>;
   /** Needs `read` on the folder. Throws INVALID_PATH, CAPABILITY_DENIED. */
   chdir(path: string): Promise<string>;
-  readonly memory: { read(ref: ObjectRef): Promise<StoredObject> };
+  readonly memory: ProcessMemory;
   readonly capabilities: ProcessCapabilities;
 }
 
@@ -41,7 +40,7 @@ export interface ProcessFace {
 export class ProcessFaces {
   constructor(
     @inject(CapabilityFaces) private readonly capabilities: CapabilityFaces,
-    @inject(ObjectMemory) private readonly memory: ObjectMemory,
+    @inject(MemoryFaces) private readonly memory: MemoryFaces,
     @inject(SpawnChild) private readonly spawnChild: SpawnChild,
     @inject(Fork) private readonly fork: Fork,
     @inject(Exec) private readonly exec: Exec,
@@ -71,7 +70,7 @@ export class ProcessFaces {
       pause: async (child) => send(child, 'pause'),
       resume: async (child) => send(child, 'resume'),
       chdir: async (path) => this.chdir.run(caller, pid, path),
-      memory: { read: async (ref) => this.memory.read(pid, ref) },
+      memory: this.memory.of(pid),
       capabilities: this.capabilities.of(pid),
     };
   }

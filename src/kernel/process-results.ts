@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { ReadTx } from '../base/store.js';
 import { Grants } from '../capability/grants.js';
 import { rightsOfMask } from '../capability/rights.js';
-import { mintHandle, type ObjectHandle } from '../memory/object-handle.js';
+import { mintHandle } from '../memory/object-handle.js';
 import { ObjectRepository } from '../memory/object-repository.js';
 import { Accounts, usageOf } from './accounts.js';
 import { isTerminal, type Outcome, type ProcessResult, type ProcessRow } from './process.js';
@@ -40,18 +40,11 @@ export class ProcessResults {
   ): Promise<Pick<ProcessResult, 'result' | 'value'>> {
     const object = row.result === null ? undefined : await this.objects.find(tx, row.result);
     if (object === undefined) return {};
-    const result = await this.handle(tx, object, reader, now);
-    return result === undefined ? {} : { result, value: object.payload };
-  }
-
-  private async handle(
-    tx: ReadTx,
-    object: { id: string; namespace: string },
-    reader: string | 'host',
-    now: number,
-  ): Promise<ObjectHandle | undefined> {
-    if (reader === 'host') return mintHandle(object.id, ['read'], 'host');
+    if (reader === 'host') return { result: mintHandle(object.id, ['read'], 'host'), value: object.payload };
     const by = await this.grants.reading(tx, reader, object, 'read', now);
-    return by === undefined ? undefined : mintHandle(object.id, rightsOfMask(by.rights), by.id);
+    if (by === undefined) return {};
+    const result = mintHandle(object.id, rightsOfMask(by.record.rights), by.record.id);
+    // Where a rule asks, or uses are counted, the reading is an act of its own: memory.read.
+    return by.asks.length > 0 || by.record.uses !== null ? { result } : { result, value: object.payload };
   }
 }

@@ -1,11 +1,11 @@
 import { inject, injectable } from 'inversify';
-import { ProcessError } from '../base/errors.js';
-import type { CapabilityId, Pid } from '../base/ids.js';
+import { CapabilityError, ProcessError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
 import type { WriteTx } from '../base/store.js';
-import { Evaluator } from '../capability/evaluator.js';
-import { HostRules } from '../capability/host-rules.js';
+import { AskNeeded } from '../capability/approval-errors.js';
+import { plainQuestion } from '../capability/question.js';
 import { parseRequest } from '../capability/resource.js';
-import { Uses } from '../capability/uses.js';
+import { type Warrant, Warrants } from '../capability/warrants.js';
 import type { Act } from './act.js';
 import { Lookup } from './lookup.js';
 
@@ -14,26 +14,25 @@ import { Lookup } from './lookup.js';
 export class SignalAuthority {
   constructor(
     @inject(Lookup) private readonly lookup: Lookup,
-    @inject(HostRules) private readonly rules: HostRules,
-    @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Uses) private readonly uses: Uses,
+    @inject(Warrants) private readonly warrants: Warrants,
   ) {}
 
   /**
    * Answers with what allows it. A stranger and a pid that does not exist answer alike. Throws NOT_A_CHILD,
-   * CAPABILITY_DENIED where a rule forbids it, PROCESS_TERMINATED.
+   * CAPABILITY_DENIED where a rule forbids it, PROCESS_TERMINATED, AskNeeded.
    */
-  async of(tx: WriteTx, act: Act, pid: Pid, target: Pid): Promise<CapabilityId | 'kin'> {
+  async of(tx: WriteTx, act: Act, pid: Pid, target: Pid): Promise<Warrant> {
     await this.lookup.live(tx, pid);
-    const resource = `process:${target}`;
-    await this.rules.assertNotDenied(tx, act, pid, 'signal', [resource]);
-    const question = { pid, right: 'signal', request: parseRequest(resource), args: {} } as const;
-    const { code, record } = await this.evaluator.decide(tx, question, act.at);
-    if (code === 'KIN') return 'kin';
-    if (record === undefined) throw notAChild(pid, target);
-    await this.uses.claim(tx, record, act.at);
-    return record.id;
+    try {
+      return await this.warrants.take(tx, act, plainQuestion(pid, 'signal', parseRequest(`process:${target}`)));
+    } catch (error) {
+      throw isUnheld(error) ? notAChild(pid, target) : error;
+    }
   }
+}
+
+function isUnheld(error: unknown): boolean {
+  return error instanceof CapabilityError && !(error instanceof AskNeeded) && error.facts.code !== 'DENY_RULE';
 }
 
 function notAChild(pid: Pid, child: Pid): ProcessError {

@@ -6,6 +6,7 @@ import type { Pid } from '../base/ids.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { Store, type WriteTx } from '../base/store.js';
+import { ApprovalDesk } from '../capability/approval-desk.js';
 import { RecordedUnits } from '../capability/recorded-units.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act, Call } from './act.js';
@@ -21,11 +22,12 @@ export class Units extends RecordedUnits {
     @inject(Clock) clock: Clock,
     @inject(NodeIdentity) node: NodeIdentity,
     @inject(Refusals) refusals: Refusals,
+    @inject(ApprovalDesk) desk: ApprovalDesk,
     @inject(EventLog) events: EventLog,
     @inject(Logger) logger: Logger,
     @inject(Overspending) private readonly overspending: Overspending,
   ) {
-    super(store, clock, node, refusals, events, logger);
+    super(store, clock, node, refusals, desk, events, logger);
   }
 
   /** As commit, after `shape` has looked at what no unit may look at. `work` throws `stale` when it sees another state. */

@@ -27,13 +27,17 @@ export class WorkingDirectories {
     const real = await realpath(path.join(this.workspace, normal)).catch(() => {
       throw invalidPath(given, 'there is no such folder');
     });
-    const inside = path.relative(this.workspace, real);
-    if (inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
-      throw invalidPath(given, 'a link leads out of the workspace');
-    }
+    if (within(this.workspace, real) === undefined) throw invalidPath(given, 'a link leads out of the workspace');
     if (!(await stat(real)).isDirectory()) throw invalidPath(given, 'it is not a folder');
     return normal;
   }
+}
+
+/** The names on the way from `folder` to `file`, or undefined when it does not lie in it. */
+export function within(folder: string, file: string): readonly string[] | undefined {
+  const inside = path.relative(folder, file);
+  if (inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) return undefined;
+  return inside === '' ? [] : inside.split(path.sep);
 }
 
 /** The canonical spelling of `given` as seen from `from`. Looks at the text only. Throws INVALID_PATH. */

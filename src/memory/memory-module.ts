@@ -1,8 +1,9 @@
 import { ContainerModule } from 'inversify';
-import { ObjectMemory, StoreObjectMemory } from './object-memory.js';
+import { MemoryFaces, ObjectMemory, StoreObjectMemory } from './object-memory.js';
 import { Objects } from './objects.js';
+import { ReadObject } from './read-object.js';
 
 export const memoryModule = new ContainerModule(({ bind }) => {
-  bind(Objects).toSelf();
+  for (const part of [Objects, ReadObject, MemoryFaces]) bind<object>(part).toSelf();
   bind(ObjectMemory).to(StoreObjectMemory);
 });

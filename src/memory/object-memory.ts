@@ -1,16 +1,11 @@
 import { inject, injectable } from 'inversify';
-import { z } from 'zod';
-import { Clock, type KernelClock } from '../base/clock.js';
-import { MemoryError } from '../base/errors.js';
 import type { ObjectId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { parseSpec } from '../base/spec.js';
-import { Store } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
-import { Grants } from '../capability/grants.js';
-import type { ObjectType } from './object.js';
-import { ObjectHandle, type ObjectRef } from './object-handle.js';
-import { ObjectRepository } from './object-repository.js';
+import { hostFace } from '../capability/act.js';
+import type { ObjectRecord, ObjectType } from './object.js';
+import type { ObjectRef } from './object-handle.js';
+import { ReadObject } from './read-object.js';
 
 export interface StoredObject {
   readonly id: ObjectId;
@@ -27,38 +22,34 @@ export interface StoredObject {
 
 /** Objects, as the process named first may see them. */
 export interface ObjectMemory {
-  /** Throws NO_SUCH_OBJECT, also for an object that `pid` may not read. */
+  /** Throws NO_SUCH_OBJECT, also for an object that `pid` may not read; APPROVAL_PENDING where a rule asks. */
   read(pid: Pid, ref: ObjectRef): Promise<StoredObject>;
 }
 export const ObjectMemory: Token<ObjectMemory> = token('ObjectMemory');
 
-const id = z.string().min(1).max(512);
+/** Objects, as one process sees them. */
+export interface ProcessMemory {
+  /** Where a rule asks, it waits for the answer of a person. Throws NO_SUCH_OBJECT, APPROVAL_DENIED. */
+  read(ref: ObjectRef): Promise<StoredObject>;
+}
 
 @injectable()
 export class StoreObjectMemory implements ObjectMemory {
-  constructor(
-    @inject(Store) private readonly store: Store,
-    @inject(Clock) private readonly clock: KernelClock,
-    @inject(ObjectRepository) private readonly repository: ObjectRepository,
-    @inject(Grants) private readonly grants: Grants,
-  ) {}
+  constructor(@inject(ReadObject) private readonly reading: ReadObject) {}
 
-  async read(input: Pid, ref: ObjectRef): Promise<StoredObject> {
-    const pid = parseSpec(id, input, 'pid');
-    const object = parseSpec(id, ObjectHandle.is(ref) ? ref.id : ref, 'ref');
-    return this.store.read(async (tx) => {
-      const found = await this.repository.find(tx, object);
-      const by = found && (await this.grants.reading(tx, pid, found, 'read', this.clock.peek()));
-      if (found === undefined || by === undefined) throw unreadable(pid, object);
-      const { name, ...rest } = found;
-      return { ...rest, ...(name === null ? {} : { name }) };
-    });
+  read = async (pid: Pid, ref: ObjectRef) => toStored(await this.reading.run(hostFace, pid, ref));
+}
+
+/** Makes the memory part of process faces. */
+@injectable()
+export class MemoryFaces {
+  constructor(@inject(ReadObject) private readonly reading: ReadObject) {}
+
+  of(pid: Pid): ProcessMemory {
+    return { read: async (ref) => toStored(await this.reading.run({ face: 'process', pid }, pid, ref)) };
   }
 }
 
-function unreadable(pid: Pid, object: ObjectId): MemoryError {
-  return new MemoryError('NO_SUCH_OBJECT', `Process ${pid} sees no object ${JSON.stringify(object)}.`, {
-    facts: { pid, object },
-    hint: 'Use a handle that the process got from a wait, its goal or its own namespace.',
-  });
+function toStored({ name, ...rest }: ObjectRecord): StoredObject {
+  return { ...rest, ...(name === null ? {} : { name }) };
 }

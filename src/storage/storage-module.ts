@@ -5,6 +5,7 @@ import { Ed25519Signer, ed25519SeedBytes } from '../audit/ed25519-signer.js';
 import { Signer } from '../audit/signer.js';
 import { Entropy } from '../base/entropy.js';
 import { Store } from '../base/store.js';
+import { ApprovalRepository } from '../capability/approval-repository.js';
 import { CapabilityRepository } from '../capability/capability-repository.js';
 import { RuleRepository } from '../capability/rule-repository.js';
 import { EventRepository } from '../events/event-repository.js';
@@ -17,6 +18,7 @@ import { ObjectRepository } from '../memory/object-repository.js';
 import { CheckpointFile } from './files/checkpoint-file.js';
 import { KeyFileSigner } from './files/key-file.js';
 import { SqliteAccountRepository } from './sqlite/sqlite-account-repository.js';
+import { SqliteApprovalRepository } from './sqlite/sqlite-approval-repository.js';
 import { SqliteAuditRepository } from './sqlite/sqlite-audit-repository.js';
 import { SqliteBirthRepository } from './sqlite/sqlite-birth-repository.js';
 import { SqliteCapabilityRepository } from './sqlite/sqlite-capability-repository.js';
@@ -33,6 +35,7 @@ export function sqliteModule(options: SqliteOptions): ContainerModule {
   return new ContainerModule(({ bind }) => {
     bind(Store).toDynamicValue(() => new SqliteStore(options));
     bind(AccountRepository).to(SqliteAccountRepository);
+    bind(ApprovalRepository).to(SqliteApprovalRepository);
     bind(AuditRepository).to(SqliteAuditRepository);
     bind(BirthRepository).to(SqliteBirthRepository);
     bind(CapabilityRepository).to(SqliteCapabilityRepository);

@@ -71,7 +71,7 @@ describe('kin', () => {
     for (const attempt of [face.kill, face.cancel, face.pause, face.resume]) {
       expect(await refused(() => attempt(child))).toEqual({
         code: 'CAPABILITY_DENIED',
-        facts: { pid: root, right: 'signal', resource: `process:${child}`, code: 'DENY_RULE' },
+        facts: { pid: root, right: 'signal', resource: `process:${child}`, code: 'DENY_RULE', nearest: [] },
       });
     }
     await kernel.processes.kill(child);

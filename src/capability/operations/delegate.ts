@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../../audit/ledger.js';
-import type { Pid } from '../../base/ids.js';
+import type { ApprovalId, Pid } from '../../base/ids.js';
 import { parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import { EventLog } from '../../events/event-log.js';
@@ -44,13 +44,13 @@ export class Delegate {
       const state = await this.holders.active(tx, from);
       const holder = await this.receivers.reachable(tx, act, from, to);
       const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
-      await this.rules.assertMayGive(tx, act, { pid: from, state }, holder, gift);
+      const approvals = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
       const receiving = { pid: to, generation: holder.generation, at: act.at };
       const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
       const { id: capability } = drawn.record;
       const data = { capability, parent: drawn.parent, from };
       this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
-      return this.store(tx, act, call.action, drawn, { from, generation: state.generation });
+      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approval: approvals[0] });
     });
   }
 
@@ -73,7 +73,7 @@ export class Delegate {
     act: Act,
     action: string,
     { record, parent }: Drawn,
-    { from, generation }: { readonly from: Pid; readonly generation: number },
+    by: { readonly from: Pid; readonly generation: number; readonly approval?: ApprovalId | undefined },
   ): Promise<Capability> {
     await this.grants.insert(tx, [record]);
     this.ledger.append(tx, {
@@ -81,10 +81,11 @@ export class Delegate {
       action,
       outcome: 'ok',
       target: record.holder,
-      generation,
+      generation: by.generation,
       capability: record.id,
+      approval: by.approval,
       resource: record.resource,
-      facts: { from, parent, rights: [...rightsOfMask(record.rights)] },
+      facts: { from: by.from, parent, rights: [...rightsOfMask(record.rights)] },
       subject: record.holder,
     });
     return toCapability(record, 'live');

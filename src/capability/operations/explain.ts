@@ -1,18 +1,18 @@
 import { inject, injectable } from 'inversify';
-import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { KernelError } from '../../base/errors.js';
-import type { JsonValue } from '../../base/json.js';
-import { copyPlain, payloadLimits } from '../../base/plain.js';
-import { parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import type { Caller } from '../act.js';
-import { allows, type Decision, type Explanation } from '../decision.js';
-import { Evaluator, type Question, type Verdict } from '../evaluator.js';
-import { mend } from '../hints.js';
+import { EventRepository } from '../../events/event-repository.js';
+import { type Caller, viaOf } from '../act.js';
+import { AuthorityCache } from '../authority-cache.js';
+import { Clearance } from '../clearance.js';
+import type { Decision, Explanation } from '../decision.js';
+import { Evaluator, type Ruling } from '../evaluator.js';
+import { explained, type Told, toDecision } from '../explanation.js';
 import { Listing } from '../listing.js';
-import { parseRequest } from '../resource.js';
-import { parseRights } from '../rights.js';
+import type { Question } from '../question.js';
+import { Questions } from '../questions.js';
+import { askOf } from '../warrants.js';
 
 /** Decisions without an effect. */
 @injectable()
@@ -20,14 +20,25 @@ export class Explain {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
+    @inject(EventRepository) private readonly events: EventRepository,
+    @inject(Questions) private readonly questions: Questions,
+    @inject(AuthorityCache) private readonly cache: AuthorityCache,
     @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Clearance) private readonly clearance: Clearance,
     @inject(Listing) private readonly listing: Listing,
   ) {}
 
-  /** Never throws for a bad request: it answers BAD_REQUEST. */
+  /** Answers from memory. Never throws for a bad request: it answers BAD_REQUEST. */
   async check(caller: Caller, pid: unknown, right: unknown, resource: unknown, args: unknown = {}): Promise<Decision> {
-    const { effect, code, capability, hint } = await this.explain(caller, pid, right, resource, args);
-    return { effect, code, ...(capability === undefined ? {} : { capability }), reason: hint };
+    const question = await this.question(pid, right, resource, args);
+    if ('hint' in question) return toDecision(question);
+    const now = this.clock.peek();
+    const decided = this.cache.decide(question, now);
+    const ruling = decided instanceof Promise ? await decided : decided;
+    if (ruling.code !== 'ASK') return toDecision(explained(viaOf(caller), question, ruling));
+    return this.store.read(async (tx) => {
+      return toDecision(explained(viaOf(caller), question, await this.answered(tx, question, ruling, now)));
+    });
   }
 
   /** The same decision, with what came near and what would mend it. */
@@ -38,24 +49,38 @@ export class Explain {
     resource: unknown,
     args: unknown = {},
   ): Promise<Explanation> {
-    let question: Question;
+    const question = await this.question(pid, right, resource, args);
+    return this.store.read(async (tx) => {
+      const generation = await this.events.head(tx);
+      if ('hint' in question) return { ...question, generation };
+      const now = this.clock.peek();
+      const ruling = await this.answered(tx, question, await this.evaluator.explain(tx, question, now), now);
+      return { ...explained(viaOf(caller), question, ruling), generation, ...(await this.chain(tx, caller, ruling)) };
+    });
+  }
+
+  /** What was asked, or what is wrong with it. */
+  private async question(pid: unknown, right: unknown, resource: unknown, args: unknown): Promise<Question | Told> {
     try {
-      question = parseQuestion(pid, right, resource, args);
+      return await this.questions.of(pid, right, resource, args);
     } catch (error) {
       if (!(error instanceof KernelError)) throw error;
       const asked = { pid: shown(pid), right: shown(right), resource: shown(resource) };
       const hint = `${error.message} ${error.hint}`;
-      return { ...asked, effect: 'deny', code: 'BAD_REQUEST', nearest: [], denies: [], hint };
+      return { ...asked, effect: 'deny', code: 'BAD_REQUEST', nearest: [], denies: [], asks: [], hint };
     }
-    return this.store.read(async (tx) => {
-      const verdict = await this.evaluator.decide(tx, question, this.clock.peek());
-      return { ...explanation(caller, question, verdict), ...(await this.chain(tx, caller, verdict)) };
-    });
   }
 
-  private async chain(tx: ReadTx, caller: Caller, { record }: Verdict): Promise<Pick<Explanation, 'chain'>> {
-    if (record === undefined) return {};
-    const chain = await this.listing.chain(tx, record);
+  /** What a person has approved already needs no asking. */
+  private async answered(tx: ReadTx, question: Question, ruling: Ruling, now: number): Promise<Ruling> {
+    const ask = askOf(question, ruling);
+    if (ask === undefined || (await this.clearance.find(tx, ask, now)) === undefined) return ruling;
+    return { ...ruling, code: ruling.slot === undefined ? 'KIN' : 'ALLOWED' };
+  }
+
+  private async chain(tx: ReadTx, caller: Caller, { slot }: Ruling): Promise<Pick<Explanation, 'chain'>> {
+    if (slot === undefined) return {};
+    const chain = await this.listing.chain(tx, slot.record);
     return { chain: caller.face === 'host' ? chain : chain.filter(({ holder }) => holder === caller.pid) };
   }
 }
@@ -63,38 +88,4 @@ export class Explain {
 /** What was asked and is not a request: as much of it as can be shown. */
 function shown(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 4096).toWellFormed() : '';
-}
-
-/** Throws INVALID_INPUT. The arguments are copied once; that copy is what is looked at. */
-export function parseQuestion(
-  pid: unknown,
-  right: unknown,
-  resource: unknown,
-  args: unknown,
-): Question & { readonly args: JsonValue } {
-  const request = parseRequest(parseSpec(z.string(), resource, 'resource'));
-  const [only] = parseRights(request.kind, [parseSpec(z.string(), right, 'right')], 'right');
-  return {
-    pid: parseSpec(z.string(), pid, 'pid'),
-    right: only as Question['right'],
-    request,
-    args: copyPlain(args, 'args', payloadLimits),
-  };
-}
-
-/** What a verdict amounts to, as far as the caller may know. */
-export function explanation(caller: Caller, { pid, right, request }: Question, verdict: Verdict): Explanation {
-  const { code, record, nearest } = verdict;
-  const asked = { pid, right, resource: request.text, code, nearest };
-  if (allows(code)) {
-    const capability = record?.id ?? 'kin';
-    return { ...asked, effect: 'allow', capability, denies: [], hint: `Allowed by ${capability}.` };
-  }
-  const denies = caller.face === 'host' ? verdict.denies : [];
-  return {
-    ...asked,
-    effect: 'deny',
-    denies,
-    hint: mend(code, { pid, right, resource: request.text }, nearest, denies),
-  };
 }

@@ -2,21 +2,21 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Ledger } from '../../audit/ledger.js';
 import { CapabilityError } from '../../base/errors.js';
-import { IdSource, type Pid, type RuleId } from '../../base/ids.js';
+import type { RuleId } from '../../base/ids.js';
 import { parseSpec, reasonText } from '../../base/spec.js';
 import { Store } from '../../base/store.js';
-import { EventLog } from '../../events/event-log.js';
 import { hostFace } from '../act.js';
 import { Holders } from '../holders.js';
 import { named } from '../named.js';
 import { RecordedUnits } from '../recorded-units.js';
 import { rightsOfMask } from '../rights.js';
-import { parseRule, type Rule, type RuleRecord, ruleSpec, toRule } from '../rule.js';
+import { parseRule, type Rule, type RuleEffect, ruleSpec, toRule } from '../rule.js';
 import { RuleRepository } from '../rule-repository.js';
+import { RuleWriter } from '../rule-writer.js';
 
 const liftOptions = z.strictObject({ reason: reasonText.optional() });
 
-/** What the host forbids, and allows again. */
+/** What the host forbids or wants to be asked about, and lets go again. */
 @injectable()
 export class Policy {
   constructor(
@@ -24,23 +24,21 @@ export class Policy {
     @inject(RecordedUnits) private readonly units: RecordedUnits,
     @inject(RuleRepository) private readonly repository: RuleRepository,
     @inject(Holders) private readonly holders: Holders,
-    @inject(IdSource) private readonly ids: IdSource,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(RuleWriter) private readonly writer: RuleWriter,
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
-  /** Binds `pid` and everything born under it, or with `*` every process. Throws NO_SUCH_PROCESS, INVALID_INPUT. */
-  async deny(input: unknown, given: unknown): Promise<Rule> {
+  /**
+   * Binds `pid` and everything born under it, or with `*` every process: it is forbidden, or a person is asked.
+   * Throws NO_SUCH_PROCESS, INVALID_INPUT.
+   */
+  async set(effect: RuleEffect, input: unknown, given: unknown): Promise<Rule> {
     const pid = named(input, 'pid');
     const stated = parseRule(parseSpec(ruleSpec, given, 'spec'));
-    const call = { caller: hostFace, actor: 'host', action: 'capability.deny', target: pid } as const;
+    const call = { caller: hostFace, actor: 'host', action: `capability.${effect}`, target: pid } as const;
     return this.units.commit(call, async (tx, act) => {
       const n = pid === '*' ? 0 : (await this.holders.any(tx, pid)).n;
-      const id: RuleId = this.ids.next('rule');
-      const rule: RuleRecord = { id, effect: 'deny', pid, n, ...stated, createdAt: act.at };
-      await this.repository.insert(tx, rule);
-      const data = { rule: id, effect: rule.effect };
-      this.events.append(tx, { type: 'rule.set', at: act.at, ...about(pid), data });
+      const rule = await this.writer.set(tx, effect, { pid, n }, stated, act.at);
       const { resource, reason, expiresAt } = rule;
       this.ledger.append(tx, {
         ...act,
@@ -48,7 +46,7 @@ export class Policy {
         outcome: 'ok',
         target: pid,
         resource,
-        facts: { rule: id, rights: [...rightsOfMask(rule.rights)], expiresAt },
+        facts: { rule: rule.id, rights: [...rightsOfMask(rule.rights)], expiresAt },
         ...(reason === null ? {} : { payload: { reason } }),
         ...(pid === '*' ? {} : { subject: pid }),
       });
@@ -70,9 +68,8 @@ export class Policy {
     await this.units.commit(call, async (tx, act) => {
       const rule = await this.repository.find(tx, id);
       if (rule === undefined) throw noSuchRule(id);
-      await this.repository.delete(tx, id);
       const { pid, resource } = rule;
-      this.events.append(tx, { type: 'rule.lifted', at: act.at, ...about(pid), data: { rule: id } });
+      await this.writer.lift(tx, rule, act.at);
       this.ledger.append(tx, {
         ...act,
         action: call.action,
@@ -85,10 +82,6 @@ export class Policy {
       });
     });
   }
-}
-
-function about(pid: Pid | '*'): { pid?: Pid } {
-  return pid === '*' ? {} : { pid };
 }
 
 function noSuchRule(rule: RuleId): CapabilityError {

@@ -5,17 +5,18 @@ import type { Pid } from '../../base/ids.js';
 import { parseSpec } from '../../base/spec.js';
 import { Store } from '../../base/store.js';
 import type { Capability } from '../capability.js';
-import { storedPattern } from '../capability-record.js';
-import { CapabilityRepository } from '../capability-repository.js';
+import { CapabilityRepository, type NumberedCapability } from '../capability-repository.js';
+import { ComparedNames } from '../compared-names.js';
 import { allows } from '../decision.js';
-import { Evaluator, type Question } from '../evaluator.js';
+import { Evaluator } from '../evaluator.js';
 import { Holders } from '../holders.js';
 import { Kin } from '../kin.js';
 import { Listing } from '../listing.js';
 import { named } from '../named.js';
+import type { Question } from '../question.js';
+import { Questions } from '../questions.js';
 import { matches } from '../resource-coverage.js';
-import { maskOfRights } from '../rights.js';
-import { parseQuestion } from './explain.js';
+import { maskOfRight } from '../rights.js';
 
 const listOptions = z.strictObject({
   status: z.enum(['live', 'any']).default('live'),
@@ -34,22 +35,29 @@ export class CapabilityQueries {
     @inject(Listing) private readonly listing: Listing,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(Kin) private readonly kin: Kin,
+    @inject(Questions) private readonly questions: Questions,
+    @inject(ComparedNames) private readonly names: ComparedNames,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
   async list(input: unknown, given: unknown = {}): Promise<Capability[]> {
     const pid = named(input, 'pid');
     const { status, limit } = parseSpec(listOptions, given, 'options');
-    return this.store.read(async (tx) => {
-      await this.holders.any(tx, pid);
-      const shown: Capability[] = [];
-      for (const record of await this.repository.heldBy(tx, pid)) {
-        if (shown.length === limit) break;
-        const capability = await this.listing.shown(tx, record);
-        if (status === 'any' || capability.status === 'live') shown.push(capability);
-      }
-      return shown;
-    });
+    await this.store.read((tx) => this.holders.any(tx, pid));
+    const shown: Capability[] = [];
+    for (let after: NumberedCapability | undefined, more = true; more && shown.length < limit; ) {
+      const page = await this.store.read(async (tx) => {
+        const records = await this.repository.heldPage(tx, pid, { after, limit: pageRows });
+        for (const record of records) {
+          const capability = await this.listing.shown(tx, record);
+          if (status === 'any' || capability.status === 'live') shown.push(capability);
+        }
+        return records;
+      });
+      after = page.at(-1);
+      more = page.length === pageRows;
+    }
+    return shown.slice(0, limit);
   }
 
   /** Throws NO_SUCH_CAPABILITY. */
@@ -66,7 +74,7 @@ export class CapabilityQueries {
 
   /** Those who may, with one arguments or another. Looks through the whole table, in pages. Throws INVALID_INPUT. */
   async whoCan(right: unknown, resource: unknown): Promise<Pid[]> {
-    const { args: _any, ...question } = parseQuestion('', right, resource, {});
+    const { args: _any, ...question } = await this.questions.of('', right, resource, {});
     const able: Pid[] = [];
     for (const pid of await this.candidates(question)) {
       const asked = { ...question, pid };
@@ -76,14 +84,15 @@ export class CapabilityQueries {
     return able.sort();
   }
 
-  private async candidates({ right, request }: Question): Promise<Set<Pid>> {
+  private async candidates({ right, request, names }: Question): Promise<Set<Pid>> {
     const found = new Set(await this.store.read((tx) => this.kin.of(tx, right, request)));
-    const mask = maskOfRights([right]);
+    const mask = maskOfRight(right);
     for (let after = 0, more = true; more; ) {
       const from = after;
       const page = await this.store.read((tx) => this.repository.scan(tx, from, pageRows));
       for (const { holder, resource, rights } of page) {
-        if ((rights & mask) !== 0 && matches(storedPattern(resource), request)) found.add(holder);
+        if ((rights & mask) === 0) continue;
+        if (names.every((name) => matches(this.names.pattern(resource), name))) found.add(holder);
       }
       after = page.at(-1)?.n ?? after;
       more = page.length === pageRows;

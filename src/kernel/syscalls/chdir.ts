@@ -8,7 +8,6 @@ import { Lookup } from '../lookup.js';
 import { ProcessRepository } from '../process-repository.js';
 import { parsePath, parsePid } from '../specs.js';
 import { Stale, Units } from '../units.js';
-import { WorkingDirectories } from '../working-directory.js';
 
 @injectable()
 export class Chdir {
@@ -17,7 +16,6 @@ export class Chdir {
     @inject(Units) private readonly units: Units,
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(FolderAccess) private readonly access: FolderAccess,
-    @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Journal) private readonly journal: Journal,
   ) {}
@@ -30,18 +28,21 @@ export class Chdir {
       { caller, actor: 'host', action: 'process.chdir', target: pid },
       async () => {
         const { cwd: from } = await this.store.read((tx) => this.lookup.live(tx, pid));
-        await this.access.assertReadable(caller, 'process.chdir', from, path);
-        return { from, to: await this.directories.resolve(from, path) };
+        const { cwd: to, folder } = await this.access.find(caller, 'process.chdir', from, path);
+        return { from, to, folder };
       },
-      async (tx, act, { from, to }) => {
+      async (tx, act, { from, to, folder }) => {
         const row = await this.lookup.live(tx, pid);
         if (row.cwd !== from) throw new Stale(pid);
+        const warrant = folder === undefined ? undefined : await this.access.take(tx, act, folder);
         const next = { ...row, cwd: to, version: row.version + 1, updatedAt: act.at };
         if (!(await this.processes.update(tx, next))) throw conflict(row);
         this.journal.changed(tx, act, next, {
           event: 'process.moved',
           data: { cwd: to },
           action: 'process.chdir',
+          capability: warrant?.capability,
+          approval: warrant?.approval,
           payload: { from, to },
           lineage: true,
         });

@@ -44,7 +44,7 @@ export class Exec {
     const goal = spec.goal === undefined ? undefined : shapeGoal(spec.goal);
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
       const row = await this.lookup.fertile(tx, pid);
-      await this.rules.assertNotDenied(tx, act, pid, 'spawn', [`image:${image.name}`]);
+      const approval = await this.rules.pass(tx, act, pid, 'spawn', `image:${image.name}`, args);
       const next: ProcessRow = {
         ...nextState(row, 'exec'),
         kind: image.kind,
@@ -63,6 +63,7 @@ export class Exec {
         event: 'process.execed',
         data: { image: next.image, generation: next.generation },
         action: 'process.exec',
+        approval,
         before: row.status,
         after: next.status,
         facts: { image: next.image, from: row.image, generation: next.generation, goal: goalId },
@@ -93,7 +94,7 @@ export class Exec {
     preserved: boolean,
   ): Promise<ObjectId> {
     const object = await this.stored.find(tx, id);
-    const by = object && (await this.grants.reading(tx, row.pid, object, 'grant', act.at));
+    const by = object && (await this.grants.reading(tx, row.pid, object, 'grant', act.at))?.record;
     if (by === undefined) throw noSuchObject(id);
     if (by.own || preserved) return id;
     const to = { pid: row.pid, generation: row.generation, at: act.at };

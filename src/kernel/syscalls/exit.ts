@@ -4,6 +4,8 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/grants.js';
+import { HostRules } from '../../capability/host-rules.js';
+import { parsePattern } from '../../capability/resource.js';
 import { namespaceOf } from '../../memory/object.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
@@ -27,6 +29,7 @@ export class Exit {
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(Grants) private readonly grants: Grants,
+    @inject(HostRules) private readonly rules: HostRules,
     @inject(Endings) private readonly endings: Endings,
   ) {}
 
@@ -73,10 +76,12 @@ export class Exit {
     row: ProcessRow,
     object: { id: ObjectId; namespace: string },
   ): Promise<void> {
-    const by = await this.grants.reading(tx, row.pid, object, 'grant', act.at);
+    const by = (await this.grants.reading(tx, row.pid, object, 'grant', act.at))?.record;
     if (by === undefined) throw noSuchObject(object.id);
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent as Pid);
     if (parent === undefined) return;
+    const gift = { pattern: parsePattern(`object:${object.id}`), rights: ['read'] } as const;
+    await this.rules.passGift(tx, act, row, parent, gift);
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
     // What the process read it by ends with it: the parent reads by what stands above that, within the same limits.
     const reading = await this.grants.readingOf(tx, object.id, by.id, to);

@@ -17,7 +17,6 @@ import { type ImageFacts, Images } from '../images.js';
 import type { ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import type { childSpec } from '../specs.js';
-import { WorkingDirectories } from '../working-directory.js';
 
 type BornSpec = Omit<z.output<typeof childSpec>, 'delegate'>;
 /** A whole spec before anything of it was filled in from elsewhere. */
@@ -40,7 +39,6 @@ export class BirthShaper {
   constructor(
     @inject(Images) private readonly images: Images,
     @inject(FolderAccess) private readonly access: FolderAccess,
-    @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
     @inject(BirthRepository) private readonly births: BirthRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
@@ -55,7 +53,7 @@ export class BirthShaper {
       image,
       args: await parseArgs(image, spec.args),
       goal: shapeGoal(spec.goal ?? {}),
-      ...(spec.cwd === undefined ? {} : { cwd: await this.folder(caller, spec.cwd) }),
+      ...(spec.cwd === undefined ? {} : await this.access.find(caller, 'process.spawnChild', '.', spec.cwd)),
       name: spec.name ?? null,
       labels: spec.labels ?? null,
       owner: (spec.owner as Birth['owner']) ?? null,
@@ -67,11 +65,6 @@ export class BirthShaper {
       held: spec.held,
       registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, given) },
     };
-  }
-
-  private async folder(caller: Caller, cwd: string): Promise<string> {
-    await this.access.assertReadable(caller, 'process.spawnChild', '.', cwd);
-    return this.directories.resolve('.', cwd);
   }
 
   /** The process that the same id and spec have made before, if any. Throws CONFLICT for another spec. */
@@ -107,7 +100,7 @@ export class BirthShaper {
     if (giver === 'host') return { object: object.id, readableBy: 'host' };
     const by = await this.grants.reading(tx, giver, object, 'grant', now);
     if (by === undefined) throw noSuchObject(given.id);
-    return { object: object.id, readableBy: by.id };
+    return { object: object.id, readableBy: by.record.id };
   }
 }
 

@@ -65,7 +65,8 @@ export class Signal {
   /** The host signals by its own right; a process by what it is or holds. */
   private async empowered(tx: WriteTx, caller: Caller, act: Act, target: Target): Promise<Act> {
     if (caller.face === 'host' || typeof target !== 'string') return act;
-    return { ...act, capability: await this.authority.of(tx, act, caller.pid, target) };
+    const { capability, approval } = await this.authority.of(tx, act, caller.pid, target);
+    return { ...act, capability, ...(approval === undefined ? {} : { approval }) };
   }
 
   private async receipt(tx: ReadTx, id: string | undefined, hash: string): Promise<SignalReport | undefined> {

@@ -39,7 +39,7 @@ export class Wait {
     const call = { caller, actor: pid, action: 'process.wait', target: child };
     await this.units.look(call, async (tx) => {
       await this.assertChild(tx, caller, pid, child);
-      await this.assertNotDenied(tx, caller, pid, [child], this.clock.peek());
+      await this.assertPasses(tx, caller, pid, [child], this.clock.peek());
     });
     await this.ends.until(new Set([child]), 1, pid, limits);
     return this.reap(caller, pid, child);
@@ -84,7 +84,7 @@ export class Wait {
       await this.lookup.live(tx, pid);
       for (const child of stated ?? []) await this.assertChild(tx, caller, pid, child);
       const children = stated ?? (await this.waits.unreaped(tx, pid));
-      await this.assertNotDenied(tx, caller, pid, children, this.clock.peek());
+      await this.assertPasses(tx, caller, pid, children, this.clock.peek());
       return children;
     });
   }
@@ -99,15 +99,15 @@ export class Wait {
     throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
   }
 
-  private assertNotDenied(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
+  private assertPasses(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
     const resources = children.map((child) => `process:${child}`);
-    return this.rules.assertNotDenied(tx, { via: face, at }, pid, 'wait', resources);
+    return this.rules.assertPasses(tx, { via: face, at }, pid, 'wait', resources);
   }
 
   private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
       await this.lookup.live(tx, pid);
-      await this.assertNotDenied(tx, caller, pid, [child], act.at);
+      const approval = await this.rules.pass(tx, act, pid, 'wait', `process:${child}`);
       const row = await this.lookup.any(tx, child);
       const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
       if (await this.waits.isReaped(tx, row)) return result;
@@ -117,6 +117,7 @@ export class Wait {
         data: { by: pid },
         action: 'process.wait',
         capability: 'kin',
+        approval,
         facts: { result: row.result, reading: result.result?.capability ?? null },
       });
       return result;

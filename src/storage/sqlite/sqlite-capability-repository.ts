@@ -1,13 +1,15 @@
 import type Database from 'better-sqlite3';
-import { and, eq, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/capability-record.js';
 import type {
   CapabilityRepository,
+  HeldPage,
   HolderState,
   LinkedCapability,
+  NumberedCapability,
   ScannedCapability,
 } from '../../capability/capability-repository.js';
 import type { ResourceKind } from '../../capability/resource-kind.js';
@@ -22,6 +24,7 @@ import { done, forget, prepared, remembered } from './sqlite-tx.js';
 const number = sql<number>`${capabilities}.rowid`;
 const hasLiveBelow = sql`EXISTS (SELECT 1 FROM capabilities AS below
   WHERE below.parent = ${capabilities.id} AND below.status = 'live')`;
+const columns = getTableColumns(capabilities);
 const link = { n: number, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
@@ -42,6 +45,41 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       ),
     )
     .orderBy(capabilities.resource, capabilities.id)
+    .prepare(),
+  heldPage: db
+    .select({ ...columns, n: number })
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        sql`(${capabilities.resource}, ${number}) > (${sql.placeholder('from')}, ${sql.placeholder('after')})`,
+        lte(capabilities.resource, sql.placeholder('to')),
+      ),
+    )
+    .orderBy(capabilities.resource, number)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  heldOn: db
+    .select()
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        inArray(capabilities.resource, sql`(SELECT value FROM json_each(${sql.placeholder('resources')}))`),
+      ),
+    )
+    .prepare(),
+  holdsWithin: db
+    .select({ n: number })
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        gte(capabilities.resource, sql.placeholder('from')),
+        lte(capabilities.resource, sql.placeholder('to')),
+      ),
+    )
+    .limit(1)
     .prepare(),
   give: compiled(
     raw,
@@ -139,14 +177,25 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   }
 
   async heldBy(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]> {
-    if (kind === undefined) return statements.read(tx).heldBetween.all({ holder, from: '', to: afterAll });
-    return remembered(tx, heldKey(holder, kind), () =>
-      statements.read(tx).heldBetween.all({ holder, from: `${kind}:`, to: `${kind}:${afterAll}` }),
-    );
+    return statements.read(tx).heldBetween.all({ holder, ...ofKind(kind) });
   }
 
-  async heldOn(tx: ReadTx, holder: Pid, resource: string): Promise<readonly CapabilityRecord[]> {
-    return statements.read(tx).heldBetween.all({ holder, from: resource, to: resource });
+  async heldPage(tx: ReadTx, holder: Pid, { kind, after, limit }: HeldPage): Promise<readonly NumberedCapability[]> {
+    const { from, to } = ofKind(kind);
+    return statements.read(tx).heldPage.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
+  }
+
+  /** A burst of children is handed the same, by the same parent: what was found for one is kept for the others. */
+  async heldOn(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
+    const kept = remembered(tx, heldKey(holder, kindOf(texts[0] ?? '')), () => new Map<string, CapabilityRecord[]>());
+    const resources = JSON.stringify(texts);
+    const known = kept.get(resources) ?? statements.read(tx).heldOn.all({ holder, resources });
+    kept.set(resources, known);
+    return known;
+  }
+
+  async holdsWithin(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean> {
+    return statements.read(tx).holdsWithin.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
   }
 
   async children(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
@@ -208,6 +257,11 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
 
 /** Sorts behind every resource of its kind. */
 const afterAll = '\u{10ffff}';
+
+/** The resources of one kind, or all of them. */
+function ofKind(kind: ResourceKind | undefined): { from: string; to: string } {
+  return kind === undefined ? { from: '', to: afterAll } : { from: `${kind}:`, to: `${kind}:${afterAll}` };
+}
 
 function heldKey(holder: Pid, kind: string): string {
   return `held ${holder} ${kind}`;

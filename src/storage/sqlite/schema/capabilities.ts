@@ -1,7 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { JsonValue } from '../../../base/json.js';
+import type { ApprovalDecision, ApprovalScope } from '../../../capability/approval.js';
 import type { Constraints } from '../../../capability/atoms.js';
-import type { CapabilityStatus } from '../../../capability/capability.js';
+import type { CapabilitySpec, CapabilityStatus } from '../../../capability/capability.js';
+import type { Right } from '../../../capability/rights.js';
 import type { RuleEffect } from '../../../capability/rule.js';
 import { jsonText } from './json-text.js';
 
@@ -37,7 +40,7 @@ export const capabilities = sqliteTable(
   ],
 );
 
-/** What the host forbids, to one process and everything born under it, or to all. */
+/** What the host forbids or wants to be asked about, of one process and everything born under it, or to all. */
 export const rules = sqliteTable(
   'rules',
   {
@@ -49,9 +52,46 @@ export const rules = sqliteTable(
     n: integer().notNull(),
     resource: text().notNull(),
     rights: integer().notNull(),
+    argsHash: text('args_hash'),
     reason: text(),
     expiresAt: integer('expires_at'),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [index('rules_process').on(table.n)],
+);
+
+/** What a person was asked. A pending one has no decision; `spent_at` says when an answer was used up. */
+export const approvals = sqliteTable(
+  'approvals',
+  {
+    id: text().primaryKey(),
+    pid: text().notNull(),
+    /** The number of that process, which is in the path of everything born under it. */
+    n: integer().notNull(),
+    generation: integer().notNull(),
+    right: text().$type<Right>().notNull(),
+    resource: text().notNull(),
+    args: jsonText<JsonValue>(),
+    argsHash: text('args_hash').notNull(),
+    /** By which it would be done; null where nothing is needed but the answer. */
+    capability: text(),
+    chain: jsonText<string[]>().notNull(),
+    lineage: jsonText<string[]>().notNull(),
+    rules: jsonText<string[]>().notNull(),
+    /** What was requested; null for the use of something. */
+    spec: jsonText<CapabilitySpec>(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at'),
+    decision: text().$type<ApprovalDecision>(),
+    scope: text().$type<ApprovalScope>(),
+    answeredBy: text('answered_by'),
+    answeredAt: integer('answered_at'),
+    /** What an approved request has given. */
+    granted: text(),
+    spentAt: integer('spent_at'),
+  },
+  (table) => [
+    index('approvals_open').on(table.n).where(sql`${table.spentAt} IS NULL`),
+    index('approvals_pending').on(table.id).where(sql`${table.decision} IS NULL`),
+  ],
 );

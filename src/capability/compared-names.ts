@@ -1,0 +1,37 @@
+import { inject, injectable } from 'inversify';
+import { storedPattern } from './capability-record.js';
+import { FilePlaces } from './file-places.js';
+import type { Pattern, Request } from './resource.js';
+
+/**
+ * Resources as they are compared. Where upper and lower case name the same file, `fs:` names are folded; everywhere
+ * else they stay as they are spelled.
+ */
+@injectable()
+export class ComparedNames {
+  constructor(@inject(FilePlaces) private readonly places: FilePlaces) {}
+
+  /** Whether two spellings of `kind` can be one name, so that equal texts are not the only equal names. */
+  folds(kind: string): boolean {
+    return kind === 'fs' && this.places.foldsCase;
+  }
+
+  /** Of a stored text. */
+  pattern(text: string): Pattern {
+    return this.folded(storedPattern(text));
+  }
+
+  request(request: Request): Request {
+    return this.folded(request);
+  }
+
+  private folded<T extends Pattern | Request>(resource: T): T {
+    if (!this.folds(resource.kind)) return resource;
+    return { ...resource, segments: resource.segments.map(foldCase) };
+  }
+}
+
+/** Through upper case first, so that letters with several lower-case forms become one. */
+function foldCase(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}

@@ -1,0 +1,150 @@
+import { canonicalJson, sha256Hex } from '../base/canonical.js';
+import type { JsonValue } from '../base/json.js';
+import type { ConstraintEnv } from './atoms.js';
+import type { AuthorityGraph, Slot } from './authority-graph.js';
+import type { CapabilityStatus } from './capability.js';
+import { byPreference, type CapabilityRecord } from './capability-record.js';
+import { accepts } from './constraints.js';
+import type { DecisionCode, NearMiss } from './decision.js';
+import type { Question } from './question.js';
+import { maskOfRight } from './rights.js';
+import type { RuleEffect, RuleRecord } from './rule.js';
+
+/** What is known of a process's authority when a question about it is decided, all from one state. */
+export interface Evidence {
+  readonly isLive: boolean;
+  /** Of the rules that bind it, those whose pattern matches one of the names. */
+  readonly rules: readonly RuleRecord[];
+  readonly isKin: boolean;
+  /** Of all that it was ever given, those whose pattern matches all names. */
+  readonly held: readonly Slot[];
+  /** Some of the others, where near misses are wanted. */
+  readonly others?: readonly CapabilityRecord[];
+  readonly graph: AuthorityGraph;
+}
+
+export interface Circumstances extends ConstraintEnv {
+  readonly now: number;
+}
+
+export interface Verdict {
+  readonly code: DecisionCode;
+  /** By which it is allowed, or would be if a person approved it; absent where kinship is enough. */
+  readonly slot?: Slot;
+  readonly nearest: readonly NearMiss[];
+  readonly denies: readonly RuleRecord[];
+  readonly asks: readonly RuleRecord[];
+}
+
+/**
+ * The decision, by one order of precedence that no order of rows can change: a deny rule, nothing that matches,
+ * arguments, a dead capability, an ask rule, allowed. Pure; whoever asks has collected the evidence.
+ */
+export function decide(question: Question, evidence: Evidence, circumstances: Circumstances): Verdict {
+  if (!evidence.isLive) return { ...nothing, code: 'PROCESS_ENDED' };
+  const denies = applying('deny', evidence.rules, question, circumstances.now);
+  if (denies.length > 0) return { ...nothing, code: 'DENY_RULE', denies };
+  const found = evidence.isKin ? { code: 'KIN' as const } : held(question, evidence, circumstances);
+  if ('nearest' in found) return { ...nothing, ...found };
+  const asks = applying('ask', evidence.rules, question, circumstances.now);
+  return { ...nothing, ...found, ...(asks.length > 0 ? { code: 'ASK', asks } : {}) };
+}
+
+/** The SHA-256 of arguments, by which rules and approvals are bound to them. */
+export function hashOfArgs(args: JsonValue): string {
+  return sha256Hex(canonicalJson(args));
+}
+
+const nothing = { nearest: [], denies: [], asks: [] } as const;
+const nearestMax = 5;
+
+/** The rules of one effect that are about this right and these arguments, and have not expired. */
+export function applying(
+  effect: RuleEffect,
+  rules: readonly RuleRecord[],
+  { right, args }: Pick<Question, 'right' | 'args'>,
+  now: number,
+): RuleRecord[] {
+  if (rules.length === 0) return [];
+  const mask = maskOfRight(right);
+  return rules
+    .filter((rule) => rule.effect === effect && (rule.rights & mask) !== 0)
+    .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+    .filter(({ argsHash }) => argsHash === null || hasHash(args, argsHash));
+}
+
+function hasHash(args: JsonValue | undefined, hash: string): boolean {
+  return args !== undefined && hashOfArgs(args) === hash;
+}
+
+type Found = { readonly code: 'ALLOWED'; readonly slot: Slot } | Pick<Verdict, 'code' | 'nearest'>;
+
+/** The best of the capabilities that allow it, or why none does. */
+function held(question: Question, evidence: Evidence, circumstances: Circumstances): Found {
+  let best: Slot | undefined;
+  const misses: Miss[] = [];
+  for (const slot of question.isOutside === true ? [] : evidence.held) {
+    const status = evidence.graph.status(slot, circumstances.now);
+    const failure = failureOf(question, slot.record, status, circumstances);
+    if (failure !== undefined) misses.push({ ...failure, record: slot.record });
+    else if (best === undefined || byPreference(slot.record, best.record) < 0) best = slot;
+  }
+  if (best !== undefined) return { code: 'ALLOWED', slot: best };
+  for (const record of evidence.others ?? []) {
+    misses.push({ code: 'NO_CAPABILITY', failed: 'resource', record });
+  }
+  misses.sort((a, b) => byNearness(question, a, b));
+  return { code: misses[0]?.code ?? 'NO_CAPABILITY', nearest: misses.slice(0, nearestMax).map(toNearMiss) };
+}
+
+/** Why a capability that matches does not do. What is dead and would not do if it lived is not what is missing. */
+function failureOf(
+  { right, args }: Question,
+  { rights, constraints }: CapabilityRecord,
+  status: CapabilityStatus,
+  env: ConstraintEnv,
+): Pick<Miss, 'code' | 'failed'> | undefined {
+  if ((rights & maskOfRight(right)) === 0) return { code: 'NO_CAPABILITY', failed: `right ${right}` };
+  const acceptance = constraints === null || args === undefined ? accepted : accepts(constraints, args, env);
+  if (acceptance.ok) return status === 'live' ? undefined : { code: deadCodes[status], failed: status };
+  const failed = `${acceptance.path}: ${acceptance.reason}`;
+  return status === 'live' ? { code: 'CONSTRAINT', failed } : { code: 'NO_CAPABILITY', failed: `${status}, ${failed}` };
+}
+
+const accepted = { ok: true } as const;
+
+const deadCodes: Record<Exclude<CapabilityStatus, 'live'>, DecisionCode> = {
+  expired: 'EXPIRED',
+  spent: 'SPENT',
+  revoked: 'REVOKED',
+  ended: 'REVOKED',
+};
+
+interface Miss {
+  readonly code: DecisionCode;
+  readonly failed: string;
+  readonly record: CapabilityRecord;
+}
+
+/** From the farthest to the nearest, which is also how the codes go before each other. */
+const nearness: readonly DecisionCode[] = ['NO_CAPABILITY', 'REVOKED', 'SPENT', 'EXPIRED', 'CONSTRAINT'];
+
+/** The nearest first: by code, then what matches, then what begins as the request does, then by preference. */
+function byNearness({ request }: Question, a: Miss, b: Miss): number {
+  return (
+    nearness.indexOf(b.code) - nearness.indexOf(a.code) ||
+    Number(a.failed === 'resource') - Number(b.failed === 'resource') ||
+    sharedStart(b.record.resource, request.text) - sharedStart(a.record.resource, request.text) ||
+    byPreference(a.record, b.record)
+  );
+}
+
+function sharedStart(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
+}
+
+function toNearMiss({ record, failed }: Miss): NearMiss {
+  return { capability: record.id, pattern: record.resource, failed };
+}

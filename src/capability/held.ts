@@ -1,0 +1,47 @@
+import { inject, injectable } from 'inversify';
+import type { Pid } from '../base/ids.js';
+import type { ReadTx } from '../base/store.js';
+import type { CapabilityRecord } from './capability-record.js';
+import { CapabilityRepository } from './capability-repository.js';
+import { ComparedNames } from './compared-names.js';
+import { includingTexts } from './pattern-texts.js';
+import type { Pattern, Request } from './resource.js';
+import { covers, matches } from './resource-coverage.js';
+import type { ResourceKind } from './resource-kind.js';
+
+const nearRows = 200;
+
+/** Finds what a process holds on a resource, dead or alive, without looking through the rest of what it holds. */
+@injectable()
+export class Held {
+  constructor(
+    @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(ComparedNames) private readonly names: ComparedNames,
+  ) {}
+
+  /** Those whose pattern matches every one of `names`. */
+  async matching(tx: ReadTx, pid: Pid, names: readonly Request[]): Promise<CapabilityRecord[]> {
+    const [first] = names;
+    if (first === undefined) return [];
+    const found = await this.including(tx, pid, first);
+    return found.filter(({ resource }) => names.every((name) => matches(this.names.pattern(resource), name)));
+  }
+
+  /** Those whose pattern covers `pattern`. */
+  async covering(tx: ReadTx, pid: Pid, pattern: Pattern): Promise<CapabilityRecord[]> {
+    const found = await this.including(tx, pid, pattern);
+    const compared = this.names.pattern(pattern.text);
+    return found.filter(({ resource }) => covers(this.names.pattern(resource), compared));
+  }
+
+  /** Some of those on the same kind of resource, for telling what came near. */
+  near(tx: ReadTx, pid: Pid, kind: ResourceKind): Promise<readonly CapabilityRecord[]> {
+    return this.repository.heldPage(tx, pid, { kind, limit: nearRows });
+  }
+
+  private async including(tx: ReadTx, pid: Pid, resource: Pattern | Request): Promise<readonly CapabilityRecord[]> {
+    if (this.names.folds(resource.kind)) return this.repository.heldBy(tx, pid, resource.kind);
+    const texts = await includingTexts(resource, (prefix) => this.repository.holdsWithin(tx, pid, prefix));
+    return this.repository.heldOn(tx, pid, texts);
+  }
+}

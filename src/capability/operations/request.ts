@@ -1,0 +1,97 @@
+import { inject, injectable } from 'inversify';
+import { canonicalJson, sha256Hex } from '../../base/canonical.js';
+import { CapabilityError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import { parseSpec } from '../../base/spec.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-log.js';
+import type { Act, Caller } from '../act.js';
+import { type Ask, isSameCall } from '../approval.js';
+import { AskNeeded } from '../approval-errors.js';
+import { ApprovalRepository } from '../approval-repository.js';
+import type { Authority, Capability, CapabilitySpec } from '../capability.js';
+import type { HolderState } from '../capability-repository.js';
+import { capabilitySpec, parseCapabilitySpec } from '../capability-spec.js';
+import { Holders } from '../holders.js';
+import { Listing } from '../listing.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { covers } from '../resource-coverage.js';
+import { maskOfRights, type Right } from '../rights.js';
+import { RuleBook } from '../rule-book.js';
+
+/** Asks a person for authority that the process does not have. */
+@injectable()
+export class RequestCapability {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
+    @inject(RuleBook) private readonly rules: RuleBook,
+    @inject(Listing) private readonly listing: Listing,
+    @inject(EventLog) private readonly events: EventLog,
+  ) {}
+
+  /** Resolves with a root grant when it is approved. Throws APPROVAL_DENIED, CAPABILITY_DENIED where a rule forbids it. */
+  async run(caller: Extract<Caller, { face: 'process' }>, given: unknown): Promise<Capability> {
+    const { pid } = caller;
+    const spec = parseSpec(capabilitySpec, given, 'spec') as CapabilitySpec;
+    const authority = parseCapabilitySpec(spec);
+    const call = { caller, actor: pid, action: 'capability.request', target: pid };
+    return this.units.commit(call, async (tx, act) => {
+      const holder = await this.holders.active(tx, pid);
+      await this.assertNotForbidden(tx, act, pid, holder, authority);
+      return this.granted(tx, act, ask(pid, holder, spec, authority));
+    });
+  }
+
+  /** What an answer to this very request has given; it is told once. Throws AskNeeded. */
+  private async granted(tx: WriteTx, { at }: Act, asked: Ask): Promise<Capability> {
+    const open = await this.approvals.open(tx, [asked.holder.n]);
+    const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
+    if (answered === undefined || answered.granted === null) throw new AskNeeded(asked);
+    await this.approvals.spend(tx, answered.id, at);
+    this.events.append(tx, { type: 'approval.used', at, pid: asked.pid, data: { approval: answered.id } });
+    return this.listing.shown(tx, await this.listing.record(tx, answered.granted));
+  }
+
+  /** Nobody needs to be asked for what a rule would forbid to use all the same. */
+  private async assertNotForbidden(
+    tx: ReadTx,
+    act: Act,
+    pid: string,
+    holder: HolderState,
+    { pattern, rights }: Authority,
+  ): Promise<void> {
+    const mask = maskOfRights(rights.filter((right) => right !== 'grant'));
+    const isForbidden = (await this.rules.binding(tx, holder)).some(
+      (rule) =>
+        rule.effect === 'deny' &&
+        (rule.rights & mask) !== 0 &&
+        (rule.expiresAt === null || rule.expiresAt > act.at) &&
+        rule.argsHash === null &&
+        covers(this.rules.patternOf(rule), pattern),
+    );
+    if (!isForbidden) return;
+    throw new CapabilityError('CAPABILITY_DENIED', `A rule forbids process ${pid} what it requests.`, {
+      facts: { pid, right: rights[0] ?? '', resource: pattern.text, code: 'DENY_RULE' },
+      hint: 'A rule of the host forbids it, and only the host can lift that.',
+    });
+  }
+}
+
+function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, rights }: Authority): Ask {
+  return {
+    pid,
+    holder,
+    right: rights[0] as Right,
+    resource: pattern.text,
+    args: {},
+    argsHash: sha256Hex(canonicalJson(spec as unknown as JsonValue)),
+    capability: null,
+    chain: [],
+    expiresAt: null,
+    rules: [],
+    spec,
+    rests: { on: [], until: null },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Pid } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { Request } from './resource.js';
+import type { Right } from './rights.js';
+
+/** May `pid` do this? */
+export interface Question {
+  readonly pid: Pid;
+  readonly right: Right;
+  /** What was asked for, as it is shown. */
+  readonly request: Request;
+  /**
+   * The names that it is compared by: an allow must match all of them, a rule matches if it matches one. A file has two
+   * where links lead elsewhere.
+   */
+  readonly names: readonly Request[];
+  /** Links lead out of the workspace, where nothing allows anything. */
+  readonly isOutside?: true;
+  /** Absent: whether there are arguments with which it may. */
+  readonly args?: JsonValue;
+}
+
+/** About a resource that goes by one name. */
+export function plainQuestion(pid: Pid, right: Right, request: Request, args: JsonValue = {}): Question {
+  return { pid, right, request, names: [request], args };
+}

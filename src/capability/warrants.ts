@@ -1,0 +1,131 @@
+import { inject, injectable } from 'inversify';
+import type { ApprovalId, CapabilityId } from '../base/ids.js';
+import type { ReadTx, WriteTx } from '../base/store.js';
+import type { Ask } from './approval.js';
+import { AuthorityGraph } from './authority-graph.js';
+import type { CapabilityRecord } from './capability-record.js';
+import { Clearance } from './clearance.js';
+import { hashOfArgs } from './decide.js';
+import { allows } from './decision.js';
+import { Evaluator, type Ruling } from './evaluator.js';
+import { denial, explained, type Told } from './explanation.js';
+import type { Reading } from './grants.js';
+import { GraphLoader } from './graph-loader.js';
+import type { Asking } from './host-rules.js';
+import type { Question } from './question.js';
+import { earliestExpiry, idsOf } from './rule.js';
+import { Uses } from './uses.js';
+
+/** By what something is allowed. */
+export interface Warrant {
+  readonly capability: CapabilityId | 'kin';
+  /** By which a rule that asks is waived. */
+  readonly approval?: ApprovalId;
+  /** How many counters of uses it takes down. */
+  readonly counted: number;
+  /** Of the process that acts. */
+  readonly generation: number;
+  readonly told: Told;
+}
+
+/** Decides for effects: what a process may do now, and what that uses up. */
+@injectable()
+export class Warrants {
+  constructor(
+    @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Clearance) private readonly clearance: Clearance,
+    @inject(Uses) private readonly uses: Uses,
+    @inject(GraphLoader) private readonly loader: GraphLoader,
+  ) {}
+
+  /**
+   * In the unit of the effect: takes a use, and an approval where a rule asks. Throws CAPABILITY_REVOKED or
+   * CAPABILITY_EXPIRED where that alone was missing, otherwise CAPABILITY_DENIED; AskNeeded.
+   */
+  async take(tx: WriteTx, asking: Asking, question: Question): Promise<Warrant> {
+    return this.taken(tx, asking, question, await this.allowed(tx, asking, question));
+  }
+
+  /** The same before that unit: nothing is taken. Throws as `take`. */
+  async look(tx: ReadTx, asking: Asking, question: Question): Promise<Warrant> {
+    return this.seen(tx, asking, question, await this.allowed(tx, asking, question));
+  }
+
+  /** As `take`, by a capability that was found live in this unit otherwise. Throws AskNeeded. */
+  async takeBy(tx: WriteTx, asking: Asking, question: Question, found: Reading): Promise<Warrant> {
+    return this.taken(tx, asking, question, await this.ruling(tx, question, found));
+  }
+
+  /** As `look`, by a capability that was found live otherwise. Throws AskNeeded. */
+  async lookBy(tx: ReadTx, asking: Asking, question: Question, found: Reading): Promise<Warrant> {
+    return this.seen(tx, asking, question, await this.ruling(tx, question, found));
+  }
+
+  private async taken(tx: WriteTx, asking: Asking, question: Question, ruling: Ruling): Promise<Warrant> {
+    const ask = askOf(question, ruling);
+    const approval = ask === undefined ? undefined : await this.clearance.take(tx, ask, asking.at);
+    const counted = finite(ruling);
+    if (ruling.slot !== undefined) await this.uses.claim(tx, ruling.slot.record, counted, asking.at);
+    return warrant(asking, question, ruling, counted.length, approval);
+  }
+
+  private async seen(tx: ReadTx, asking: Asking, question: Question, ruling: Ruling): Promise<Warrant> {
+    const ask = askOf(question, ruling);
+    const approval = ask === undefined ? undefined : (await this.clearance.needed(tx, ask, asking.at)).id;
+    return warrant(asking, question, ruling, finite(ruling).length, approval);
+  }
+
+  private async ruling(tx: ReadTx, { pid }: Question, { record, asks }: Reading): Promise<Ruling> {
+    const graph = new AuthorityGraph();
+    const holder = await this.loader.learn(tx, graph, pid);
+    const slot = await this.loader.add(tx, graph, record);
+    return { code: asks.length > 0 ? 'ASK' : 'ALLOWED', slot, asks, denies: [], nearest: [], holder, graph };
+  }
+
+  private async allowed(tx: ReadTx, asking: Asking, question: Question): Promise<Ruling> {
+    const ruling = await this.evaluator.decide(tx, question, asking.at);
+    if (ruling.code === 'ASK' || allows(ruling.code)) return ruling;
+    const nearer = await this.evaluator.explain(tx, question, asking.at);
+    throw denial(asking, explained(asking, question, nearer));
+  }
+}
+
+/** What the rules ask about, if they do. */
+export function askOf({ pid, right, request, args = {} }: Question, ruling: Ruling): Ask | undefined {
+  const { code, slot, holder, graph, asks } = ruling;
+  if (code !== 'ASK' || holder === undefined) return undefined;
+  const chain = slot === undefined ? [] : graph.chain(slot);
+  return {
+    pid,
+    holder,
+    right,
+    resource: request.text,
+    args,
+    argsHash: hashOfArgs(args),
+    capability: slot?.record.id ?? 'kin',
+    chain: chain.map(({ id }) => id),
+    expiresAt: earliestExpiry(chain),
+    rules: idsOf(asks),
+    spec: null,
+    rests: { on: chain.map((one) => one.holder), until: earliestExpiry([...chain, ...asks]) },
+  };
+}
+
+/** Of the capability and all above it, those with finite uses. */
+function finite({ slot, graph }: Ruling): CapabilityRecord[] {
+  return slot === undefined ? [] : graph.chain(slot).filter(({ uses }) => uses !== null);
+}
+
+function warrant(
+  asking: Asking,
+  question: Question,
+  ruling: Ruling,
+  counted: number,
+  approval: ApprovalId | undefined,
+): Warrant {
+  const code = ruling.slot === undefined ? 'KIN' : 'ALLOWED';
+  const told = explained(asking, question, { ...ruling, code });
+  const capability = ruling.slot?.record.id ?? 'kin';
+  const generation = ruling.holder?.generation ?? 0;
+  return { capability, counted, generation, told, ...(approval === undefined ? {} : { approval }) };
+}
