@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import Table from 'cli-table3';
+import { checkTimes } from './capability-check.js';
 import { bytesPerProcess, cancelMs, firstSpawnMs, streamMs, verifyRate } from './figures.js';
+import { revocationStalls } from './revocation.js';
 import { spawnRates } from './spawn-child.js';
 import { flatRates } from './table-size.js';
 
@@ -17,40 +19,100 @@ const figure = (what: string, measured: string, reach: string, reached: boolean)
   console.error(`${what}: ${measured}`);
 };
 const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`;
+const rounded = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
 
-for (const [callers, spawns, durability] of [
-  [64, 3_000, 'full'],
-  [64, 3_000, 'normal'],
-  [1, 500, 'full'],
-] as const) {
-  const { kernel, raw, ratio } = await spawnRates(callers, spawns, durability);
-  const measured = `${ratio.toFixed(2)}× (${perSecond(kernel)} against ${perSecond(raw)})`;
-  figure(`spawnChild, ${callers} callers, ${durability}, against raw better-sqlite3`, measured, '≥ 0.6×', ratio >= 0.6);
+/** What can be measured by itself: `npm run bench -- check revoke`. */
+const parts: Readonly<Record<string, () => Promise<void>>> = {
+  async spawn() {
+    for (const [callers, spawns, durability] of [
+      [64, 3_000, 'full'],
+      [64, 3_000, 'normal'],
+      [1, 500, 'full'],
+    ] as const) {
+      const { kernel, raw, ratio } = await spawnRates(callers, spawns, durability);
+      const measured = `${ratio.toFixed(2)}× (${perSecond(kernel)} against ${perSecond(raw)})`;
+      const what = `spawnChild, ${callers} callers, ${durability}, against raw better-sqlite3`;
+      figure(what, measured, '≥ 0.6×', ratio >= 0.6);
+    }
+  },
+
+  async size() {
+    const flat = await flatRates(100, 100_000);
+    const pages = flat.pagesLarge / flat.pagesSmall;
+    const flatMeasured = `${flat.ratio.toFixed(2)}× (${perSecond(flat.large)} against ${perSecond(flat.small)})`;
+    figure('spawnChild with 100,000 processes against 100', flatMeasured, '≥ 0.9×', flat.ratio >= 0.9);
+    const pagesMeasured = `${pages.toFixed(3)}× (${flat.pagesLarge.toFixed(1)} against ${flat.pagesSmall.toFixed(1)})`;
+    figure('WAL pages of those spawns', pagesMeasured, 'within 5 %', Math.abs(pages - 1) <= 0.05);
+    figure('opening 100,000 processes, 1,000 live', `${Math.round(flat.openMs)} ms`, '< 2,000 ms', flat.openMs < 2_000);
+  },
+
+  async cancel() {
+    const cancel = await cancelMs(10_000);
+    figure('cancel of a 10,000-process tree', `${Math.round(cancel)} ms`, '< 1,000 ms', cancel < 1_000);
+  },
+
+  async verify() {
+    const verified = await verifyRate(50_000);
+    figure('audit verify', perSecond(verified), '≥ 100,000/s', verified >= 100_000);
+  },
+
+  async stream() {
+    const delivery = await streamMs(300);
+    figure('commit to stream delivery, median', `${delivery.toFixed(2)} ms`, '< 1 ms', delivery < 1);
+  },
+
+  async bytes() {
+    const bytes = await bytesPerProcess(3_000);
+    figure('database bytes per finished process', `${Math.round(bytes)}`, '< 4,096', bytes < 4_096);
+  },
+
+  async first() {
+    const first = await firstSpawnMs();
+    figure('import to first spawn on a new file', `${Math.round(first)} ms`, '< 1,000 ms', first < 1_000);
+  },
+
+  async revoke() {
+    for (const durability of ['full', 'normal'] as const) {
+      const { duringMs, withoutMs } = await revocationStalls(25_000, durability);
+      const measured = `${Math.round(duringMs)} ms (${Math.round(withoutMs)} ms without)`;
+      const what = `revoke of 25,000 derived, ${durability}: longest stall of other callers`;
+      figure(what, measured, '< 50 ms', duringMs < 50);
+    }
+  },
+
+  async check() {
+    const { kernel, casbin, casl } = await checkTimes(10, 100_000);
+    for (const verdict of ['allowed', 'denied'] as const) {
+      const what = `check, ${verdict}, 100,000 held`;
+      const { fewUs, manyUs, ratio } = kernel[verdict];
+      const againstFew = `${rounded(ratio)}× (${rounded(manyUs)} µs against ${rounded(fewUs)} µs)`;
+      figure(`${what}, against 10 held`, againstFew, '≥ 0.5×', ratio >= 0.5);
+      figure(`${what}, median`, `${rounded(manyUs)} µs (${rounded(1e6 / manyUs)}/s)`, '≤ 5 µs', manyUs <= 5);
+      for (const [name, theirs] of [
+        ['casbin', casbin[verdict]],
+        ['CASL with conditions', casl[verdict]],
+      ] as const) {
+        const speeds = `${rounded(1e6 / theirs.manyUs)}/s; with 10: ${rounded(1e6 / theirs.fewUs)}/s`;
+        const times = theirs.manyUs / manyUs;
+        figure(`${what}, against ${name}`, `${rounded(times)}× (against ${speeds})`, '≥ 1,000×', times >= 1_000);
+      }
+    }
+  },
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(parts, name));
+if (unknown.length > 0) throw new Error(`No part ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}.`);
+for (const [name, measure] of Object.entries(parts)) {
+  if (asked.length === 0 || asked.includes(name)) await measure();
 }
-
-const flat = await flatRates(100, 100_000);
-const pages = flat.pagesLarge / flat.pagesSmall;
-const flatMeasured = `${flat.ratio.toFixed(2)}× (${perSecond(flat.large)} against ${perSecond(flat.small)})`;
-figure('spawnChild with 100,000 processes against 100', flatMeasured, '≥ 0.9×', flat.ratio >= 0.9);
-const pagesMeasured = `${pages.toFixed(3)}× (${flat.pagesLarge.toFixed(1)} against ${flat.pagesSmall.toFixed(1)})`;
-figure('WAL pages of those spawns', pagesMeasured, 'within 5 %', Math.abs(pages - 1) <= 0.05);
-figure('opening 100,000 processes, 1,000 live', `${Math.round(flat.openMs)} ms`, '< 2,000 ms', flat.openMs < 2_000);
-
-const cancel = await cancelMs(10_000);
-figure('cancel of a 10,000-process tree', `${Math.round(cancel)} ms`, '< 1,000 ms', cancel < 1_000);
-const verified = await verifyRate(50_000);
-figure('audit verify', perSecond(verified), '≥ 100,000/s', verified >= 100_000);
-const delivery = await streamMs(300);
-figure('commit to stream delivery, median', `${delivery.toFixed(2)} ms`, '< 1 ms', delivery < 1);
-const bytes = await bytesPerProcess(3_000);
-figure('database bytes per finished process', `${Math.round(bytes)}`, '< 4,096', bytes < 4_096);
-const first = await firstSpawnMs();
-figure('import to first spawn on a new file', `${Math.round(first)} ms`, '< 1,000 ms', first < 1_000);
 
 const table = new Table({ head: ['operation', 'measured', 'to reach', ''] });
 for (const { what, measured, reach, reached } of figures) table.push([what, measured, reach, reached ? 'yes' : 'NO']);
 console.log(table.toString());
-writeFileSync(
-  new URL('results.json', import.meta.url),
-  `${JSON.stringify({ node: process.version, figures }, null, 2)}\n`,
-);
+if (asked.length === 0) {
+  writeFileSync(
+    new URL('results.json', import.meta.url),
+    `${JSON.stringify({ node: process.version, figures }, null, 2)}\n`,
+  );
+}
