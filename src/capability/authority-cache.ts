@@ -11,7 +11,7 @@ import { CapabilityRepository, type NumberedCapability } from './capability-repo
 import { ComparedNames } from './compared-names.js';
 import { CompiledAuthority } from './compiled-authority.js';
 import { decide } from './decide.js';
-import { Evaluator, type Ruling } from './evaluator.js';
+import { Evaluator, type Ruling, ruled } from './evaluator.js';
 import { FilePlaces } from './file-places.js';
 import { GraphLoader } from './graph-loader.js';
 import { kinOf } from './kin.js';
@@ -89,7 +89,7 @@ export class AuthorityCache {
       held: compiled.heldOn(names),
       graph,
     };
-    return { ...decide(question, evidence, { now, workspace: this.places.workspace }), holder, graph };
+    return ruled(decide(question, evidence, { now, workspace: this.places.workspace }), holder, graph);
   }
 
   /** Brings what is known up to date and adds what the question needs; false when there is no such live process. */

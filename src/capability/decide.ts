@@ -5,7 +5,7 @@ import type { AuthorityGraph, Slot } from './authority-graph.js';
 import type { CapabilityStatus } from './capability.js';
 import { byPreference, type CapabilityRecord } from './capability-record.js';
 import { accepts } from './constraints.js';
-import type { DecisionCode, NearMiss } from './decision.js';
+import { allows, type DecisionCode, type NearMiss } from './decision.js';
 import type { Question } from './question.js';
 import { maskOfRight } from './rights.js';
 import type { RuleEffect, RuleRecord } from './rule.js';
@@ -29,8 +29,8 @@ export interface Circumstances extends ConstraintEnv {
 
 export interface Verdict {
   readonly code: DecisionCode;
-  /** By which it is allowed, or would be if a person approved it; absent where kinship is enough. */
-  readonly slot?: Slot;
+  /** By which it is allowed, or would be if a person approved it; undefined where kinship is enough. */
+  readonly slot: Slot | undefined;
   readonly nearest: readonly NearMiss[];
   readonly denies: readonly RuleRecord[];
   readonly asks: readonly RuleRecord[];
@@ -41,13 +41,13 @@ export interface Verdict {
  * arguments, a dead capability, an ask rule, allowed. Pure; whoever asks has collected the evidence.
  */
 export function decide(question: Question, evidence: Evidence, circumstances: Circumstances): Verdict {
-  if (!evidence.isLive) return { ...nothing, code: 'PROCESS_ENDED' };
+  if (!evidence.isLive) return verdict('PROCESS_ENDED');
   const denies = applying('deny', evidence.rules, question, circumstances.now);
-  if (denies.length > 0) return { ...nothing, code: 'DENY_RULE', denies };
-  const found = evidence.isKin ? { code: 'KIN' as const } : held(question, evidence, circumstances);
-  if ('nearest' in found) return { ...nothing, ...found };
+  if (denies.length > 0) return verdict('DENY_RULE', undefined, none, denies);
+  const found = evidence.isKin ? verdict('KIN') : held(question, evidence, circumstances);
+  if (!allows(found.code)) return found;
   const asks = applying('ask', evidence.rules, question, circumstances.now);
-  return { ...nothing, ...found, ...(asks.length > 0 ? { code: 'ASK', asks } : {}) };
+  return asks.length === 0 ? found : verdict('ASK', found.slot, none, none, asks);
 }
 
 /** The SHA-256 of arguments, by which rules and approvals are bound to them. */
@@ -55,8 +55,19 @@ export function hashOfArgs(args: JsonValue): string {
   return sha256Hex(canonicalJson(args));
 }
 
-const nothing = { nearest: [], denies: [], asks: [] } as const;
+const none: readonly never[] = [];
 const nearestMax = 5;
+
+/** Written out, and not spread from parts: checks are made by the hundred thousand. */
+function verdict(
+  code: DecisionCode,
+  slot?: Slot,
+  nearest: readonly NearMiss[] = none,
+  denies: readonly RuleRecord[] = none,
+  asks: readonly RuleRecord[] = none,
+): Verdict {
+  return { code, slot, nearest, denies, asks };
+}
 
 /** The rules of one effect that are about this right and these arguments, and have not expired. */
 export function applying(
@@ -64,8 +75,8 @@ export function applying(
   rules: readonly RuleRecord[],
   { right, args }: Pick<Question, 'right' | 'args'>,
   now: number,
-): RuleRecord[] {
-  if (rules.length === 0) return [];
+): readonly RuleRecord[] {
+  if (rules.length === 0) return none;
   const mask = maskOfRight(right);
   return rules
     .filter((rule) => rule.effect === effect && (rule.rights & mask) !== 0)
@@ -77,10 +88,8 @@ function hasHash(args: JsonValue | undefined, hash: string): boolean {
   return args !== undefined && hashOfArgs(args) === hash;
 }
 
-type Found = { readonly code: 'ALLOWED'; readonly slot: Slot } | Pick<Verdict, 'code' | 'nearest'>;
-
 /** The best of the capabilities that allow it, or why none does. */
-function held(question: Question, evidence: Evidence, circumstances: Circumstances): Found {
+function held(question: Question, evidence: Evidence, circumstances: Circumstances): Verdict {
   let best: Slot | undefined;
   const misses: Miss[] = [];
   for (const slot of question.isOutside === true ? [] : evidence.held) {
@@ -89,12 +98,13 @@ function held(question: Question, evidence: Evidence, circumstances: Circumstanc
     if (failure !== undefined) misses.push({ ...failure, record: slot.record });
     else if (best === undefined || byPreference(slot.record, best.record) < 0) best = slot;
   }
-  if (best !== undefined) return { code: 'ALLOWED', slot: best };
+  if (best !== undefined) return verdict('ALLOWED', best);
   for (const record of evidence.others ?? []) {
     misses.push({ code: 'NO_CAPABILITY', failed: 'resource', record });
   }
+  if (misses.length === 0) return verdict('NO_CAPABILITY');
   misses.sort((a, b) => byNearness(question, a, b));
-  return { code: misses[0]?.code ?? 'NO_CAPABILITY', nearest: misses.slice(0, nearestMax).map(toNearMiss) };
+  return verdict(misses[0]?.code ?? 'NO_CAPABILITY', undefined, misses.slice(0, nearestMax).map(toNearMiss));
 }
 
 /** Why a capability that matches does not do. What is dead and would not do if it lived is not what is missing. */

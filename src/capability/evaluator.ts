@@ -18,6 +18,15 @@ export interface Ruling extends Verdict {
   readonly graph: AuthorityGraph;
 }
 
+/** Written out for the same reason as the verdict. */
+export function ruled(
+  { code, slot, nearest, denies, asks }: Verdict,
+  holder: HolderState | undefined,
+  graph: AuthorityGraph,
+): Ruling {
+  return { code, slot, nearest, denies, asks, holder, graph };
+}
+
 /** Decides inside a unit, by the rows as this unit sees them: what no cache could know of is seen too. */
 @injectable()
 export class Evaluator {
@@ -54,7 +63,7 @@ export class Evaluator {
     const { pid, names } = question;
     const graph = new AuthorityGraph();
     const holder = await this.loader.learn(tx, graph, pid);
-    if (holder === undefined || !holder.live) return { ...decide(question, nobody(graph), { now }), holder, graph };
+    if (holder === undefined || !holder.live) return ruled(decide(question, nobody(graph), { now }), holder, graph);
     const held = await this.held.matching(tx, pid, names);
     const slots = [];
     for (const record of held) slots.push(await this.loader.add(tx, graph, record));
@@ -66,7 +75,7 @@ export class Evaluator {
       others: near.filter(({ id }) => !graph.slots.has(id)),
       graph,
     };
-    return { ...decide(question, evidence, { now, workspace: this.places.workspace }), holder, graph };
+    return ruled(decide(question, evidence, { now, workspace: this.places.workspace }), holder, graph);
   }
 }
 

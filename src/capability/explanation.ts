@@ -11,22 +11,21 @@ import { idsOf } from './rule.js';
 export type Told = Omit<Explanation, 'chain' | 'generation'>;
 
 /** What a verdict amounts to, as far as who asks may know. */
-export function explained({ via }: Pick<Asking, 'via'>, question: Question, verdict: Verdict): Told {
-  const { pid, right, request } = question;
-  const { code, slot, nearest } = verdict;
-  const asked = { pid, right, resource: request.text, code, nearest };
-  const capability = slot?.record.id ?? 'kin';
-  const isHost = via !== 'process';
-  if (allows(code)) {
-    return { ...asked, effect: 'allow', capability, denies: [], asks: [], hint: `Allowed by ${capability}.` };
-  }
-  const told = { ...asked, denies: isHost ? idsOf(verdict.denies) : [], asks: isHost ? idsOf(verdict.asks) : [] };
-  const hint = mend(question, code, nearest, told.denies);
-  return code === 'ASK' ? { ...told, effect: 'ask', capability, hint } : { ...told, effect: 'deny', hint };
+export function decided({ via }: Pick<Asking, 'via'>, question: Question, verdict: Verdict): Decision {
+  const { code, slot } = verdict;
+  const capability = slot === undefined ? 'kin' : slot.record.id;
+  if (allows(code)) return { effect: 'allow', code, capability, reason: `Allowed by ${capability}.` };
+  const reason = mend(question, code, verdict.nearest, via === 'process' ? [] : idsOf(verdict.denies));
+  return code === 'ASK' ? { effect: 'ask', code, capability, reason } : { effect: 'deny', code, reason };
 }
 
-export function toDecision({ effect, code, capability, hint }: Told): Decision {
-  return { effect, code, ...(capability === undefined ? {} : { capability }), reason: hint };
+/** The same, with all that it was found by. */
+export function explained(asking: Pick<Asking, 'via'>, question: Question, verdict: Verdict): Told {
+  const { pid, right, request } = question;
+  const { reason: hint, ...decision } = decided(asking, question, verdict);
+  const isHost = asking.via !== 'process';
+  const rules = { denies: isHost ? idsOf(verdict.denies) : [], asks: isHost ? idsOf(verdict.asks) : [] };
+  return { ...decision, pid, right, resource: request.text, nearest: verdict.nearest, ...rules, hint };
 }
 
 /** The refusal that a decision amounts to. */

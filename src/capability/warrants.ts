@@ -6,9 +6,9 @@ import { AuthorityGraph } from './authority-graph.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { Clearance } from './clearance.js';
 import { hashOfArgs } from './decide.js';
-import { allows } from './decision.js';
+import { allows, type Decision } from './decision.js';
 import { Evaluator, type Ruling } from './evaluator.js';
-import { denial, explained, type Told } from './explanation.js';
+import { decided, denial, explained } from './explanation.js';
 import type { Reading } from './grants.js';
 import { GraphLoader } from './graph-loader.js';
 import type { Asking } from './host-rules.js';
@@ -25,7 +25,7 @@ export interface Warrant {
   readonly counted: number;
   /** Of the process that acts. */
   readonly generation: number;
-  readonly told: Told;
+  readonly decision: Decision;
 }
 
 /** Decides for effects: what a process may do now, and what that uses up. */
@@ -124,8 +124,8 @@ function warrant(
   approval: ApprovalId | undefined,
 ): Warrant {
   const code = ruling.slot === undefined ? 'KIN' : 'ALLOWED';
-  const told = explained(asking, question, { ...ruling, code });
+  const decision = decided(asking, question, { ...ruling, code });
   const capability = ruling.slot?.record.id ?? 'kin';
   const generation = ruling.holder?.generation ?? 0;
-  return { capability, counted, generation, told, ...(approval === undefined ? {} : { approval }) };
+  return { capability, counted, generation, decision, ...(approval === undefined ? {} : { approval }) };
 }

@@ -8,7 +8,7 @@ import { AuthorityCache } from '../authority-cache.js';
 import { Clearance } from '../clearance.js';
 import type { Decision, Explanation } from '../decision.js';
 import { Evaluator, type Ruling } from '../evaluator.js';
-import { explained, type Told, toDecision } from '../explanation.js';
+import { decided, explained, type Told } from '../explanation.js';
 import { Listing } from '../listing.js';
 import type { Question } from '../question.js';
 import { Questions } from '../questions.js';
@@ -30,15 +30,18 @@ export class Explain {
 
   /** Answers from memory. Never throws for a bad request: it answers BAD_REQUEST. */
   async check(caller: Caller, pid: unknown, right: unknown, resource: unknown, args: unknown = {}): Promise<Decision> {
-    const question = await this.question(pid, right, resource, args);
-    if ('hint' in question) return toDecision(question);
+    let question: Question;
+    try {
+      const asked = this.questions.of(pid, right, resource, args);
+      question = asked instanceof Promise ? await asked : asked;
+    } catch (error) {
+      return { effect: 'deny', code: 'BAD_REQUEST', reason: problemOf(error) };
+    }
     const now = this.clock.peek();
-    const decided = this.cache.decide(question, now);
-    const ruling = decided instanceof Promise ? await decided : decided;
-    if (ruling.code !== 'ASK') return toDecision(explained(viaOf(caller), question, ruling));
-    return this.store.read(async (tx) => {
-      return toDecision(explained(viaOf(caller), question, await this.answered(tx, question, ruling, now)));
-    });
+    const known = this.cache.decide(question, now);
+    const ruling = known instanceof Promise ? await known : known;
+    if (ruling.code !== 'ASK') return decided(viaOf(caller), question, ruling);
+    return decided(viaOf(caller), question, await this.store.read((tx) => this.answered(tx, question, ruling, now)));
   }
 
   /** The same decision, with what came near and what would mend it. */
@@ -64,9 +67,8 @@ export class Explain {
     try {
       return await this.questions.of(pid, right, resource, args);
     } catch (error) {
-      if (!(error instanceof KernelError)) throw error;
       const asked = { pid: shown(pid), right: shown(right), resource: shown(resource) };
-      const hint = `${error.message} ${error.hint}`;
+      const hint = problemOf(error);
       return { ...asked, effect: 'deny', code: 'BAD_REQUEST', nearest: [], denies: [], asks: [], hint };
     }
   }
@@ -83,6 +85,12 @@ export class Explain {
     const chain = await this.listing.chain(tx, slot.record);
     return { chain: caller.face === 'host' ? chain : chain.filter(({ holder }) => holder === caller.pid) };
   }
+}
+
+/** What is wrong with a request; an error that is none of its own goes on. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof KernelError)) throw error;
+  return `${error.message} ${error.hint}`;
 }
 
 /** What was asked and is not a request: as much of it as can be shown. */

@@ -2,7 +2,6 @@ import { inject, injectable } from 'inversify';
 import { Ledger } from '../../audit/ledger.js';
 import type { Caller } from '../act.js';
 import type { Decision } from '../decision.js';
-import { toDecision } from '../explanation.js';
 import { named } from '../named.js';
 import { Questions } from '../questions.js';
 import { RecordedUnits } from '../recorded-units.js';
@@ -27,22 +26,22 @@ export class Require {
     const { pid } = question;
     const call = { caller, actor: pid, action: 'capability.require', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { told, generation, approval, counted } = await this.warrants.take(tx, act, question);
+      const { decision, capability, generation, approval, counted } = await this.warrants.take(tx, act, question);
       this.ledger.append(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',
         target: pid,
         generation,
-        right: told.right,
-        decision: told.effect,
-        code: told.code,
-        capability: told.capability,
+        right: question.right,
+        decision: decision.effect,
+        code: decision.code,
+        capability,
         approval,
-        resource: told.resource,
+        resource: question.request.text,
         ...(counted === 0 ? {} : { facts: { claimed: counted } }),
       });
-      return toDecision(told);
+      return decision;
     });
   }
 }
