@@ -5,7 +5,7 @@ import { type ApprovalId, IdSource, type Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
-import type { Act, Caller } from './act.js';
+import type { Act, Call, Caller } from './act.js';
 import { type ApprovalRecord, type Ask, isSameCall, type Rest } from './approval.js';
 import { approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
@@ -36,12 +36,14 @@ export class ApprovalDesk {
    * and resolves when it is worth trying again, which then checks everything anew. Throws APPROVAL_PENDING,
    * APPROVAL_DENIED, TOO_MANY_APPROVALS, CANCELLED.
    */
-  async attend(caller: Caller, act: Act, ask: Ask): Promise<void> {
+  async attend({ caller, action }: Call, act: Act, ask: Ask): Promise<void> {
     const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
-    if (record.decision !== null) throw await this.refused(record, ask);
+    const answered = record.decision !== null || caller.face === 'host' ? record : await this.parked(record, ask);
+    if (answered?.decision?.startsWith('deny') === true) {
+      await this.tell(answered, act, action);
+      throw approvalDenied(answered.id, ask);
+    }
     if (caller.face === 'host') throw approvalPending(record.id, ask);
-    const answered = await this.parked(record, ask);
-    if (answered?.decision === 'deny' || answered?.decision === 'deny-always') throw await this.refused(answered, ask);
   }
 
   /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */
@@ -100,16 +102,17 @@ export class ApprovalDesk {
     return lineage;
   }
 
-  /** The refusal is told once: the same call later asks again. */
-  private async refused({ id: approval, pid, spentAt }: ApprovalRecord, ask: Ask): Promise<Error> {
-    if (spentAt === null) {
-      await this.store.write(async (tx) => {
-        const at = this.clock.now();
-        await this.approvals.spend(tx, approval, at);
-        this.events.append(tx, { type: 'approval.used', at, pid, data: { approval } });
-      });
-    }
-    return approvalDenied(approval, ask);
+  /** A refusal is told once, and on record: the same call later asks again. */
+  private async tell(record: ApprovalRecord, act: Act, action: string): Promise<void> {
+    const { id: approval, pid, right, resource } = record;
+    await this.store.write(async (tx) => {
+      if ((await this.approvals.find(tx, approval))?.spentAt !== null) return;
+      const at = this.clock.now();
+      await this.approvals.spend(tx, approval, at);
+      this.events.append(tx, { type: 'approval.used', at, pid, data: { approval } });
+      const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
+      this.ledger.append(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
+    });
   }
 
   private async assertGoingOn(tx: ReadTx, pid: Pid): Promise<void> {

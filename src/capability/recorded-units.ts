@@ -56,15 +56,15 @@ export class RecordedUnits {
         return await run();
       } catch (error) {
         if (!(error instanceof AskNeeded)) throw error;
-        await this.desk.attend(call.caller, this.act(call), error.ask);
+        await this.desk.attend(call, this.act(call), error.ask);
       }
     }
   }
 
-  /** What the store or the form of the input has refused is no decision; a question that is still open is none yet. */
+  /** What the store or the form of the input has refused is no decision; what a person decides, the desk records. */
   protected isRefusal(error: unknown): error is KernelError {
     if (!(error instanceof KernelError) || error instanceof StoreError || error instanceof InputError) return false;
-    return error.code !== 'APPROVAL_PENDING';
+    return error.code !== 'APPROVAL_PENDING' && error.code !== 'APPROVAL_DENIED';
   }
 
   protected async record(call: Call, act: Act, error: KernelError): Promise<void> {
@@ -80,7 +80,6 @@ export class RecordedUnits {
         ...(error instanceof CapabilityError ? { decision: 'deny' } : {}),
         ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
         ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
-        ...(typeof facts.approval === 'string' ? { approval: facts.approval } : {}),
       },
       (tx) => this.announce(tx, act, act.actor === 'host' ? target : act.actor, error),
     );

@@ -72,6 +72,7 @@ const tables = [
   'reservations',
   'capabilities',
   'rules',
+  'approvals',
   'objects',
   'payloads',
   'views',

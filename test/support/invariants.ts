@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import canonicalize from 'canonicalize';
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
+import { authorityOnlyNarrows } from './authority-invariants.js';
 
 /**
  * The invariants of the design, as predicates over an open kernel and its database file. Each one answers with what is
@@ -11,8 +12,7 @@ import type { Kernel, Pid } from '../../src/index.js';
 export async function checkInvariants(kernel: Kernel, path: string, options: CheckOptions = {}): Promise<void> {
   const facts = readFacts(path);
   const wrong = [
-    ...derivationIsAForest(facts),
-    ...theRevokedAllowNothing(facts),
+    ...authorityOnlyNarrows(facts),
     ...accountsAddUp(facts),
     ...(await reportsShowOverrun(kernel, facts)),
     ...noReservationOfTheEnded(facts),
@@ -57,39 +57,6 @@ export function acknowledged(path: string, pids: readonly Pid[]): string[] {
     };
     return Object.entries(parts).flatMap(([part, there]) => (there ? [] : [`${pid} has no ${part}`]));
   });
-}
-
-/** (2) (3) Each derived capability is one deeper than one that is there, expires no later, and has no cycle above it. */
-function derivationIsAForest({ capabilities }: Facts): string[] {
-  const rows = new Map(capabilities.map((row) => [row.id, row]));
-  return capabilities.flatMap(({ id, parent: above, depth, max_depth, expires_at }) => {
-    if (depth > max_depth) return [`(2) ${id} is at depth ${depth} of ${max_depth}`];
-    if (above === null) return [];
-    const parent = rows.get(above);
-    if (parent === undefined) return [`(3) ${id} comes from nothing`];
-    const late = parent.expires_at !== null && (expires_at === null || expires_at > parent.expires_at);
-    return [
-      ...(depth === parent.depth + 1 ? [] : [`(3) ${id} is at depth ${depth}, not ${parent.depth + 1}`]),
-      ...(late ? [`(2) ${id} expires after ${above}`] : []),
-    ];
-  });
-}
-
-/** (10) After a revocation no record of something done names it or what lies below it. */
-function theRevokedAllowNothing({ capabilities, records }: Facts): string[] {
-  const rows = new Map(capabilities.map((row) => [row.id, row]));
-  const revoked = new Set<string>();
-  const wrong: string[] = [];
-  for (const { seq, body } of records) {
-    const { action, outcome, capability, decision } = body;
-    if (outcome !== 'ok' || capability === undefined) continue;
-    if (action === 'capability.revoke') revoked.add(capability);
-    if (decision !== 'allow') continue;
-    for (let at = rows.get(capability); at !== undefined; at = rows.get(at.parent ?? '')) {
-      if (revoked.has(at.id)) wrong.push(`(10) record ${seq} was allowed by ${capability}, below revoked ${at.id}`);
-    }
-  }
-  return wrong;
 }
 
 const charged = ['tool_calls', 'tokens', 'cost_micros', 'materialized_tokens', 'output_bytes'] as const;
@@ -308,15 +275,16 @@ function objectsAreWhole({ processes, objects, payloads, views }: Facts): string
 
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
-  const told = new Set(records.map(({ body }) => `${body.target}@${body.at}`));
+  const told = new Set(records.flatMap(({ body }) => [body.target, body.approval].map((id) => `${id}@${body.at}`)));
   const ends = new Map<string, number>();
   const born = new Set<string>();
   const wrong: string[] = [];
-  for (const { seq, type, pid, at } of events) {
+  for (const { seq, type, pid, at, data } of events) {
     if (pid === null) continue;
     if (births.has(type)) born.add(pid);
     if (type === 'process.exited') ends.set(pid, (ends.get(pid) ?? 0) + 1);
-    if (!refusals.has(type) && !told.has(`${pid}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
+    const about = type === 'approval.used' ? (JSON.parse(data) as { approval: string }).approval : pid;
+    if (!refusals.has(type) && !told.has(`${about}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
   }
   for (const { pid, status } of processes) {
     if (!born.has(pid)) wrong.push(`(20) ${pid} has no birth`);
@@ -375,6 +343,8 @@ interface CapabilityFact {
   parent: string | null;
   depth: number;
   max_depth: number;
+  rights: number;
+  grantable: number;
   expires_at: number | null;
 }
 
@@ -387,9 +357,10 @@ interface RecordBody {
   outcome: string;
   capability?: string;
   decision?: string;
+  approval?: string;
 }
 
-type Facts = ReturnType<typeof readFacts>;
+export type Facts = ReturnType<typeof readFacts>;
 
 /** Everything, as one committed state. */
 function readFacts(path: string) {
@@ -401,6 +372,7 @@ function readFacts(path: string) {
       accounts: all<Record<string, number>>('SELECT * FROM accounts'),
       reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
       capabilities: all<CapabilityFact>('SELECT * FROM capabilities'),
+      approvals: all<{ id: string; decision: string | null; spent_at: number | null }>('SELECT * FROM approvals'),
       objects: all<{ id: string; version: number; hash: string; payload: string | null }>('SELECT * FROM objects'),
       payloads: all<{ hash: string; payload: string }>('SELECT * FROM payloads'),
       views: all<{ n: number; root: string }>('SELECT * FROM views'),

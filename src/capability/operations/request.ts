@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/ledger.js';
 import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { CapabilityError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
@@ -29,6 +30,7 @@ export class RequestCapability {
     @inject(RuleBook) private readonly rules: RuleBook,
     @inject(Listing) private readonly listing: Listing,
     @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
   /** Resolves with a root grant when it is approved. Throws APPROVAL_DENIED, CAPABILITY_DENIED where a rule forbids it. */
@@ -45,13 +47,16 @@ export class RequestCapability {
   }
 
   /** What an answer to this very request has given; it is told once. Throws AskNeeded. */
-  private async granted(tx: WriteTx, { at }: Act, asked: Ask): Promise<Capability> {
+  private async granted(tx: WriteTx, act: Act, asked: Ask): Promise<Capability> {
     const open = await this.approvals.open(tx, [asked.holder.n]);
     const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
     if (answered === undefined || answered.granted === null) throw new AskNeeded(asked);
-    await this.approvals.spend(tx, answered.id, at);
-    this.events.append(tx, { type: 'approval.used', at, pid: asked.pid, data: { approval: answered.id } });
-    return this.listing.shown(tx, await this.listing.record(tx, answered.granted));
+    const { id: approval, pid, granted: capability } = answered;
+    await this.approvals.spend(tx, approval, act.at);
+    this.events.append(tx, { type: 'approval.used', at: act.at, pid, data: { approval } });
+    const action = 'capability.request';
+    this.ledger.append(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
+    return this.listing.shown(tx, await this.listing.record(tx, capability));
   }
 
   /** Nobody needs to be asked for what a rule would forbid to use all the same. */

@@ -1,0 +1,59 @@
+import type { Facts } from './invariants.js';
+
+/** What must hold of capabilities and approvals. */
+export function authorityOnlyNarrows(facts: Facts): string[] {
+  return [...derivationIsAForest(facts), ...theRevokedAllowNothing(facts), ...answersForOneTimeAreUsedOnce(facts)];
+}
+
+/** (2) (3) Each derived capability is one deeper than one that is there, expires no later, and has no cycle above it. */
+function derivationIsAForest({ capabilities }: Facts): string[] {
+  const rows = new Map(capabilities.map((row) => [row.id, row]));
+  return capabilities.flatMap(({ id, parent: above, depth, max_depth, rights, grantable, expires_at }) => {
+    if (depth > max_depth) return [`(2) ${id} is at depth ${depth} of ${max_depth}`];
+    if (above === null) return [];
+    const parent = rows.get(above);
+    if (parent === undefined) return [`(3) ${id} comes from nothing`];
+    const late = parent.expires_at !== null && (expires_at === null || expires_at > parent.expires_at);
+    const beyond = (rights & ~(parent.rights | parent.grantable)) | (grantable & ~parent.grantable);
+    return [
+      ...(beyond === 0 ? [] : [`(2) ${id} has more rights than ${above}`]),
+      ...(depth === parent.depth + 1 ? [] : [`(3) ${id} is at depth ${depth}, not ${parent.depth + 1}`]),
+      ...(late ? [`(2) ${id} expires after ${above}`] : []),
+    ];
+  });
+}
+
+/** (10) After a revocation no record of something done names it or what lies below it. */
+function theRevokedAllowNothing({ capabilities, records }: Facts): string[] {
+  const rows = new Map(capabilities.map((row) => [row.id, row]));
+  const revoked = new Set<string>();
+  const wrong: string[] = [];
+  for (const { seq, body } of records) {
+    const { action, outcome, capability, decision } = body;
+    if (outcome !== 'ok' || capability === undefined) continue;
+    if (action === 'capability.revoke') revoked.add(capability);
+    if (decision !== 'allow') continue;
+    for (let at = rows.get(capability); at !== undefined; at = rows.get(at.parent ?? '')) {
+      if (revoked.has(at.id)) wrong.push(`(10) record ${seq} was allowed by ${capability}, below revoked ${at.id}`);
+    }
+  }
+  return wrong;
+}
+
+const answering = new Set(['approval.request', 'approval.answer']);
+
+/** An answer for one time lets one thing through, and what nobody has approved nothing. */
+function answersForOneTimeAreUsedOnce({ approvals, records }: Facts): string[] {
+  const used = new Map<string, number>();
+  for (const { body } of records) {
+    const { approval, action, outcome } = body;
+    if (approval === undefined || outcome !== 'ok' || answering.has(action)) continue;
+    used.set(approval, (used.get(approval) ?? 0) + 1);
+  }
+  return approvals.flatMap(({ id, decision, spent_at }) => {
+    const times = used.get(id) ?? 0;
+    const most = decision === 'always' ? times : decision === 'once' ? 1 : 0;
+    if (times > most) return [`(5) approval ${id} (${decision}) let ${times} things through`];
+    return decision === 'once' && times === 1 && spent_at === null ? [`(5) approval ${id} is not used up`] : [];
+  });
+}
