@@ -6,8 +6,9 @@ import { keepAlive } from '../base/keep-alive.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act, Call, Caller } from './act.js';
-import { type ApprovalRecord, type Ask, isSameCall, type Rest } from './approval.js';
+import { type ApprovalRecord, type Ask, isSameCall, type Rest, stands } from './approval.js';
 import { approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
+import { ApprovalFootings } from './approval-footings.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalWatch } from './approval-watch.js';
 import { CapabilityRepository } from './capability-repository.js';
@@ -25,6 +26,7 @@ export class ApprovalDesk {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
+    @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ApprovalWatch) private readonly answers: ApprovalWatch,
     @inject(EventLog) private readonly events: EventLog,
@@ -49,14 +51,21 @@ export class ApprovalDesk {
   /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */
   private async question(tx: WriteTx, caller: Caller, act: Act, ask: Ask): Promise<ApprovalRecord> {
     if (caller.face === 'process') await this.assertGoingOn(tx, ask.pid);
-    const own = (await this.approvals.open(tx, [ask.holder.n])).filter(
-      ({ generation }) => generation === ask.holder.generation,
-    );
+    const own = await this.approvals.open(tx, [ask.holder.n]);
     const same = own.filter((record) => isSameCall(record, ask));
     const known = same.find(({ decision }) => decision === 'deny') ?? same.find(({ decision }) => decision === null);
     if (known !== undefined) return known;
-    if (own.filter(({ decision }) => decision === null).length >= pendingMax) throw tooManyAsked(ask, pendingMax);
+    await this.assertRoom(tx, act, ask, own);
     return this.asked(tx, act, ask);
+  }
+
+  /** What is void waits for nobody. */
+  private async assertRoom(tx: ReadTx, { at }: Act, ask: Ask, own: readonly ApprovalRecord[]): Promise<void> {
+    let waiting = 0;
+    for (const record of own) {
+      if (record.decision === null && stands(record, await this.footings.of(tx, record, at))) waiting++;
+    }
+    if (waiting >= pendingMax) throw tooManyAsked(ask, pendingMax);
   }
 
   private async asked(tx: WriteTx, act: Act, ask: Ask): Promise<ApprovalRecord> {

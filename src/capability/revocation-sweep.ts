@@ -9,7 +9,7 @@ import { EventLog } from '../events/event-log.js';
 import { CapabilityRepository } from './capability-repository.js';
 
 /** Rows of one unit, so that others are not kept waiting. */
-const batchRows = 500;
+const batchRows = 250;
 
 /**
  * Marks what lies below a revoked capability. Nothing works by these marks: they are for lists. What is not finished

@@ -386,6 +386,18 @@ describe('the queue', () => {
     for (const one of same) expect(await one.done).toMatchObject({ effect: 'allow' });
   });
 
+  it('counts only those that can still be answered', async () => {
+    const { kernel } = await stage();
+    const pid = await kernel.processes.spawn({ capabilities: [call, { resource: 'tool:mail', rights: ['call'] }] });
+    await kernel.capabilities.ask(pid, allTools);
+    for (let n = 0; n < 16; n++) await refusal(use(kernel, pid, { q: `${n}` }));
+    const mail = () => kernel.capabilities.require(pid, 'call', 'tool:mail');
+    expect((await refusal(mail())).code).toBe('TOO_MANY_APPROVALS');
+    const held = (await kernel.capabilities.list(pid)).find(({ resource }) => resource === 'tool:search');
+    await kernel.capabilities.revoke(held?.id ?? '');
+    expect((await refusal(mail())).code).toBe('APPROVAL_PENDING');
+  });
+
   it('survives closing and reopening, before and after the answer', async () => {
     const set = await asking();
     const { kernel, path, child, grandchild } = set;

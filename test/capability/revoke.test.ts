@@ -88,7 +88,7 @@ describe('the statuses below a revoked capability', () => {
     expect(statuses(path)).toEqual([{ status: 'revoked', sweeping: null, n: wide + 2 }]);
     const { items } = await again.kernel.audit.list({ action: 'capability.sweep' });
     const batches = items.map(({ facts }) => (facts?.capabilities ?? []) as string[]);
-    expect(Math.max(...batches.map((ids) => ids.length))).toBe(500);
+    expect(Math.max(...batches.map((ids) => ids.length))).toBe(250);
     expect(new Set(batches.flat()).size).toBe(wide + 1);
     await checkInvariants(again.kernel, path);
   }, 60_000);
