@@ -12,8 +12,9 @@ beforeAll(() => builtPackage(), 150_000);
 describe('the examples', () => {
   it('are all run by this file, and the numbered ones are short', () => {
     const names = readdirSync(examples).sort();
-    expect(names).toEqual(['01-spawn-and-wait.mjs', '02-budgets.mjs', '03-audit.mjs', 'hierarchy.mjs']);
-    for (const name of names.slice(0, 3)) {
+    const numbered = ['01-spawn-and-wait.mjs', '02-budgets.mjs', '03-audit.mjs', '04-approvals.mjs'];
+    expect(names).toEqual([...numbered, 'hierarchy.mjs']);
+    for (const name of numbered) {
       expect(readFileSync(path.join(examples, name), 'utf8').split('\n').length).toBeLessThan(40);
     }
   });
@@ -38,6 +39,19 @@ describe('the examples', () => {
     expect(lines[0]).toMatch(/^Record \d+ of \d+ is in the signed log: true$/);
     expect(lines[1]).toMatch(/^After the erasure the log verifies: true; erased: \d+$/);
     expect(lines[2]).toMatch(/^OK: log l_\w+: \d+ records, \d+ checkpoints, root [0-9a-f]{64}\.$/);
+  });
+
+  it('ask a person before a mail goes out', async () => {
+    expect((await runExample('04-approvals.mjs')).trimEnd().split('\n')).toEqual([
+      'May it call tool:mail to write to ann? once',
+      'ann: allow',
+      'May it call tool:mail to write to bob? deny',
+      'bob: APPROVAL_DENIED',
+      'May it call tool:mail to write to eve? deny-always',
+      'eve: APPROVAL_DENIED',
+      'Next time, eve: DENY_RULE',
+      'On record: once by carol, deny by carol, deny-always by carol.',
+    ]);
   });
 });
 
