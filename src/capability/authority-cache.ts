@@ -21,6 +21,8 @@ import { RuleBook } from './rule-book.js';
 const pageRows = 500;
 /** Capabilities and processes that are kept, some hundred bytes each. When it is full, all of it goes. */
 const entriesMax = 500_000;
+/** What waits to be read again, where nobody asks any more. */
+const staleMax = 10_000;
 const triesMax = 3;
 
 /**
@@ -33,6 +35,8 @@ export class AuthorityCache {
   private readonly compiled = new Map<Pid, CompiledAuthority>();
   private readonly stale = new Stale();
   private rulesVersion = 0;
+  /** How often everything was forgotten: what was read across that is of no use. */
+  private epoch = 0;
   /** Reads follow one another. */
   private reading: Promise<unknown> = Promise.resolve();
   /** What was told while a read was under way: it may have seen the state before. */
@@ -78,7 +82,7 @@ export class AuthorityCache {
     const { graph } = this;
     const holder = graph.holders.get(pid);
     const compiled = this.compiled.get(pid);
-    if (holder === undefined || compiled?.rulesVersion !== this.rulesVersion || !this.stale.isEmpty) return undefined;
+    if (holder === undefined || compiled?.rulesVersion !== this.rulesVersion || this.stale.size > 0) return undefined;
     const other = kinOf(right, request);
     if (other !== undefined && !graph.holders.has(other)) return undefined;
     const isChild = other !== undefined && graph.holders.get(other)?.parent === pid;
@@ -95,6 +99,7 @@ export class AuthorityCache {
   /** Brings what is known up to date and adds what the question needs; false when there is no such live process. */
   private async read({ pid, right, request }: Question): Promise<boolean> {
     if (this.graph.slots.size + this.graph.holders.size > entriesMax) this.forget();
+    const { epoch } = this;
     this.told = [];
     try {
       await this.refresh();
@@ -103,7 +108,7 @@ export class AuthorityCache {
       await this.readRules(pid, compiled);
       const other = kinOf(right, request);
       if (other !== undefined) await this.store.read((tx) => this.loader.learn(tx, this.graph, other));
-      this.compiled.set(pid, compiled);
+      if (epoch === this.epoch) this.compiled.set(pid, compiled);
     } catch (error) {
       // What was to be read again is no longer marked, so nothing can be trusted.
       this.forget();
@@ -117,6 +122,7 @@ export class AuthorityCache {
   }
 
   private forget(): void {
+    this.epoch++;
     this.graph = new AuthorityGraph();
     this.compiled.clear();
     this.stale.take();
@@ -124,7 +130,7 @@ export class AuthorityCache {
 
   /** Reads again what events have said is no longer as it was. */
   private async refresh(): Promise<void> {
-    if (this.stale.isEmpty) return;
+    if (this.stale.size === 0) return;
     const { capabilities, holders, gained } = this.stale.take();
     await this.store.read(async (tx) => {
       for (const pid of holders) this.graph.holders.set(pid, await this.repository.holder(tx, pid));
@@ -183,6 +189,7 @@ export class AuthorityCache {
   private apply(events: readonly KernelEvent[]): void {
     this.told?.push(...events);
     for (const event of events) this.patch(event);
+    if (this.stale.size > staleMax) this.forget();
   }
 
   private patch(event: KernelEvent): void {
@@ -242,8 +249,8 @@ class Stale {
   holders = new Set<Pid>();
   gained: { readonly holder: Pid; readonly resources: readonly string[] }[] = [];
 
-  get isEmpty(): boolean {
-    return this.capabilities.size === 0 && this.holders.size === 0 && this.gained.length === 0;
+  get size(): number {
+    return this.capabilities.size + this.holders.size + this.gained.length;
   }
 
   take(): Pick<Stale, 'capabilities' | 'holders' | 'gained'> {
