@@ -123,6 +123,11 @@ export class HostRules {
   }
 }
 
+/** A record names one approval; where a call took several, its facts name them all. */
+export function severalOf(approvals: ApprovalId[]): { approvals?: ApprovalId[] } {
+  return approvals.length > 1 ? { approvals } : {};
+}
+
 /** A question about something that needs no capability. */
 function bareAsk(
   bearer: Bearer,

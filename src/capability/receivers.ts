@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { CapabilityError } from '../base/errors.js';
-import type { Pid } from '../base/ids.js';
-import type { ReadTx } from '../base/store.js';
+import type { ApprovalId, Pid } from '../base/ids.js';
+import type { WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
 import { AskNeeded } from './approval-errors.js';
 import type { HolderState } from './capability-repository.js';
@@ -9,6 +9,11 @@ import { Holders } from './holders.js';
 import { plainQuestion } from './question.js';
 import { parseRequest } from './resource.js';
 import { type Warrant, Warrants } from './warrants.js';
+
+interface Reached {
+  readonly holder: HolderState;
+  readonly approval?: ApprovalId | undefined;
+}
 
 /** To whom something may be given: the host may name anybody, a process only those that it may send to. */
 @injectable()
@@ -18,21 +23,23 @@ export class Receivers {
     @inject(Warrants) private readonly warrants: Warrants,
   ) {}
 
-  /** On a process's face, one that is out of reach and one that does not exist are refused alike: CAPABILITY_DENIED. */
-  async reachable(tx: ReadTx, act: Act, from: Pid, to: Pid): Promise<HolderState> {
-    if (act.via !== 'process') return this.holders.active(tx, to);
-    const { capability } = await this.reach(tx, act, from, to);
+  /**
+   * The receiver, and the approval that reaching it took. On a process's face, one that is out of reach and one that
+   * does not exist are refused alike: CAPABILITY_DENIED.
+   */
+  async reach(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Reached> {
+    if (act.via !== 'process') return { holder: await this.holders.active(tx, to) };
+    const { capability, approval } = await this.sending(tx, act, from, to);
     try {
-      return await this.holders.active(tx, to);
+      return { holder: await this.holders.active(tx, to), approval };
     } catch (error) {
       throw capability === 'kin' ? error : outOfReach(from, to);
     }
   }
 
-  /** Giving takes no use of the right to send. */
-  private async reach(tx: ReadTx, act: Act, from: Pid, to: Pid): Promise<Warrant> {
+  private async sending(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Warrant> {
     try {
-      return await this.warrants.look(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
+      return await this.warrants.take(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
     } catch (error) {
       if (error instanceof AskNeeded || !(error instanceof CapabilityError)) throw error;
       throw outOfReach(from, to);

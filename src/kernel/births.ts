@@ -8,7 +8,7 @@ import type { CapabilityRecord } from '../capability/capability-record.js';
 import type { StatedAuthority } from '../capability/capability-spec.js';
 import { Drawing } from '../capability/drawing.js';
 import { Grants } from '../capability/grants.js';
-import { HostRules } from '../capability/host-rules.js';
+import { HostRules, severalOf } from '../capability/host-rules.js';
 import type { Receiver } from '../capability/new-record.js';
 import type { Question } from '../capability/question.js';
 import type { Pattern } from '../capability/resource.js';
@@ -92,7 +92,7 @@ export class Births {
       await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
     }
     const ids = capabilities.map(({ id }) => id);
-    this.tell(tx, act, birth, row, { capabilities: ids, ...(approvals.length === 0 ? {} : { approvals }) });
+    this.tell(tx, act, birth, row, { capabilities: ids, approvals });
     return pid;
   }
 
@@ -148,7 +148,9 @@ export class Births {
   private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, given: Given): void {
     const { image, kind, goal, status, deadlineAt } = row;
     const due = deadlineAt === null ? undefined : { deadlineAt };
-    const told = { after: status, facts: { image, goal, ...given }, approval: given.approvals?.[0] };
+    const { capabilities, approvals } = given;
+    const facts = { image, goal, capabilities, ...severalOf(approvals) };
+    const told = { after: status, facts, approval: approvals[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
       this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
@@ -163,7 +165,7 @@ export class Births {
 type NewRow = Omit<ProcessRow, 'n'>;
 
 /** What a birth gave and took. */
-type Given = { readonly capabilities: CapabilityId[]; readonly approvals?: ApprovalId[] };
+type Given = { readonly capabilities: CapabilityId[]; readonly approvals: ApprovalId[] };
 
 function handedDown({ authority }: Birth): Pattern[] {
   return 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];

@@ -103,6 +103,14 @@ describe('on the face of a process, an ask rule holds up', () => {
     const about = { pid: root, right: 'grant', resource: 'tool:search' };
     const given = await askedFor(kernel, () => kernel.as(root).capabilities.delegate(child, call), about);
     expect(given.holder).toBe(child);
+    await kernel.capabilities.ask(root, { resource: `process:${child}`, rights: ['send'] });
+    const twice = watched(kernel.as(root).capabilities.delegate(child, call));
+    for (const right of ['send', 'grant']) {
+      const { id, ...question } = await pending(kernel);
+      expect(question).toMatchObject({ right });
+      await kernel.approvals.answer(id, once);
+    }
+    expect(await twice.done).toMatchObject({ holder: child });
     const born = await askedFor(kernel, () => kernel.as(root).spawnChild({ delegate: [call] }), about);
     expect((await kernel.capabilities.check(born, 'call', 'tool:search')).code).toBe('ALLOWED');
     await checkInvariants(kernel, path);

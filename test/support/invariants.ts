@@ -275,7 +275,8 @@ function objectsAreWhole({ processes, objects, payloads, views }: Facts): string
 
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
-  const told = new Set(records.flatMap(({ body }) => [body.target, body.approval].map((id) => `${id}@${body.at}`)));
+  const named = ({ target, approval, facts }: RecordBody) => [target, approval, ...(facts?.approvals ?? [])];
+  const told = new Set(records.flatMap(({ body }) => named(body).map((id) => `${id}@${body.at}`)));
   const ends = new Map<string, number>();
   const born = new Set<string>();
   const wrong: string[] = [];
@@ -358,6 +359,7 @@ interface RecordBody {
   capability?: string;
   decision?: string;
   approval?: string;
+  facts?: { approvals?: string[] };
 }
 
 export type Facts = ReturnType<typeof readFacts>;

@@ -11,7 +11,7 @@ import { delegationSpec, parseDelegationSpec } from '../capability-spec.js';
 import { Drawing, type Drawn } from '../drawing.js';
 import { Grants } from '../grants.js';
 import { Holders } from '../holders.js';
-import { HostRules } from '../host-rules.js';
+import { HostRules, severalOf } from '../host-rules.js';
 import { named } from '../named.js';
 import { Receivers } from '../receivers.js';
 import { RecordedUnits } from '../recorded-units.js';
@@ -42,15 +42,16 @@ export class Delegate {
     const call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);
-      const holder = await this.receivers.reachable(tx, act, from, to);
+      const { holder, approval } = await this.receivers.reach(tx, act, from, to);
       const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
-      const approvals = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
+      const passed = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
+      const approvals = [...(approval === undefined ? [] : [approval]), ...passed];
       const receiving = { pid: to, generation: holder.generation, at: act.at };
       const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
       const { id: capability } = drawn.record;
       const data = { capability, parent: drawn.parent, from };
       this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
-      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approval: approvals[0] });
+      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approvals });
     });
   }
 
@@ -64,7 +65,7 @@ export class Delegate {
       const drawn = await this.drawing.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
       const data = { capability: drawn.record.id, parent: drawn.parent };
       this.events.append(tx, { type: 'capability.derived', at: act.at, pid, data });
-      return this.store(tx, act, call.action, drawn, { from: pid, generation });
+      return this.store(tx, act, call.action, drawn, { from: pid, generation, approvals: [] });
     });
   }
 
@@ -73,7 +74,7 @@ export class Delegate {
     act: Act,
     action: string,
     { record, parent }: Drawn,
-    by: { readonly from: Pid; readonly generation: number; readonly approval?: ApprovalId | undefined },
+    by: { readonly from: Pid; readonly generation: number; readonly approvals: ApprovalId[] },
   ): Promise<Capability> {
     await this.grants.insert(tx, [record]);
     this.ledger.append(tx, {
@@ -83,9 +84,9 @@ export class Delegate {
       target: record.holder,
       generation: by.generation,
       capability: record.id,
-      approval: by.approval,
+      approval: by.approvals[0],
       resource: record.resource,
-      facts: { from: by.from, parent, rights: [...rightsOfMask(record.rights)] },
+      facts: { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...severalOf(by.approvals) },
       subject: record.holder,
     });
     return toCapability(record, 'live');

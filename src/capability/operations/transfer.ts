@@ -46,7 +46,7 @@ export class Transfer {
       const record = await this.transferable(tx, from, to, capability, act.at);
       const { pattern, rights, grantable } = toAuthority(record);
       const gift = { pattern, rights: unionRights(rights, grantable) };
-      const [approval] = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
+      const approvals = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
       await this.repository.give(tx, record, { pid: to, generation: holder.generation });
       this.events.append(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
       this.ledger.append(tx, {
@@ -56,7 +56,7 @@ export class Transfer {
         target: to,
         generation: state.generation,
         capability,
-        approval,
+        approval: approvals[0],
         resource: record.resource,
         facts: { from },
         subject: to,
