@@ -7,6 +7,10 @@ describe('text for a terminal', () => {
     expect(safeText('lone \ud800')).toBe('lone \\u{d800}');
   });
 
+  it('shows what looks like nothing but is a letter or a mark', () => {
+    expect(safeText('a\u3164b\u115fc\ufe0fd\u034fe')).toBe('a\\u{3164}b\\u{115f}c\\u{fe0f}d\\u{34f}e');
+  });
+
   it('leaves ordinary text of any language as it is', () => {
     expect(safeText('Zoë 読む 🙂')).toBe('Zoë 読む 🙂');
   });
@@ -18,9 +22,9 @@ describe('text for a terminal', () => {
   });
 
   it('stays JSON where it was JSON', () => {
-    const value = { text: 'a\u202eb\u009bc\u{e0001}', list: [1] };
+    const value = { text: 'a\u202eb\u009bc\u{e0001}\u3164', list: [1] };
     const text = safeJson(value, 2);
     expect(JSON.parse(text)).toEqual(value);
-    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u);
   });
 });
