@@ -3,27 +3,27 @@ import { CliError } from './cli-error.js';
 import { safeText } from './safe-text.js';
 
 const shortLength = 8;
-const endingMin = 4;
+export const endingMin = 4;
 const pageRows = 10_000;
 
 /**
- * A short name for each pid: its ending, as long as it must be to differ from those of the other pids shown. New pids
+ * A short name for each id: its ending, as long as it must be to differ from those of the other ids shown. New ids
  * begin with the time and end in random digits, so endings differ soon.
  */
-export function shortNames(pids: readonly Pid[]): (pid: Pid) => string {
-  const distinct = [...new Set(pids)];
+export function shortNames(ids: readonly string[]): (id: string) => string {
+  const distinct = [...new Set(ids)];
   let length = shortLength;
-  while (new Set(distinct.map((pid) => ending(pid, length))).size < distinct.length) length += 4;
-  return (pid) => safeText(ending(pid, length));
+  while (new Set(distinct.map((id) => ending(id, length))).size < distinct.length) length += 4;
+  return (id) => safeText(ending(id, length));
 }
 
-export const fullName = (pid: Pid): string => safeText(pid, 512);
+export const fullName = (id: string): string => safeText(id, 512);
 
 /** The last characters of the part before the first dot, and everything from the dot on. */
-function ending(pid: Pid, length: number): string {
-  const dot = pid.indexOf('.');
-  const from = (dot < 0 ? pid.length : dot) - length;
-  return from <= 'p_'.length ? pid : pid.slice(from);
+function ending(id: string, length: number): string {
+  const dot = id.indexOf('.');
+  const from = (dot < 0 ? id.length : dot) - length;
+  return from <= 'p_'.length ? id : id.slice(from);
 }
 
 /** The process that `given` names: a whole pid, or an ending that only one has. Throws NO_SUCH_PROCESS, AMBIGUOUS_PID. */
@@ -44,6 +44,17 @@ export async function findActor(kernel: Kernel, given: string): Promise<string> 
   } catch (error) {
     if (error instanceof CliError && error.code === 'NO_SUCH_PROCESS') return given;
     throw error;
+  }
+}
+
+/** Whom a rule is to bind: a process, or with `*` all of them. A shell that was not told otherwise makes files of `*`. */
+export async function findBound(kernel: Kernel, given: string): Promise<Pid | '*'> {
+  if (given === '*') return given;
+  try {
+    return await findPid(kernel, given);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.code !== 'NO_SUCH_PROCESS') throw error;
+    throw new CliError(error.code, error.message, `${error.hint} For every process write '*', with the quotes.`);
   }
 }
 

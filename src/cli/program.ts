@@ -2,9 +2,15 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { CliError } from './cli-error.js';
 import { reportError } from './report-error.js';
+import { parseDuration } from './times.js';
 
 const exitFailed = 1;
 const exitUsage = 2;
+
+const ruleCommands = [
+  ['deny', 'forbid something, whatever capability there is'],
+  ['ask', 'want a person to approve something, whatever capability there is'],
+] as const;
 
 /** Runs one command line and answers with its exit code: 0, 1 when it failed, 2 when it could not be read. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -63,6 +69,63 @@ function buildProgram(): Command {
         (await import('./commands/signal.js')).signal(pid, signal, self.optsWithGlobals()),
       );
   }
+
+  command(program, 'approvals', 'list what waits for the answer of a person')
+    .option('--full', 'whole ids')
+    .option('--status <status>', 'pending, answered, void or any', 'pending')
+    .option('--pid <pid>', 'only what this process asks')
+    .action(async (_, self) => (await import('./commands/approvals.js')).approvals(self.optsWithGlobals()));
+
+  command(program, 'approval', 'show one whole: who asks, the arguments, the chain of the capability')
+    .argument('<approval>')
+    .action(async (id, _, self) => (await import('./commands/approval.js')).approval(id, self.optsWithGlobals()));
+
+  command(program, 'answer', 'answer one: once, always, deny or deny-always')
+    .argument('<approval>')
+    .argument('<decision>', 'once, always, deny or deny-always')
+    .option('--by <name>', 'who answers (default: the user who runs this)')
+    .option('--scope <scope>', 'of always and deny-always: args (default), resource or tree')
+    .action(async (id, decision, _, self) =>
+      (await import('./commands/answer.js')).answer(id, decision, self.optsWithGlobals()),
+    );
+
+  command(program, 'rules', 'list the rules of the host')
+    .argument('[pid]', 'only those that bind this process')
+    .option('--full', 'whole ids')
+    .action(async (pid, _, self) => (await import('./commands/rules.js')).rules(pid, self.optsWithGlobals()));
+
+  for (const [effect, description] of ruleCommands) {
+    command(program, effect, description)
+      .argument('<pid>', "with everything born under it; '*', quoted, for every process")
+      .argument('<resource>', 'a pattern, such as tool:**')
+      .argument('<rights...>', 'such as call')
+      .option('--reason <text>', 'goes on record')
+      .option('--expires-in <time>', 'ends by itself after this time: 30s, 10m, 2h, 7d', duration)
+      .action(async (pid, resource, rights, _, self) =>
+        (await import('./commands/rule.js')).setRule(effect, pid, resource, rights, self.optsWithGlobals()),
+      );
+  }
+
+  command(program, 'lift', 'end a rule')
+    .argument('<rule>')
+    .option('--reason <text>', 'goes on record')
+    .action(async (rule, _, self) => (await import('./commands/lift.js')).lift(rule, self.optsWithGlobals()));
+
+  command(program, 'grant', 'give a process a capability')
+    .argument('<pid>')
+    .argument('<resource>', 'a pattern, such as tool:search')
+    .argument('<rights...>', 'such as call')
+    .option('--delegable', 'it may be handed on')
+    .option('--uses <n>', 'how often it can be used', wholeNumber)
+    .option('--expires-in <time>', 'ends by itself after this time: 30s, 10m, 2h, 7d', duration)
+    .action(async (pid, resource, rights, _, self) =>
+      (await import('./commands/grant.js')).grant(pid, resource, rights, self.optsWithGlobals()),
+    );
+
+  command(program, 'revoke', 'end a capability and everything derived from it')
+    .argument('<capability>', 'its whole id')
+    .option('--reason <text>', 'goes on record')
+    .action(async (id, _, self) => (await import('./commands/revoke.js')).revoke(id, self.optsWithGlobals()));
 
   command(program, 'events', 'print the event log')
     .option('--follow', 'go on with what is committed from now on')
@@ -144,6 +207,12 @@ function collectLabel(text: string, labels: Record<string, string>): Record<stri
 function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is not a whole number.');
   return Number(text);
+}
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('A time is given as 30s, 10m, 2h or 7d.');
+  return ms;
 }
 
 function jsonArgument(text: string): unknown {

@@ -15,3 +15,16 @@ export function showTime(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
 }
+
+/** `in 12m`, or that it is over; `-` for what has no end. */
+export function showLeft(untilMs: number | undefined, nowMs = Date.now()): string {
+  if (untilMs === undefined) return '-';
+  return untilMs <= nowMs ? 'expired' : `in ${showAge(nowMs, untilMs)}`;
+}
+
+/** The milliseconds of `30s`, `10m`, `2h` or `7d`; undefined for another text. */
+export function parseDuration(text: string): number | undefined {
+  const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) return undefined;
+  return Number(count) * (units.find(([name]) => name === unit)?.[1] ?? 1_000);
+}

@@ -19,6 +19,15 @@ const commands: readonly (readonly string[])[] = [
   ['show', 'p_1'],
   ['signal', 'p_1', 'kill'],
   ['cancel', 'p_1'],
+  ['approvals'],
+  ['approval', 'v_1'],
+  ['answer', 'v_1', 'once'],
+  ['rules'],
+  ['deny', '*', 'tool:x', 'call'],
+  ['ask', '*', 'tool:x', 'call'],
+  ['lift', 'u_1'],
+  ['grant', 'p_1', 'tool:x', 'call'],
+  ['revoke', 'c_1'],
   ['events'],
   ['audit'],
   ['lineage', 'p_1'],
@@ -59,7 +68,9 @@ describe('the database that a command names', () => {
   it('is not touched by commands that look', async () => {
     const head = async () => (await team.kernel.events.list({ limit: 10_000 })).items.length;
     const before = await head();
-    for (const command of [['ps'], ['tree'], ['verify'], ['export']]) await runCli([...command, '--store', team.store]);
+    for (const command of [['ps'], ['tree'], ['approvals'], ['rules'], ['verify'], ['export']]) {
+      await runCli([...command, '--store', team.store]);
+    }
     expect(await head()).toBe(before);
   });
 });
