@@ -2,7 +2,8 @@ import { inject, injectable } from 'inversify';
 import type { ReadTx } from '../base/store.js';
 import type { ApprovalRecord, Footing } from './approval.js';
 import type { CapabilityStatus } from './capability.js';
-import { CapabilityRepository } from './capability-repository.js';
+import { CapabilityRepository, type HolderState } from './capability-repository.js';
+import { Clearance } from './clearance.js';
 import { Evaluator } from './evaluator.js';
 
 /** Looks up what an approval rests on. */
@@ -11,11 +12,18 @@ export class ApprovalFootings {
   constructor(
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Clearance) private readonly clearance: Clearance,
   ) {}
 
   async of(tx: ReadTx, record: ApprovalRecord, now: number): Promise<Footing> {
     const holder = await this.capabilities.holder(tx, record.pid);
-    return { holder, capability: await this.status(tx, record, now), now };
+    const isWaived = holder !== undefined && record.decision === null && (await this.isWaived(tx, record, holder, now));
+    return { holder, capability: await this.status(tx, record, now), isWaived, now };
+  }
+
+  private async isWaived(tx: ReadTx, record: ApprovalRecord, holder: HolderState, now: number): Promise<boolean> {
+    const asked = { ...record, holder, rests: { on: [], until: null } };
+    return (await this.clearance.find(tx, asked, now)) !== undefined;
   }
 
   /** Where nothing is needed but the answer, nothing can die. A capability that was given away is the holder's no more. */

@@ -23,6 +23,8 @@ export interface ApprovalFilter {
   /** Default `pending`. */
   readonly status?: ApprovalStatus | 'any';
   readonly pid?: Pid;
+  /** Default 1,000; their arguments may be large. */
+  readonly limit?: number;
 }
 
 /** What waits for the answer of a person. The host's face of it. */
@@ -45,8 +47,9 @@ export const ApprovalQueue: Token<ApprovalQueue> = token('ApprovalQueue');
 const filterSpec = z.strictObject({
   status: z.enum(['pending', 'answered', 'void', 'any']).default('pending'),
   pid: z.string().min(1).max(512).optional(),
+  limit: z.number().int().min(1).max(10_000).default(1_000),
 });
-const pageRows = 500;
+const pageRows = 100;
 
 @injectable()
 export class HostApprovalQueue implements ApprovalQueue {
@@ -59,14 +62,14 @@ export class HostApprovalQueue implements ApprovalQueue {
   ) {}
 
   async list(filter: ApprovalFilter = {}): Promise<Approval[]> {
-    const { status, pid } = parseSpec(filterSpec, filter, 'filter');
+    const { status, pid, limit } = parseSpec(filterSpec, filter, 'filter');
     const scan = {
       pending: status === 'pending' || status === 'void',
       limit: pageRows,
       ...(pid === undefined ? {} : { pid }),
     };
     const found: Approval[] = [];
-    for (let after = '', more = true; more; ) {
+    for (let after = '', more = true; more && found.length < limit; ) {
       const from = after;
       const page = await this.store.read(async (tx) => {
         const records = await this.approvals.list(tx, { ...scan, after: from });
@@ -76,7 +79,7 @@ export class HostApprovalQueue implements ApprovalQueue {
       after = page.at(-1)?.id ?? after;
       more = page.length === pageRows;
     }
-    return found;
+    return found.slice(0, limit);
   }
 
   async get(input: ApprovalId): Promise<Approval> {

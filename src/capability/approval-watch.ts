@@ -41,7 +41,7 @@ export class ApprovalWatch {
 function concerns(event: KernelEvent, { approval, chain, processes }: Waiting): boolean {
   switch (event.type) {
     case 'approval.answered':
-      return event.data.approval === approval;
+      return event.data.approval === approval || (event.data.decision === 'always' && isAmong(processes, event.pid));
     case 'capability.revoked':
     case 'capability.transferred':
       return chain.includes(event.data.capability);
@@ -51,8 +51,12 @@ function concerns(event: KernelEvent, { approval, chain, processes }: Waiting): 
     case 'process.execed':
     case 'process.stopping':
     case 'process.exited':
-      return event.pid !== undefined && processes.has(event.pid);
+      return isAmong(processes, event.pid);
     default:
       return false;
   }
+}
+
+function isAmong(processes: ReadonlySet<Pid>, pid: Pid | undefined): boolean {
+  return pid !== undefined && processes.has(pid);
 }

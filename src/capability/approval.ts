@@ -31,7 +31,7 @@ export interface Approval {
   readonly rules: readonly RuleId[];
   /** What was requested, where it is not the use of something. */
   readonly request?: CapabilitySpec;
-  /** `void`: the process, its program, the capability or the time it rests on is over. */
+  /** `void`: what it rests on is over (the process, its program, the capability, the time), or it is not needed any more. */
   readonly status: ApprovalStatus;
   /** What `always` and `deny-always` can be for. */
   readonly scopes: readonly ApprovalScope[];
@@ -41,6 +41,8 @@ export interface Approval {
   readonly scope?: ApprovalScope;
   readonly by?: string;
   readonly answeredAt?: number;
+  /** What an approved request has given. */
+  readonly granted?: CapabilityId;
 }
 
 /** What a rule asks about: everything that an approval is bound to. */
@@ -92,12 +94,14 @@ export interface Footing {
   readonly holder: HolderState | undefined;
   /** Of the capability that it rests on. */
   readonly capability: CapabilityStatus;
+  /** Another answer lets the same call through already. */
+  readonly isWaived: boolean;
   readonly now: number;
 }
 
-/** Bound to the process, its program and the capability: without any of them it is void. */
-export function stands(record: ApprovalRecord, { holder, capability, now }: Footing): boolean {
-  if (holder === undefined || !holder.live || holder.generation !== record.generation) return false;
+/** Bound to the process, its program and the capability: without any of them it is void, and when it is not needed. */
+export function stands(record: ApprovalRecord, { holder, capability, isWaived, now }: Footing): boolean {
+  if (holder === undefined || !holder.live || holder.generation !== record.generation || isWaived) return false;
   return capability === 'live' && (record.expiresAt === null || now < record.expiresAt);
 }
 
@@ -117,7 +121,7 @@ export function waives(record: ApprovalRecord, ask: Ask): boolean {
 /** As users see it. */
 export function toApproval(record: ApprovalRecord, footing: Footing): Approval {
   const { id, pid, lineage, right, resource, args, capability, chain, rules, createdAt } = record;
-  const { spec, expiresAt, decision, scope, answeredBy, answeredAt } = record;
+  const { spec, expiresAt, decision, scope, answeredBy, answeredAt, granted } = record;
   const open = stands(record, footing) ? 'pending' : 'void';
   return {
     id,
@@ -138,6 +142,7 @@ export function toApproval(record: ApprovalRecord, footing: Footing): Approval {
     ...(scope === null ? {} : { scope }),
     ...(answeredBy === null ? {} : { by: answeredBy }),
     ...(answeredAt === null ? {} : { answeredAt }),
+    ...(granted === null ? {} : { granted }),
   };
 }
 

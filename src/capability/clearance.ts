@@ -46,6 +46,6 @@ export class Clearance {
   /** Another process's answer holds while that process and its program do; the capability is the caller's to look at. */
   private async isFirm(tx: ReadTx, record: ApprovalRecord, now: number): Promise<boolean> {
     const holder = await this.capabilities.holder(tx, record.pid);
-    return stands(record, { holder, capability: 'live', now });
+    return stands(record, { holder, capability: 'live', isWaived: false, now });
   }
 }

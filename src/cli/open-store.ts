@@ -6,6 +6,8 @@ import { CliError } from './cli-error.js';
 /** What every command is told: where the database is, and how to answer. */
 export interface CommonOptions {
   readonly store?: string;
+  /** Where the files are that `fs:` resources name. */
+  readonly workspace?: string;
   readonly json?: boolean;
 }
 
@@ -34,7 +36,9 @@ export async function writing<T>(
 async function opened<T>(options: CommonOptions, how: KernelOptions, work: (kernel: Kernel) => Promise<T>): Promise<T> {
   const file = existingFile(storePath(options));
   const { createKernel } = await import('../index.js');
-  const kernel = await createKernel({ ...how, store: `sqlite:${file}` });
+  const workspace = options.workspace ?? process.env.PROCURA_WORKSPACE;
+  const files = workspace === undefined || workspace === '' ? {} : { workspace };
+  const kernel = await createKernel({ ...how, ...files, store: `sqlite:${file}` });
   try {
     return await work(kernel);
   } finally {

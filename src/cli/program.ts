@@ -34,6 +34,7 @@ function buildProgram(): Command {
     .description('Look at and steer the processes of a Procura database, also beside a running kernel.')
     .version(packageVersion())
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)')
+    .option('--workspace <path>', 'the folder of its files (default: $PROCURA_WORKSPACE or this one)')
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
 

@@ -21,10 +21,11 @@ export class SignalAuthority {
    * Answers with what allows it. A stranger and a pid that does not exist answer alike. Throws NOT_A_CHILD,
    * CAPABILITY_DENIED where a rule forbids it, PROCESS_TERMINATED, AskNeeded.
    */
-  async of(tx: WriteTx, act: Act, pid: Pid, target: Pid): Promise<Warrant> {
+  async of(tx: WriteTx, act: Act, pid: Pid, target: Pid, signal: string): Promise<Warrant> {
     await this.lookup.live(tx, pid);
     try {
-      return await this.warrants.take(tx, act, plainQuestion(pid, 'signal', parseRequest(`process:${target}`)));
+      const request = parseRequest(`process:${target}`);
+      return await this.warrants.take(tx, act, plainQuestion(pid, 'signal', request, { signal }));
     } catch (error) {
       throw isUnheld(error) ? notAChild(pid, target) : error;
     }

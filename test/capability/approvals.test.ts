@@ -189,6 +189,18 @@ describe('an answer', () => {
     expect(await codeFor(set, later)).toBe('ASK');
   });
 
+  it('`always` lets other calls go on that wait for what it covers', async () => {
+    const { kernel, child, grandchild } = await asking();
+    const first = watched(ask(kernel, child));
+    const { id } = await pending(kernel);
+    const others = [watched(ask(kernel, child, { q: 'y' })), watched(ask(kernel, grandchild))];
+    await waitFor(kernel, 3);
+    await kernel.approvals.answer(id, { decision: 'always', scope: 'tree', ...ann });
+    for (const one of [first, ...others]) expect(await one.done).toMatchObject({ effect: 'allow' });
+    expect(await kernel.approvals.list()).toEqual([]);
+    expect(await kernel.approvals.list({ status: 'void', limit: 1 })).toHaveLength(1);
+  });
+
   it('`deny` refuses this call, once, and the same call later asks again', async () => {
     const set = await asking();
     const { kernel, child } = set;

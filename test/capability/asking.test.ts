@@ -54,7 +54,7 @@ describe('on the face of a process, an ask rule holds up', () => {
     const child = await kernel.processes.spawnChild(root, { image: 'worker' });
     await kernel.capabilities.ask(root, { resource: `process:${child}`, rights: ['signal', 'wait'] });
     const about = { pid: root, resource: `process:${child}`, args: {} };
-    const signal = { ...about, right: 'signal', capability: 'kin' };
+    const signal = { ...about, right: 'signal', args: { signal: 'kill' }, capability: 'kin' };
     const report = await askedFor(kernel, () => kernel.as(root).kill(child), signal);
     expect(report.delivered).toEqual([child]);
     const result = await askedFor(kernel, () => kernel.as(root).wait(child), { ...about, right: 'wait' });
@@ -192,6 +192,7 @@ describe('request', () => {
     const granted = await request;
     expect(granted).toMatchObject({ ...wanted, holder: pid, parent: null, depth: 0, status: 'live' });
     expect(granted.grantedBy).toBe(`approval:${approval.id}`);
+    expect((await kernel.approvals.get(approval.id)).granted).toBe(granted.id);
     expect(await kernel.capabilities.chain(granted.id)).toEqual([granted]);
     expect((await kernel.capabilities.require(pid, 'call', 'tool:mail', { to: 'bob' })).capability).toBe(granted.id);
     expect(both.state).toBe('waiting');

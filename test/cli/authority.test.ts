@@ -1,7 +1,9 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDuration } from '../../src/cli/times.js';
 import type { Capability, Rule } from '../../src/index.js';
-import { refusal } from '../support/kernel.js';
+import { refusal, tempFolder } from '../support/kernel.js';
 import { refusedWith, runCli } from './run-cli.js';
 import { openTeam, type Team } from './team.js';
 
@@ -171,6 +173,18 @@ describe('explain', () => {
     const { stdout } = await run('explain', pid, 'call', 'tool:mail');
     expect(stdout).toContain('may call tool:mail (ALLOWED)');
     expect(stdout).toContain('a person has approved it');
+  });
+
+  it('follows the links of the workspace that it is told of', async () => {
+    const workspace = tempFolder();
+    mkdirSync(join(workspace, 'secret'));
+    symlinkSync('secret', join(workspace, 'open'));
+    const pid = await team.kernel.processes.spawn({ capabilities: [{ resource: 'fs:open/**', rights: ['read'] }] });
+    const explain = (...args: string[]) => run('explain', pid, 'read', 'fs:open/a', '--json', ...args);
+    expect(JSON.parse((await explain()).stdout)).toMatchObject({ code: 'ALLOWED' });
+    expect(JSON.parse((await explain('--workspace', workspace)).stdout)).toMatchObject({ code: 'NO_CAPABILITY' });
+    const missing = await explain('--workspace', join(workspace, 'none'));
+    expect(refusedWith(missing)).toEqual({ exitCode: 1, code: 'INVALID_PATH' });
   });
 
   it('names the rule that forbids something, and how to lift it', async () => {

@@ -41,7 +41,7 @@ export class Signal {
     if (isUser && options.tree === true) throw userTree();
     const call = { caller, actor: 'host', action: `process.${isUser ? 'signal' : signal}` } as const;
     return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, unproven) => {
-      const act = await this.empowered(tx, caller, unproven, target);
+      const act = await this.empowered(tx, caller, unproven, target, signal);
       const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
       const earlier = await this.receipt(tx, options.id, hash);
       if (earlier !== undefined) return earlier;
@@ -63,9 +63,9 @@ export class Signal {
   }
 
   /** The host signals by its own right; a process by what it is or holds. */
-  private async empowered(tx: WriteTx, caller: Caller, act: Act, target: Target): Promise<Act> {
+  private async empowered(tx: WriteTx, caller: Caller, act: Act, target: Target, signal: string): Promise<Act> {
     if (caller.face === 'host' || typeof target !== 'string') return act;
-    const { capability, approval } = await this.authority.of(tx, act, caller.pid, target);
+    const { capability, approval } = await this.authority.of(tx, act, caller.pid, target, signal);
     return { ...act, capability, ...(approval === undefined ? {} : { approval }) };
   }
 
