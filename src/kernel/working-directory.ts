@@ -24,11 +24,13 @@ export class WorkingDirectories {
   /** `path` as seen from `from`, in canonical form. Looks at the disk, so it stands before the unit. Throws INVALID_PATH. */
   async resolve(from: string, given: string): Promise<string> {
     const normal = normalise(from, given);
-    const real = await realpath(path.join(this.workspace, normal)).catch(() => {
+    const missing = () => {
       throw invalidPath(given, 'there is no such folder');
-    });
+    };
+    const real = await realpath(path.join(this.workspace, normal)).catch(missing);
     if (within(this.workspace, real) === undefined) throw invalidPath(given, 'a link leads out of the workspace');
-    if (!(await stat(real)).isDirectory()) throw invalidPath(given, 'it is not a folder');
+    // It may have gone since.
+    if (!(await stat(real).catch(missing)).isDirectory()) throw invalidPath(given, 'it is not a folder');
     return normal;
   }
 }
@@ -45,7 +47,8 @@ export function normalise(from: string, given: string): string {
   if (given.length === 0 || given.length > pathCharsMax) throw invalidPath(given, 'it is empty or too long');
   if (!given.isWellFormed()) throw invalidPath('?', 'it has a lone surrogate');
   for (const [pattern, problem] of refused) if (pattern.test(given)) throw invalidPath(given, problem);
-  const normal = posix.normalize(`${from}/${given}`).replace(/\/+$/, '');
+  // In NFC, as resources are: what a process is asked the right for is where it then works.
+  const normal = posix.normalize(`${from}/${given.normalize('NFC')}`).replace(/\/+$/, '');
   if (normal === '..' || normal.startsWith('../')) throw invalidPath(given, 'it leaves the workspace');
   return normal;
 }

@@ -160,6 +160,21 @@ describe('chdir on the process face', () => {
     expect(await kernel.as(pid).chdir('..')).toBe('src');
   });
 
+  it('goes by one name, composed or decomposed', async () => {
+    // A folder that is granted, and beside it a link whose name differs only in how the accent is written: the right was
+    // asked for by the composed name, and the process then worked behind the other one.
+    const { kernel, workspace } = await withFolders();
+    const [composed, decomposed] = ['caf\u00e9', 'cafe\u0301'];
+    mkdirSync(join(workspace, composed));
+    symlinkSync('src', join(workspace, decomposed));
+    const pid = await kernel.processes.spawn({ capabilities: [{ resource: `fs:${composed}/**`, rights: ['read'] }] });
+    expect(await kernel.as(pid).chdir(decomposed)).toBe(composed);
+    expect(await kernel.as(pid).chdir(`../${decomposed}`)).toBe(composed);
+    const child = await kernel.as(pid).spawnChild({ cwd: `./${decomposed}/` });
+    expect((await kernel.processes.get(child)).cwd).toBe(composed);
+    expect(await kernel.processes.chdir(child, `../${decomposed}`)).toBe(composed);
+  });
+
   it('is denied elsewhere, whether or not the folder exists, and the denial is on record', async () => {
     const { kernel, refused } = await withFolders();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src/**', rights: ['read'] }] });
