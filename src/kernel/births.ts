@@ -78,7 +78,7 @@ export class Births {
   async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
-    const approvals = parent === null ? [] : await this.admitted(tx, act, parent, birth);
+    const admission = parent === null ? { approvals: [] } : await this.admitted(tx, act, parent, birth);
     const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
     if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
     const view = await this.view(tx, birth, pid, goal);
@@ -92,17 +92,19 @@ export class Births {
       await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
     }
     const ids = capabilities.map(({ id }) => id);
-    this.tell(tx, act, birth, row, { capabilities: ids, approvals });
+    this.tell(tx, act, birth, row, { capabilities: ids, ...admission });
     return pid;
   }
 
-  /** Passes the rules and takes a place under `parent`. Answers with the approvals that it took. */
-  private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: Birth): Promise<ApprovalId[]> {
+  /** Passes the rules and takes a place under `parent`. Answers with what it took. */
+  private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: Birth): Promise<Admission> {
     const image = { name: birth.image.name, args: birth.args };
     const approvals = await this.rules.passBirth(tx, act, parent, image, handedDown(birth));
     const folder = birth.folder === undefined ? undefined : await this.access.take(tx, act, birth.folder);
     await this.accounts.enter(tx, parent);
-    return folder?.approval === undefined ? approvals : [...approvals, folder.approval];
+    if (folder === undefined) return { approvals };
+    const all = folder.approval === undefined ? approvals : [...approvals, folder.approval];
+    return { approvals: all, folder: folder.capability };
   }
 
   private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
@@ -148,9 +150,9 @@ export class Births {
   private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, given: Given): void {
     const { image, kind, goal, status, deadlineAt } = row;
     const due = deadlineAt === null ? undefined : { deadlineAt };
-    const { capabilities, approvals } = given;
+    const { capabilities, approvals, folder } = given;
     const facts = { image, goal, capabilities, ...severalOf(approvals) };
-    const told = { after: status, facts, approval: approvals[0] };
+    const told = { after: status, facts, capability: folder, approval: approvals[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
       this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
@@ -164,8 +166,15 @@ export class Births {
 
 type NewRow = Omit<ProcessRow, 'n'>;
 
+/** What a birth took. */
+interface Admission {
+  readonly approvals: ApprovalId[];
+  /** The capability by which the parent may work in the folder that it chose. */
+  readonly folder?: CapabilityId | 'kin';
+}
+
 /** What a birth gave and took. */
-type Given = { readonly capabilities: CapabilityId[]; readonly approvals: ApprovalId[] };
+type Given = Admission & { readonly capabilities: CapabilityId[] };
 
 function handedDown({ authority }: Birth): Pattern[] {
   return 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];

@@ -200,6 +200,24 @@ describe('chdir on the process face', () => {
     }
     expect((await kernel.processes.get(await kernel.as(pid).spawnChild())).cwd).toBe('.');
   });
+
+  it('gives a child a folder by a capability that is on record, and takes a use of it', async () => {
+    // A birth took the use, and its record did not say of what.
+    const { kernel, path } = await withFolders();
+    const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src', rights: ['read'], uses: 3 }] });
+    const [capability] = (await kernel.capabilities.list(pid)).filter(({ resource }) => resource === 'fs:src');
+    const spawned = await kernel.as(pid).spawnChild({ cwd: 'src' });
+    const forked = await kernel.as(pid).fork({ cwd: 'src' });
+    await kernel.as(pid).chdir('src');
+    const { items } = await kernel.audit.list({ capability: capability?.id ?? '' });
+    expect(items.map(({ action, target }) => [action, target])).toEqual([
+      ['process.spawnChild', spawned],
+      ['process.fork', forked],
+      ['process.chdir', pid],
+    ]);
+    expect((await kernel.capabilities.get(capability?.id ?? '')).status).toBe('spent');
+    await checkInvariants(kernel, path);
+  });
 });
 
 /** Text that is not text, or no path at all by its length, is refused before it is looked at as a path. */

@@ -275,7 +275,9 @@ function objectsAreWhole({ processes, objects, payloads, views }: Facts): string
 
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
-  const named = ({ target, approval, facts }: RecordBody) => [target, approval, ...(facts?.approvals ?? [])];
+  const named = ({ target, approval, capability, facts }: RecordBody) => {
+    return [target, approval, capability, ...(facts?.approvals ?? [])];
+  };
   const told = new Set(records.flatMap(({ body }) => named(body).map((id) => `${id}@${body.at}`)));
   const ends = new Map<string, number>();
   const born = new Set<string>();
@@ -284,7 +286,7 @@ function changesAreTold({ processes, events, records }: Facts): string[] {
     if (pid === null) continue;
     if (births.has(type)) born.add(pid);
     if (type === 'process.exited') ends.set(pid, (ends.get(pid) ?? 0) + 1);
-    const about = type === 'approval.used' ? (JSON.parse(data) as { approval: string }).approval : pid;
+    const about = usedUp(type, data) ?? pid;
     if (!refusals.has(type) && !told.has(`${about}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
   }
   for (const { pid, status } of processes) {
@@ -292,6 +294,13 @@ function changesAreTold({ processes, events, records }: Facts): string[] {
     if ((ends.get(pid) ?? 0) !== (terminal.has(status) ? 1 : 0)) wrong.push(`(20) ${pid} ended ${ends.get(pid)} times`);
   }
   return wrong;
+}
+
+/** What an event says was used, by which its record names it. */
+function usedUp(type: string, data: string): string | undefined {
+  if (type !== 'approval.used' && type !== 'capability.used') return undefined;
+  const { approval, capability } = JSON.parse(data) as { approval?: string; capability?: string };
+  return approval ?? capability;
 }
 
 /** (21) */
