@@ -11,7 +11,7 @@ import { Grants } from '../capability/grants.js';
 import { HostRules, severalOf } from '../capability/host-rules.js';
 import type { Receiver } from '../capability/new-record.js';
 import type { Question } from '../capability/question.js';
-import type { Pattern } from '../capability/resource.js';
+import { type Pattern, parsePattern } from '../capability/resource.js';
 import { EventRepository } from '../events/event-repository.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
 import { Objects } from '../memory/objects.js';
@@ -176,8 +176,10 @@ interface Admission {
 /** What a birth gave and took. */
 type Given = Admission & { readonly capabilities: CapabilityId[] };
 
-function handedDown({ authority }: Birth): Pattern[] {
-  return 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
+/** A goal that is given to read is handed down like everything that is stated. */
+function handedDown({ authority, goal }: Birth): Pattern[] {
+  const stated = 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
+  return 'object' in goal ? [parsePattern(`object:${goal.object}`), ...stated] : stated;
 }
 
 function hasExtras({ labels, owner, env, registration }: Birth): boolean {
