@@ -25,13 +25,22 @@ export class ComparedNames {
     return this.folded(request);
   }
 
+  /** Something with a pattern, to be held against another; the text of the pattern stays as it is spelled. */
+  withPattern<T extends { readonly pattern: Pattern }>(authority: T): T {
+    return this.folds(authority.pattern.kind) ? { ...authority, pattern: this.folded(authority.pattern) } : authority;
+  }
+
   private folded<T extends Pattern | Request>(resource: T): T {
     if (!this.folds(resource.kind)) return resource;
     return { ...resource, segments: resource.segments.map(foldCase) };
   }
 }
 
-/** Through upper case first, so that letters with several lower-case forms become one. */
+/**
+ * Through upper case first, so that letters with several lower-case forms become one. A dotless i stays: on such volumes
+ * it is another letter than i, although both have the same upper case.
+ */
 function foldCase(name: string): string {
-  return name.toUpperCase().toLowerCase();
+  const parts = name.split('\u0131');
+  return parts.map((part) => part.toUpperCase().toLowerCase()).join('\u0131');
 }

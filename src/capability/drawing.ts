@@ -2,10 +2,11 @@ import { inject, injectable } from 'inversify';
 import { CapabilityError, type KernelError } from '../base/errors.js';
 import { type CapabilityId, IdSource, type Pid } from '../base/ids.js';
 import type { ReadTx } from '../base/store.js';
-import { attenuate } from './attenuate.js';
+import { type Amplification, attenuate, type DerivedAuthority } from './attenuate.js';
 import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
+import { ComparedNames } from './compared-names.js';
 import { deadSource, inChain, noSuchCapability } from './errors.js';
 import { Evaluator } from './evaluator.js';
 import { Held } from './held.js';
@@ -25,6 +26,7 @@ export class Drawing {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Held) private readonly held: Held,
+    @inject(ComparedNames) private readonly names: ComparedNames,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
@@ -38,7 +40,7 @@ export class Drawing {
     const manner = how === 'derive' ? 'derive' : 'delegate';
     const misses: Miss[] = [];
     for (const parent of await this.candidates(tx, from, to, stated)) {
-      const authority = attenuate(toAuthority(parent), stated, manner);
+      const authority = this.attenuated(parent, stated, manner);
       const miss = 'refused' in authority ? authority : await this.obstacle(tx, parent, to, how);
       if (miss !== undefined) misses.push({ capability: parent.id, field: miss.refused, detail: miss.detail });
       else if (!('refused' in authority)) {
@@ -58,6 +60,14 @@ export class Drawing {
     return false;
   }
 
+  private attenuated(
+    parent: CapabilityRecord,
+    stated: StatedAuthority,
+    how: 'delegate' | 'derive',
+  ): DerivedAuthority | Amplification {
+    return attenuate(this.names.withPattern(toAuthority(parent)), this.names.withPattern(stated), how);
+  }
+
   /** Why nothing can be drawn from one that covers what is asked. */
   private async obstacle(
     tx: ReadTx,
@@ -75,7 +85,7 @@ export class Drawing {
   private async near(tx: ReadTx, from: Pid, stated: StatedAuthority, how: 'delegate' | 'derive'): Promise<Miss[]> {
     const misses: Miss[] = [];
     for (const parent of [...(await this.held.near(tx, from, stated.pattern.kind))].sort(byPreference)) {
-      const miss = attenuate(toAuthority(parent), stated, how);
+      const miss = this.attenuated(parent, stated, how);
       if ('refused' in miss) misses.push({ capability: parent.id, field: miss.refused, detail: miss.detail });
     }
     return misses;

@@ -6,6 +6,7 @@ import { attenuate } from './attenuate.js';
 import { type Authority, depthDefault } from './capability.js';
 import { type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
+import { ComparedNames } from './compared-names.js';
 import { applying } from './decide.js';
 import { Evaluator } from './evaluator.js';
 import { Held } from './held.js';
@@ -35,6 +36,7 @@ export class Grants {
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(RuleBook) private readonly rules: RuleBook,
     @inject(Held) private readonly held: Held,
+    @inject(ComparedNames) private readonly names: ComparedNames,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -101,9 +103,9 @@ export class Grants {
   /** Refuses where what `pid` holds does not meet what an image requires. Throws CAPABILITY_DENIED. */
   async requireAll(tx: ReadTx, pid: Pid, required: readonly Authority[], image: string, now: number): Promise<void> {
     if (required.length === 0) return;
-    const held = (await this.live(tx, pid, now)).map(toAuthority);
+    const held = (await this.live(tx, pid, now)).map((record) => this.names.withPattern(toAuthority(record)));
     for (const { pattern, rights } of required) {
-      const stated = { pattern, rights, grantable: [], delegable: false };
+      const stated = this.names.withPattern({ pattern, rights, grantable: [], delegable: false });
       if (held.every((authority) => 'refused' in attenuate(authority, stated, 'derive'))) {
         throw requirement(pid, image, pattern.text, rights);
       }

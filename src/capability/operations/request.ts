@@ -13,6 +13,7 @@ import { ApprovalRepository } from '../approval-repository.js';
 import type { Authority, Capability, CapabilitySpec } from '../capability.js';
 import type { HolderState } from '../capability-repository.js';
 import { capabilitySpec, parseCapabilitySpec } from '../capability-spec.js';
+import { ComparedNames } from '../compared-names.js';
 import { Holders } from '../holders.js';
 import { Listing } from '../listing.js';
 import { RecordedUnits } from '../recorded-units.js';
@@ -28,6 +29,7 @@ export class RequestCapability {
     @inject(Holders) private readonly holders: Holders,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(RuleBook) private readonly rules: RuleBook,
+    @inject(ComparedNames) private readonly names: ComparedNames,
     @inject(Listing) private readonly listing: Listing,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
@@ -65,8 +67,9 @@ export class RequestCapability {
     act: Act,
     pid: string,
     holder: HolderState,
-    { pattern, rights }: Authority,
+    authority: Authority,
   ): Promise<void> {
+    const { pattern, rights } = this.names.withPattern(authority);
     const mask = maskOfRights(rights.filter((right) => right !== 'grant'));
     const isForbidden = (await this.rules.binding(tx, holder)).some(
       (rule) =>
