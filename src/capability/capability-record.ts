@@ -2,7 +2,7 @@ import type { CapabilityId, Pid } from '../base/ids.js';
 import type { Constraints } from './atoms.js';
 import type { DerivedAuthority } from './attenuate.js';
 import type { Capability, CapabilityStatus } from './capability.js';
-import { type Pattern, parsePattern } from './resource.js';
+import { type Pattern, readPattern } from './resource.js';
 import { rightsOfMask } from './rights.js';
 
 /** One row of the capability table. Sets of rights are masks. */
@@ -86,7 +86,7 @@ export function storedPattern(text: string): Pattern {
   const known = patterns.get(text);
   if (known !== undefined) return known;
   if (patterns.size >= patternsMax) patterns.clear();
-  const parsed = parsePattern(text);
+  const parsed = readPattern(text);
   patterns.set(text, parsed);
   return parsed;
 }

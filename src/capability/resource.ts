@@ -1,9 +1,10 @@
+import type { KernelError } from '../base/errors.js';
 import { fsSegments } from './fs-resource.js';
 import { netSegments } from './net-resource.js';
 import { isResourceKind, type ResourceKind, resourceKinds } from './resource-kind.js';
 import { badResource, canonicalText, checkIdentifier } from './resource-text.js';
 
-/** A set of resources, in canonical spelling. Made by `parsePattern` only. */
+/** A set of resources, in canonical spelling. Made by `parsePattern` and `readPattern` only. */
 export interface Pattern {
   readonly form: 'pattern';
   readonly kind: ResourceKind;
@@ -28,6 +29,16 @@ export interface Request {
  * @example parsePattern('fs:./src//**').text === 'fs:src/**'
  */
 export function parsePattern(text: string): Pattern {
+  const parsed = readPattern(text);
+  if (parsed.kind !== 'net' && parsed.segments.some((segment) => globs.test(segment))) throw notWildcards(parsed.text);
+  return parsed;
+}
+
+/**
+ * As `parsePattern`, for a text that the kernel has stored itself: it may be that of a request, which names a file with
+ * brackets as it is.
+ */
+export function readPattern(text: string): Pattern {
   const { kind, body, whole } = split(text);
   const parts = segmentsOf(kind, body, whole, 'pattern');
   const last = parts.at(-1);
@@ -94,9 +105,10 @@ function checkPatternSegment(kind: ResourceKind, segment: string, whole: string)
       'Use "*" for one whole segment, or "**" as the last one.',
     );
   }
-  if (globs.test(segment)) {
-    throw badResource(whole, 'has "?", brackets or braces', 'Only "*" and a last "**" are wildcards; spell the rest.');
-  }
+}
+
+function notWildcards(whole: string): KernelError {
+  return badResource(whole, 'has "?", brackets or braces', 'Only "*" and a last "**" are wildcards; spell the rest.');
 }
 
 /** A process's own namespace is private: wildcards do not reach it, so a pattern that tries would match nothing. */
