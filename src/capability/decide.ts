@@ -117,7 +117,9 @@ function failureOf(
   if ((rights & maskOfRight(right)) === 0) return { code: 'NO_CAPABILITY', failed: `right ${right}` };
   const acceptance = constraints === null || args === undefined ? accepted : accepts(constraints, args, env);
   if (acceptance.ok) return status === 'live' ? undefined : { code: deadCodes[status], failed: status };
-  const failed = `${acceptance.path}: ${acceptance.reason}`;
+  const { path, reason, hint } = acceptance;
+  // With the right spelling, where it is only that.
+  const failed = `${path}: ${reason}${hint === undefined ? '' : `. ${hint.replace(/\.$/, '')}`}`;
   return status === 'live' ? { code: 'CONSTRAINT', failed } : { code: 'NO_CAPABILITY', failed: `${status}, ${failed}` };
 }
 
