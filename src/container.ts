@@ -64,13 +64,15 @@ function announcer(events: EventLog): CheckpointAnnouncer {
 
 /** A second plain binding would be ambiguous, so a caller's `bind` takes the place of what is there. */
 function replacing(module: ContainerModule): ContainerModule {
-  return new ContainerModule((options) =>
-    module.load({
+  return new ContainerModule((options) => {
+    const loaded: unknown = module.load({
       ...options,
       bind: (service) => {
         if (options.isBound(service)) options.unbind(service);
         return options.bind(service);
       },
-    }),
-  );
+    });
+    // A function that is one expression answers with its binding, which is nothing to wait for.
+    return loaded instanceof Promise ? loaded : undefined;
+  });
 }

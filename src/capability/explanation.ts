@@ -15,8 +15,14 @@ export function decided({ via }: Pick<Asking, 'via'>, question: Question, verdic
   const { code, slot } = verdict;
   const capability = slot === undefined ? 'kin' : slot.record.id;
   if (allows(code)) return { effect: 'allow', code, capability, reason: `Allowed by ${capability}.` };
-  const reason = mend(question, code, verdict.nearest, via === 'process' ? [] : idsOf(verdict.denies));
+  const isHost = via !== 'process';
+  const reason = mend(isHost ? question : hidden(question), code, verdict.nearest, isHost ? idsOf(verdict.denies) : []);
   return code === 'ASK' ? { effect: 'ask', code, capability, reason } : { effect: 'deny', code, reason };
+}
+
+/** A process is not told where links lead. */
+function hidden({ pid, right, request }: Question): Question {
+  return { pid, right, request, names: [request] };
 }
 
 /** The same, with all that it was found by. */

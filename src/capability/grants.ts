@@ -4,7 +4,7 @@ import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/id
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { attenuate } from './attenuate.js';
 import { type Authority, depthDefault } from './capability.js';
-import { type CapabilityRecord, toAuthority } from './capability-record.js';
+import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import { ComparedNames } from './compared-names.js';
 import { applying } from './decide.js';
@@ -89,14 +89,11 @@ export class Grants {
   ): Promise<Reading | undefined> {
     const place = parseRequest(`ns:${namespace}/${id}`);
     const holder = await this.repository.holder(tx, pid);
-    const names = [place, parseRequest(`object:${id}`)];
-    const rules = holder === undefined ? [] : await this.rules.matching(tx, holder, names);
+    const named = parseRequest(`object:${id}`);
+    const rules = holder === undefined ? [] : await this.rules.matching(tx, holder, [place, named]);
     if (applying('deny', rules, reads, now).length > 0) return undefined;
-    const exact = await this.repository.heldOn(tx, pid, [`ns:${namespace}/**`]);
-    const record =
-      (await this.firstLive(tx, exact, to, now)) ??
-      (await this.firstLive(tx, await this.repository.heldOn(tx, pid, [`object:${id}`]), to, now)) ??
-      (await this.firstLive(tx, await this.held.matching(tx, pid, [place]), to, now));
+    const held = [...(await this.held.matching(tx, pid, [place])), ...(await this.held.matching(tx, pid, [named]))];
+    const record = await this.firstLive(tx, held.sort(byPreference), to, now);
     return record === undefined ? undefined : { record, asks: applying('ask', rules, reads, now) };
   }
 

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { CapabilityError } from '../base/errors.js';
-import type { ApprovalId, Pid } from '../base/ids.js';
+import type { ApprovalId, CapabilityId, Pid } from '../base/ids.js';
 import type { WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
 import { AskNeeded } from './approval-errors.js';
@@ -13,6 +13,8 @@ import { type Warrant, Warrants } from './warrants.js';
 interface Reached {
   readonly holder: HolderState;
   readonly approval?: ApprovalId | undefined;
+  /** By which a process reaches it. */
+  readonly reachedBy?: CapabilityId | 'kin';
 }
 
 /** To whom something may be given: the host may name anybody, a process only those that it may send to. */
@@ -31,7 +33,7 @@ export class Receivers {
     if (act.via !== 'process') return { holder: await this.holders.active(tx, to) };
     const { capability, approval } = await this.sending(tx, act, from, to);
     try {
-      return { holder: await this.holders.active(tx, to), approval };
+      return { holder: await this.holders.active(tx, to), approval, reachedBy: capability };
     } catch (error) {
       throw capability === 'kin' ? error : outOfReach(from, to);
     }

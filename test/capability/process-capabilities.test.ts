@@ -1,5 +1,9 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
+import { tempFolder } from '../support/kernel.js';
 import { call, cast, codeFor, search } from './cast.js';
 
 describe('the capabilities of a process face', () => {
@@ -75,5 +79,36 @@ describe('the capabilities of a process face', () => {
     const told = await kernel.as(taker).capabilities.explain('call', 'tool:search');
     expect(told).toMatchObject({ code: 'DENY_RULE', denies: [] });
     expect(JSON.stringify(told)).not.toContain(rule.id);
+  });
+
+  it('takes a use of what it reaches a receiver by, and the record names it', async () => {
+    const { kernel, giver, taker, path } = await cast(search);
+    const reach = await kernel.capabilities.grant(giver, { resource: `process:${taker}`, rights: ['send'], uses: 1 });
+    await kernel.as(giver).capabilities.delegate(taker, call);
+    const { items } = await kernel.audit.list({ action: 'capability.delegate' });
+    expect(items).toMatchObject([{ facts: { reachedBy: reach.id } }]);
+    const again = await kernel
+      .as(giver)
+      .capabilities.delegate(taker, call)
+      .catch(({ code }) => code);
+    expect(again).toBe('CAPABILITY_DENIED');
+    await checkInvariants(kernel, path);
+  });
+
+  it('is not told where links lead', async () => {
+    const workspace = tempFolder();
+    mkdirSync(join(workspace, 'hidden-place'));
+    symlinkSync('hidden-place', join(workspace, 'link'));
+    symlinkSync('/', join(workspace, 'out'));
+    const { kernel } = await stage({ workspace });
+    const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:link/**', rights: ['read'] }] });
+    const face = kernel.as(pid).capabilities;
+    for (const resource of ['fs:link/a', 'fs:out/a', 'fs:other/a']) {
+      const told = [await face.check('read', resource), await face.explain('read', resource)];
+      expect(JSON.stringify(told)).not.toMatch(/hidden-place|out of the workspace/);
+      expect(told.map(({ code }) => code)).toEqual(['NO_CAPABILITY', 'NO_CAPABILITY']);
+    }
+    expect((await kernel.capabilities.check(pid, 'read', 'fs:link/a')).reason).toContain('hidden-place');
+    expect((await kernel.capabilities.check(pid, 'read', 'fs:out/a')).reason).toContain('out of the workspace');
   });
 });

@@ -177,6 +177,16 @@ describe('a receiver', () => {
 });
 
 describe('a transfer', () => {
+  it('is refused at the last depth, where nothing can be handed on', async () => {
+    const set = await family({ resource: 'fs:a', rights: ['read'], delegable: true, maxDepth: 0 });
+    const { kernel, giver, stranger, refused } = set;
+    const capability = await idOn(set, giver, 'fs:a');
+    expect(await refused(() => kernel.capabilities.transfer(giver, stranger, capability))).toMatchObject({
+      code: 'AMPLIFICATION',
+      facts: { field: 'maxDepth', from: giver, capability },
+    });
+  });
+
   it('needs every right to be one that may be handed on', async () => {
     const set = await family(
       { resource: 'fs:a', rights: ['read'] },

@@ -55,6 +55,13 @@ describe('parts that a caller replaces', () => {
     expect(kernel.container.get(Clock).now()).toBeGreaterThan(0);
   });
 
+  it('takes a module that is one expression', async () => {
+    const mine = { next: (kind: string) => `mine-${kind}-${Math.random()}` };
+    const module = new ContainerModule(({ bind }) => bind(IdSource).toConstantValue(mine) as never);
+    const kernel = await openKernel({ modules: [module] });
+    expect(await kernel.processes.spawn({})).toMatch(/^mine-process-/);
+  });
+
   it('lets a store be wrapped, and everything goes through it', async () => {
     const counts = { writes: 0, reads: 0 };
     const module = new ContainerModule(({ onActivation }) => {

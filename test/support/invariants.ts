@@ -276,7 +276,7 @@ function objectsAreWhole({ processes, objects, payloads, views }: Facts): string
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
   const named = ({ target, approval, capability, facts }: RecordBody) => {
-    return [target, approval, capability, ...(facts?.approvals ?? [])];
+    return [target, approval, capability, facts?.reachedBy, ...(facts?.approvals ?? [])];
   };
   const told = new Set(records.flatMap(({ body }) => named(body).map((id) => `${id}@${body.at}`)));
   const ends = new Map<string, number>();
@@ -368,7 +368,7 @@ interface RecordBody {
   capability?: string;
   decision?: string;
   approval?: string;
-  facts?: { approvals?: string[] };
+  facts?: { approvals?: string[]; reachedBy?: string };
 }
 
 export type Facts = ReturnType<typeof readFacts>;

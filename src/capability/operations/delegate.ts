@@ -17,6 +17,14 @@ import { Receivers } from '../receivers.js';
 import { RecordedUnits } from '../recorded-units.js';
 import { rightsOfMask, unionRights } from '../rights.js';
 
+/** Who gives, and what giving took. */
+interface Giver {
+  readonly from: Pid;
+  readonly generation: number;
+  readonly approvals: ApprovalId[];
+  readonly reachedBy?: string | undefined;
+}
+
 /** Hands on a narrower capability, to another process or to oneself. */
 @injectable()
 export class Delegate {
@@ -42,7 +50,7 @@ export class Delegate {
     const call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);
-      const { holder, approval } = await this.receivers.reach(tx, act, from, to);
+      const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
       const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
       const passed = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
       const approvals = [...(approval === undefined ? [] : [approval]), ...passed];
@@ -51,7 +59,7 @@ export class Delegate {
       const { id: capability } = drawn.record;
       const data = { capability, parent: drawn.parent, from };
       this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
-      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approvals });
+      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approvals, reachedBy });
     });
   }
 
@@ -74,9 +82,11 @@ export class Delegate {
     act: Act,
     action: string,
     { record, parent }: Drawn,
-    by: { readonly from: Pid; readonly generation: number; readonly approvals: ApprovalId[] },
+    by: Giver,
   ): Promise<Capability> {
     await this.grants.insert(tx, [record]);
+    const reached = by.reachedBy === undefined ? {} : { reachedBy: by.reachedBy };
+    const facts = { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...reached };
     this.ledger.append(tx, {
       ...act,
       action,
@@ -86,7 +96,7 @@ export class Delegate {
       capability: record.id,
       approval: by.approvals[0],
       resource: record.resource,
-      facts: { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...severalOf(by.approvals) },
+      facts: { ...facts, ...severalOf(by.approvals) },
       subject: record.holder,
     });
     return toCapability(record, 'live');

@@ -74,6 +74,7 @@ export class Transfer {
     if (record.own) throw refused(record, 'holder', 'a process keeps the capability on its own namespace');
     const beyond = rightsBeyond(rights, grantable);
     if (beyond.length > 0) throw refused(record, 'rights', `${beyond.join(', ')} may not be granted`);
+    if (record.depth >= record.maxDepth) throw refused(record, 'maxDepth', `it is at depth ${record.depth}, its last`);
     if (await this.drawing.isInChain(tx, record, to)) throw refused(record, 'to', inChain(to));
     return record;
   }
