@@ -2,6 +2,7 @@
 export type { AuditFilter } from './audit/audit-filter.js';
 export type { AuditLog } from './audit/audit-log.js';
 export type { AuditRecord } from './audit/audit-record.js';
+export type { AuthorityApproval, AuthorityLink, AuthorityTrace } from './audit/authority-trace.js';
 export type { Checkpoint } from './audit/checkpoint.js';
 export { CheckpointSink, type PublishedCheckpoint } from './audit/checkpoint-sink.js';
 export type { Lineage, LineageCapability, LineageProcess } from './audit/lineage.js';

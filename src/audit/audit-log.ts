@@ -14,6 +14,7 @@ import { AuditProofs } from './audit-proofs.js';
 import { type AuditRecord, decodeRecord } from './audit-record.js';
 import { AuditRepository } from './audit-repository.js';
 import { AuditVerifier, type VerifyOptions } from './audit-verifier.js';
+import { AuthorityQuery, type AuthorityTrace } from './authority-trace.js';
 import { type Checkpoint, checkpointSchema } from './checkpoint.js';
 import { Checkpoints } from './checkpoints.js';
 import { Ledger } from './ledger.js';
@@ -45,6 +46,7 @@ export class AuditLog {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(LineageQuery) private readonly lineages: LineageQuery,
+    @inject(AuthorityQuery) private readonly authorities: AuthorityQuery,
   ) {}
 
   /**
@@ -75,6 +77,11 @@ export class AuditLog {
   /** Where a process came from, by whose authority, and what happened to it. Throws NO_SUCH_PROCESS. */
   async lineage(pid: Pid): Promise<Lineage> {
     return this.lineages.lineage(pid);
+  }
+
+  /** By whose authority something was done: the capability, those it came from, and who gave the first. Throws NO_SUCH_RECORD. */
+  async authority(seq: number): Promise<AuthorityTrace> {
+    return this.authorities.trace(await this.get(seq));
   }
 
   /** Signs the head of the log. Throws AUDIT_BROKEN, SIGNER_FAILED, KEY_UNREADABLE, STORE_*. */

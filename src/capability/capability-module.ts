@@ -1,9 +1,11 @@
 import { ContainerModule } from 'inversify';
+import { AuthorityQuery } from '../audit/authority-trace.js';
 import { ApprovalDesk } from './approval-desk.js';
 import { ApprovalFootings } from './approval-footings.js';
 import { ApprovalQueue, HostApprovalQueue } from './approval-queue.js';
 import { ApprovalWatch } from './approval-watch.js';
 import { AuthorityCache } from './authority-cache.js';
+import { AuthorityTraces } from './authority-traces.js';
 import { CapabilityManager, HostCapabilityManager } from './capability-manager.js';
 import { Clearance } from './clearance.js';
 import { ComparedNames } from './compared-names.js';
@@ -77,4 +79,5 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
   for (const part of [...parts, ...operations, CapabilityFaces]) bind<object>(part).toSelf();
   bind(CapabilityManager).to(HostCapabilityManager);
   bind(ApprovalQueue).to(HostApprovalQueue);
+  bind(AuthorityQuery).to(AuthorityTraces);
 });

@@ -24,6 +24,7 @@ import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-rep
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 
 const noLineages = { lineage: () => Promise.reject(new Error('there are no processes here')) };
+const noAuthorities = { trace: () => Promise.reject(new Error('there are no capabilities here')) };
 
 export interface HarnessOptions {
   readonly path: string;
@@ -68,7 +69,18 @@ export async function openAudit(options: HarnessOptions) {
   const verifier = new AuditVerifier(store, repository, sink);
   const checkpoints = new Checkpoints(store, repository, ledger, signer, sink, clock, logger);
   const proofs = new AuditProofs(store, repository);
-  const log = new AuditLog(store, repository, ledger, verifier, proofs, checkpoints, clock, node, noLineages);
+  const log = new AuditLog(
+    store,
+    repository,
+    ledger,
+    verifier,
+    proofs,
+    checkpoints,
+    clock,
+    node,
+    noLineages,
+    noAuthorities,
+  );
   const refusals = new Refusals(store, ledger, clock, node, logger);
   onTestFinished(() => store.close());
   return { store, repository, ledger, verifier, checkpoints, log, refusals, clock, signer, logged };

@@ -6,6 +6,7 @@ import { AuditLog } from '../../src/audit/audit-log.js';
 import { AuditProofs } from '../../src/audit/audit-proofs.js';
 import { AuditRepository } from '../../src/audit/audit-repository.js';
 import { AuditVerifier } from '../../src/audit/audit-verifier.js';
+import { AuthorityQuery } from '../../src/audit/authority-trace.js';
 import type { Checkpoint } from '../../src/audit/checkpoint.js';
 import { CheckpointAnnouncer } from '../../src/audit/checkpoint-announcer.js';
 import { CheckpointSink, noCheckpointSink } from '../../src/audit/checkpoint-sink.js';
@@ -59,6 +60,8 @@ async function wired(): Promise<Container> {
   container.bind(CheckpointSink).toConstantValue(noCheckpointSink);
   const lineages: LineageQuery = { lineage: () => Promise.reject(new Error('there are no processes here')) };
   container.bind(LineageQuery).toConstantValue(lineages);
+  const authorities: AuthorityQuery = { trace: () => Promise.reject(new Error('there are no capabilities here')) };
+  container.bind(AuthorityQuery).toConstantValue(authorities);
   container.bind(AuditRepository).to(SqliteAuditRepository);
   container.bind(AuditLedger).toSelf();
   container.bind(Ledger).toService(AuditLedger);
