@@ -15,11 +15,17 @@ export class AuthorityGraph {
   /** Undefined: there is no such process. */
   readonly holders = new Map<Pid, HolderState | undefined>();
 
-  /** live(c): its own status, its holder's state and generation, and the same of every one above it. */
+  /**
+   * live(c): its own status, its holder's state and generation, and the same of every one above it. Of a dead one, what
+   * is nearest; but a revocation above it comes first, so that the reason is the same before and after the sweep.
+   */
   status({ record }: Slot, now: number): CapabilityStatus {
+    let nearest: CapabilityStatus = 'live';
     for (let at = record; ; ) {
       const status = ownStatus(at, this.holders.get(at.holder), now);
-      if (status !== 'live' || at.parent === null) return status;
+      if (status === 'revoked') return status;
+      if (nearest === 'live') nearest = status;
+      if (at.parent === null) return nearest;
       at = this.above(at.parent).record;
     }
   }

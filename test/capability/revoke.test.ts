@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { stage } from '../kernel/stage.js';
+import { RevocationSweep } from '../../src/capability/revocation-sweep.js';
+import { handClock, stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { call, cast, codeFor, search } from './cast.js';
@@ -65,6 +66,26 @@ describe('revoke', () => {
 
 describe('the statuses below a revoked capability', () => {
   const wide = 1_200;
+
+  /** What had expired as well was EXPIRED from memory and, once it was marked, REVOKED from the rows. */
+  it('change no decision, and no reason for it, when they follow', async () => {
+    const clock = handClock();
+    const { kernel } = await stage({ clock });
+    const giver = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
+    const taker = await kernel.processes.spawn({});
+    const given = await kernel.capabilities.delegate(giver, taker, { ...call, expiresAt: clock.now() + 1 });
+    clock.advance(1);
+    const codes = async () => [
+      (await kernel.capabilities.check(taker, 'call', 'tool:search')).code,
+      (await kernel.capabilities.explain(taker, 'call', 'tool:search')).code,
+      (await kernel.capabilities.get(given.id)).status,
+    ];
+    expect(await codes()).toEqual(['EXPIRED', 'EXPIRED', 'expired']);
+    await kernel.capabilities.revoke(given.parent ?? '');
+    expect(await codes()).toEqual(['REVOKED', 'REVOKED', 'revoked']);
+    await kernel.container.get(RevocationSweep).settled();
+    expect(await codes()).toEqual(['REVOKED', 'REVOKED', 'revoked']);
+  });
 
   /** A root grant with many below it, one of them with one more. */
   async function fan() {
