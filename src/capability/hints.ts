@@ -2,6 +2,8 @@ import type { RuleId } from '../base/ids.js';
 import type { DecisionCode, NearMiss } from './decision.js';
 import { liftHint } from './host-rules.js';
 import type { Question } from './question.js';
+import type { ResourceKind } from './resource-kind.js';
+import { type Right, rightsOfKind } from './rights.js';
 
 /** The call that would mend a refusal. */
 export function mend(
@@ -32,7 +34,14 @@ export function mend(
 /** What would allow it; for a file that a link leads elsewhere, that has to be both. */
 function grant({ pid, right, names, request }: Question): string {
   const calls = [request, ...names.slice(1)].map(
-    ({ text }) => `capabilities.grant('${pid}', { resource: '${text}', rights: ['${right}'] })`,
+    ({ text }) => `capabilities.grant('${pid}', { resource: '${text}', ${stated(right, request.kind)} })`,
   );
   return calls.length === 1 ? (calls[0] ?? '') : `a pattern that covers both, as in ${calls.join(' and ')}`;
+}
+
+/** The right to hand on is given together with what may be handed on. */
+function stated(right: Right, kind: ResourceKind): string {
+  if (right !== 'grant') return `rights: ['${right}']`;
+  const others = rightsOfKind(kind).filter((one) => one !== 'grant');
+  return `rights: ['grant'], grantable: [${others.map((one) => `'${one}'`).join(', ')}]`;
 }

@@ -43,6 +43,15 @@ describe('explain', () => {
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search')).effect).toBe('allow');
   });
 
+  /** It named a call that is refused: the right to hand on needs to be told what may be handed on. */
+  it('hints at a grant that mends it where the right to hand on is missing', async () => {
+    const { kernel, giver } = await cast();
+    const { hint } = await kernel.capabilities.explain(giver, 'grant', 'secret:KEY');
+    expect(hint).toContain(`{ resource: 'secret:KEY', rights: ['grant'], grantable: ['read'] }`);
+    await kernel.capabilities.grant(giver, { resource: 'secret:KEY', rights: ['grant'], grantable: ['read'] });
+    expect((await kernel.capabilities.check(giver, 'grant', 'secret:KEY')).effect).toBe('allow');
+  });
+
   it('answers BAD_REQUEST and does not throw, whatever it is given', async () => {
     const { kernel, giver } = await cast(search);
     for (const [right, resource, args] of [
