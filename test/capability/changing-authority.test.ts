@@ -8,7 +8,7 @@ import type { Kernel } from '../../src/index.js';
 import { handClock, stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, tempFolder } from '../support/kernel.js';
-import { seeded } from '../support/seeded.js';
+import { inSweep, seeded } from '../support/seeded.js';
 import { askedOf, Cast, type Deed, deeds, type Step, scripts, step } from './authority-scripts.js';
 import { agreed, Opinions, referenceOpinion } from './opinions.js';
 import { WorldStore } from './world-store.js';
@@ -21,7 +21,7 @@ describe('after every change of authority', () => {
     const theatre = new Theatre([kernel], clock);
     await fc.assert(
       fc.asyncProperty(scripts, (steps) => theatre.play(steps)),
-      seeded({ numRuns: 300 }),
+      seeded({ numRuns: inSweep(300) }),
     );
     expect(deeds.filter((deed) => theatre.done(deed) < 20)).toEqual([]);
     expect(theatre.compared).toBeGreaterThan(20_000);
@@ -39,7 +39,7 @@ describe('after every change of authority', () => {
     );
     await fc.assert(
       fc.asyncProperty(short, (steps) => theatre.play(steps)),
-      seeded({ numRuns: 400 }),
+      seeded({ numRuns: inSweep(400) }),
     );
     expect(theatre.compared).toBeGreaterThan(5_000);
   });
@@ -51,7 +51,7 @@ describe('after every change of authority', () => {
     const theatre = new Theatre(kernels, clock);
     await fc.assert(
       fc.asyncProperty(scripts, (steps) => theatre.play(steps)),
-      seeded({ numRuns: 80 }),
+      seeded({ numRuns: inSweep(80) }),
     );
     expect(deeds.filter((deed) => theatre.done(deed) < 5)).toEqual([]);
     for (const kernel of kernels) await checkInvariants(kernel, options.store);

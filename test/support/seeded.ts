@@ -1,7 +1,18 @@
 import type { Parameters } from 'fast-check';
 
-/** Parameters of a property, repeated from PROCURA_SEED where that is set; without it fast-check draws a seed and prints it when it fails. */
+/** A sweep tries everything; a run of all tests a part of it. */
+const isSweep = process.env.PROCURA_SWEEP_MS !== undefined;
+const share = 5;
+
+/**
+ * Parameters of a property that is repeatable: from PROCURA_SEED, or always the same. Another number there tries what
+ * nobody has seen.
+ */
 export function seeded<T>(parameters: Parameters<T>): Parameters<T> {
-  const seed = process.env.PROCURA_SEED;
-  return seed === undefined ? parameters : { ...parameters, seed: Number(seed) };
+  return { seed: Number(process.env.PROCURA_SEED ?? 1), ...parameters };
+}
+
+/** How many runs of `count` are made now: all of them in a sweep. */
+export function inSweep(count: number): number {
+  return isSweep ? count : Math.ceil(count / share);
 }
