@@ -1,12 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { KernelError } from '../base/errors.js';
+import { invalidInput, KernelError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
 import { parseSpec } from '../base/spec.js';
 import { ComparedNames } from './compared-names.js';
 import { FilePlaces } from './file-places.js';
+import { isObject } from './json-compare.js';
 import type { Question } from './question.js';
 import { parseRequest, type Request } from './resource.js';
 import { parseRight, type Right } from './rights.js';
@@ -26,6 +27,7 @@ export class Questions {
     const request = parseRequest(text(resource, 'resource'));
     const asked = parseRight(request.kind, text(right, 'right'));
     const copied = copyPlain(args, 'args', payloadLimits);
+    if (!isObject(copied)) throw invalidInput('args', 'is not a JSON object', 'Give the arguments by name.');
     const question = { pid: text(pid, 'pid'), right: asked, request, names: [request], args: copied };
     if (request.kind !== 'fs') return question;
     return this.file(question.pid, asked, request).then((file) => ({ ...file, args: copied }));

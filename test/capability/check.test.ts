@@ -57,6 +57,15 @@ describe('a check, which is answered from memory', () => {
     expect([await reads(), await calls()]).toEqual(['REVOKED', 'REVOKED']);
   });
 
+  it('refuses arguments that are not an object, whatever is held', async () => {
+    const { kernel, giver, refused } = await cast(search);
+    for (const args of [5, 'x', null, [1], true]) {
+      expect((await kernel.capabilities.check(giver, 'call', 'tool:search', args)).code).toBe('BAD_REQUEST');
+      const require = () => kernel.capabilities.require(giver, 'call', 'tool:search', args);
+      expect((await refused(require)).code).toBe('INVALID_INPUT');
+    }
+  });
+
   it('knows of expiry by the clock', async () => {
     const clock = handClock();
     const set = await stage({ clock });

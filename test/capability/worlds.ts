@@ -58,7 +58,7 @@ const constraintLists: readonly Constraints[] = [
 ];
 
 const argLists: readonly (JsonValue | undefined)[] = [
-  ...[{}, { q: 1 }, { q: 2 }, { q: 1, r: 1 }, { r: 'x' }, { q: { a: 1 } }, [1], undefined],
+  ...[{}, { q: 1 }, { q: 2 }, { q: 1, r: 1 }, { r: 'x' }, { q: { a: 1 } }, { q: [1] }, undefined],
 ];
 
 type Ask = { readonly asked: Asked; readonly capability: string };
