@@ -13,6 +13,12 @@ export interface HolderState {
   readonly n: number;
   readonly path: readonly number[];
   readonly parent: Pid | null;
+  /** The number of its view of memory. */
+  readonly view: number;
+  /** It has ended as it should, with a result or without. */
+  readonly succeeded: boolean;
+  /** The object that it has ended with. */
+  readonly result: string | null;
   readonly generation: number;
   /** Capabilities of earlier generations are dead. */
   readonly authoritySince: number;

@@ -64,7 +64,7 @@ export class Evaluator {
     const graph = new AuthorityGraph();
     const holder = await this.loader.learn(tx, graph, pid);
     if (holder === undefined || !holder.live) return ruled(decide(question, nobody(graph), { now }), holder, graph);
-    const held = await this.held.matching(tx, pid, names);
+    const held = await this.held.matching(tx, question);
     const slots = [];
     for (const record of held) slots.push(await this.loader.add(tx, graph, record));
     const evidence = {

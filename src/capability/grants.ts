@@ -62,18 +62,22 @@ export class Grants {
 
   /** Reading one object: derived from the capability by which the giver reads it, or given by the host. */
   async readingOf(tx: ReadTx, object: ObjectId, by: CapabilityId | 'host', to: Receiver): Promise<CapabilityRecord> {
-    const stated = {
-      pattern: parsePattern(`object:${object}`),
-      rights: ['read'],
-      grantable: [],
-      delegable: false,
-    } as const;
     const parent = by === 'host' ? undefined : await this.repository.find(tx, by);
-    if (parent === undefined) return this.root(to, { ...stated, maxDepth: depthDefault }, 'host');
+    if (parent !== undefined) return this.shareOf(object, parent, ['read'], to);
+    const pattern = parsePattern(`object:${object}`);
+    const reading = { pattern, rights: ['read'], grantable: [], delegable: false, maxDepth: depthDefault } as const;
+    return this.root(to, reading, 'host');
+  }
+
+  /** Rights on one object, derived from a capability on it or on its place; with `grant` the others can be handed on. */
+  shareOf(object: ObjectId, parent: CapabilityRecord, rights: readonly Right[], to: Receiver): CapabilityRecord {
     const { depth, maxDepth, expiresAt, uses } = parent;
     if (depth + 1 > maxDepth) throw tooDeep(parent, object);
-    const record = derivedRecord(this.id(), to, { ...stated, depth: depth + 1, maxDepth }, parent.id, parent.holder);
-    return { ...record, expiresAt, uses };
+    const delegable = rights.includes('grant');
+    const grantable = delegable ? rights.filter((right) => right !== 'grant') : [];
+    const pattern = parsePattern(`object:${object}`);
+    const authority = { pattern, rights, grantable, delegable, depth: depth + 1, maxDepth };
+    return { ...derivedRecord(this.id(), to, authority, parent.id, parent.holder), expiresAt, uses };
   }
 
   /**
@@ -92,7 +96,7 @@ export class Grants {
     const named = parseRequest(`object:${id}`);
     const rules = holder === undefined ? [] : await this.rules.matching(tx, holder, [place, named]);
     if (applying('deny', rules, reads, now).length > 0) return undefined;
-    const held = [...(await this.held.matching(tx, pid, [place])), ...(await this.held.matching(tx, pid, [named]))];
+    const held = await this.held.matching(tx, { pid, names: [place, named], isEither: true });
     const record = await this.firstLive(tx, held.sort(byPreference), to, now);
     return record === undefined ? undefined : { record, asks: applying('ask', rules, reads, now) };
   }

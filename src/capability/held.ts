@@ -5,11 +5,14 @@ import type { CapabilityRecord } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import { ComparedNames } from './compared-names.js';
 import { includingTexts } from './pattern-texts.js';
+import type { Question } from './question.js';
 import type { Pattern, Request } from './resource.js';
 import { covers, matches } from './resource-coverage.js';
 import type { ResourceKind } from './resource-kind.js';
 
 const nearRows = 200;
+
+type Asked = Pick<Question, 'pid' | 'names' | 'isEither'>;
 
 /** Finds what a process holds on a resource, dead or alive, without looking through the rest of what it holds. */
 @injectable()
@@ -19,8 +22,10 @@ export class Held {
     @inject(ComparedNames) private readonly names: ComparedNames,
   ) {}
 
-  /** Those whose pattern matches every one of `names`. */
-  async matching(tx: ReadTx, pid: Pid, names: readonly Request[]): Promise<CapabilityRecord[]> {
+  /** Those that a question is about: whose pattern matches all of its names, or one where that is enough. */
+  async matching(tx: ReadTx, { pid, names, isEither }: Asked): Promise<CapabilityRecord[]> {
+    if (isEither === true)
+      return (await Promise.all(names.map((name) => this.matching(tx, { pid, names: [name] })))).flat();
     const [first] = names;
     if (first === undefined) return [];
     const found = await this.including(tx, pid, first);

@@ -14,6 +14,8 @@ export interface Question {
    * where links lead elsewhere.
    */
   readonly names: readonly Request[];
+  /** One of the names is enough for an allow: an object goes by its id and by its place in a namespace. */
+  readonly isEither?: true;
   /** Links lead out of the workspace, where nothing allows anything. */
   readonly isOutside?: true;
   /** Absent: whether there are arguments with which it may. */

@@ -34,6 +34,14 @@ export interface EventData {
   'approval.requested': { approval: ApprovalId; right: string; kind: string };
   'approval.answered': { approval: ApprovalId; decision: string; scope?: string };
   'approval.used': { approval: ApprovalId };
+  'object.created': { object: ObjectId; type: string };
+  'object.updated': { object: ObjectId; version: number; view?: number };
+  'object.deleted': { object: ObjectId };
+  'object.linked': { source: ObjectId; relation: string; target: ObjectId };
+  'object.shared': { object: ObjectId; capability: CapabilityId; from: Pid };
+  'view.changed': { object: ObjectId; isThere: boolean };
+  'view.merged': { child: Pid; merged: number; adopted: number };
+  'context.materialized': { tokens: number; included: number; omitted: number };
   'node.started': { name: string };
   'audit.checkpointed': { size: number; root: string };
   'processes.pruned': { count: number };
@@ -85,6 +93,14 @@ const known: Record<EventType, true> = {
   'approval.requested': true,
   'approval.answered': true,
   'approval.used': true,
+  'object.created': true,
+  'object.updated': true,
+  'object.deleted': true,
+  'object.linked': true,
+  'object.shared': true,
+  'view.changed': true,
+  'view.merged': true,
+  'context.materialized': true,
   'node.started': true,
   'audit.checkpointed': true,
   'processes.pruned': true,

@@ -12,7 +12,6 @@ import { HostRules, severalOf } from '../capability/host-rules.js';
 import type { Receiver } from '../capability/new-record.js';
 import type { Question } from '../capability/question.js';
 import { type Pattern, parsePattern } from '../capability/resource.js';
-import { EventRepository } from '../events/event-repository.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
 import { Objects } from '../memory/objects.js';
 import { Accounts } from './accounts.js';
@@ -64,7 +63,6 @@ export class Births {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(BirthRepository) private readonly births: BirthRepository,
-    @inject(EventRepository) private readonly events: EventRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
@@ -109,18 +107,7 @@ export class Births {
 
   private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
     if (fork === null || parent === null) return this.objects.freshView(tx, pid, goal);
-    return this.forkedView(tx, parent, fork, pid, goal);
-  }
-
-  private async forkedView(
-    tx: WriteTx,
-    parent: ProcessRow,
-    { mode, narrowing }: NonNullable<Birth['fork']>,
-    pid: Pid,
-    goal: ObjectId,
-  ): Promise<number> {
-    const seq = await this.events.head(tx);
-    return this.objects.forkedView(tx, pid, goal, { view: parent.view, seq }, mode, narrowing);
+    return this.objects.forkedView(tx, pid, goal, parent.view, fork.mode, fork.narrowing);
   }
 
   private async writeExtras(tx: WriteTx, birth: Birth, row: NewRow, n: number): Promise<void> {

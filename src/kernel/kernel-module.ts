@@ -1,6 +1,8 @@
 import { ContainerModule } from 'inversify';
 import { LineageQuery } from '../audit/lineage.js';
 import { FilePlaces } from '../capability/file-places.js';
+import { TokenCharges } from '../memory/token-charges.js';
+import { AccountCharges } from './account-charges.js';
 import { Accounts } from './accounts.js';
 import { Alarms } from './alarms.js';
 import { Births } from './births.js';
@@ -62,5 +64,6 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     bind<object>(part).toSelf();
   bind(FilePlaces).to(WorkspacePlaces);
   bind(LineageQuery).to(ProcessLineage);
+  bind(TokenCharges).to(AccountCharges);
   bind(ProcessManager).to(HostProcessManager);
 });

@@ -70,7 +70,7 @@ export class ProcessFaces {
       pause: async (child) => send(child, 'pause'),
       resume: async (child) => send(child, 'resume'),
       chdir: async (path) => this.chdir.run(caller, pid, path),
-      memory: this.memory.of(pid),
+      memory: this.memory.of(pid, caller),
       capabilities: this.capabilities.of(pid),
     };
   }

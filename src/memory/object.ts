@@ -1,4 +1,4 @@
-import type { ObjectId, Pid } from '../base/ids.js';
+import type { CapabilityId, ObjectId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 
 export const objectTypes = [
@@ -22,8 +22,24 @@ export const objectTypes = [
 ] as const;
 export type ObjectType = (typeof objectTypes)[number];
 
+export const relations = [
+  'derived_from',
+  'supports',
+  'contradicts',
+  'summarizes',
+  'supersedes',
+  'produced',
+  'references',
+  'part_of',
+  'depends_on',
+  'answers',
+] as const;
+export type Relation = (typeof relations)[number];
+
 export type ViewMode = 'mutable' | 'read_only' | 'copy_on_write' | 'ephemeral';
 export type ForkMode = 'restricted' | 'copy' | 'speculative' | 'worker';
+/** A view whose process has ended, and what it wrote was brought back. */
+export type ViewState = 'merged';
 
 /** What a fork leaves of its parent's view. */
 export interface ViewNarrowing {
@@ -33,23 +49,53 @@ export interface ViewNarrowing {
   readonly rights?: readonly string[];
 }
 
-/** One row of the object table. */
-export interface ObjectRecord {
-  readonly id: ObjectId;
-  readonly type: ObjectType;
-  readonly namespace: string;
-  readonly name: string | null;
+/** What something was made from: an object as it was at a version, in the main line or in a view. */
+export interface Source {
+  readonly object: ObjectId;
+  readonly version: number;
+  /** The number of the view, where it is a version that was written through one. */
+  readonly view?: number;
+}
+
+/** One version of an object, wherever it stands. */
+export interface Version {
   readonly version: number;
   /** SHA-256 of the payload's canonical JSON. */
   readonly hash: string;
   readonly payload: JsonValue;
+  /** An estimate; materialize counts. */
+  readonly tokens: number;
+  readonly sources: readonly Source[] | null;
+  readonly madeBy: Pid | 'host';
+  readonly madeAt: number;
+}
+
+/** One object, with its newest version in the main line. */
+export interface ObjectRecord extends Version {
+  readonly id: ObjectId;
+  readonly type: ObjectType;
+  readonly namespace: string;
+  readonly name: string | null;
+  readonly title: string | null;
+  readonly tags: readonly string[] | null;
   readonly immutable: boolean;
   readonly createdBy: Pid | 'host';
   readonly createdAt: number;
+  readonly deletedAt: number | null;
 }
 
-/** An object to be stored; its payload is canonical JSON text. */
+/** A version whose payload is canonical JSON text, ready to be stored. */
+export type NewVersion = Omit<Version, 'payload'> & { readonly payload: string };
+
+/** An object to be stored, with its first version. */
 export type NewObject = Omit<ObjectRecord, 'payload'> & { readonly payload: string };
+
+/** A version that a view has of an object, and what its first one was made on. */
+export interface Overlay extends Version {
+  readonly object: ObjectId;
+  readonly baseHash: string;
+  readonly baseVersion: number;
+}
 
 /** One row of the view table. */
 export interface ViewRecord {
@@ -57,8 +103,38 @@ export interface ViewRecord {
   readonly mode: ViewMode;
   readonly root: ObjectId;
   readonly base: number | null;
-  readonly baseSeq: number | null;
+  /** How far the logs of entries and versions went at the fork; null for a live base. */
+  readonly baseEntries: number | null;
+  readonly baseVersions: number | null;
   readonly narrowing: ViewNarrowing | null;
+  readonly state: ViewState | null;
+}
+
+export interface NumberedView extends ViewRecord {
+  readonly n: number;
+}
+
+/** An object in a view. */
+export interface ViewEntry {
+  readonly object: ObjectId;
+  /** The capability that it was added under. */
+  readonly capability: CapabilityId;
+  /** What that gave then, as a mask. */
+  readonly rights: number;
+}
+
+/** How far the two logs of memory go: a snapshot is as of these. */
+export interface MemoryMark {
+  readonly entries: number;
+  readonly versions: number;
+}
+
+export interface Link {
+  readonly source: ObjectId;
+  readonly relation: Relation;
+  readonly target: ObjectId;
+  readonly madeBy: Pid;
+  readonly madeAt: number;
 }
 
 /** The namespace that is private to a process. */

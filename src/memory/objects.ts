@@ -4,8 +4,18 @@ import { IdSource, type ObjectId, type Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
 import type { WriteTx } from '../base/store.js';
-import { type ForkMode, namespaceOf, type ObjectType, type ViewMode, type ViewNarrowing } from './object.js';
+import {
+  type ForkMode,
+  type NewObject,
+  type NewVersion,
+  namespaceOf,
+  type ObjectType,
+  type Source,
+  type ViewMode,
+  type ViewNarrowing,
+} from './object.js';
 import { ObjectRepository } from './object-repository.js';
+import { ViewRepository } from './view-repository.js';
 
 const forkedModes: Record<ForkMode, ViewMode> = {
   restricted: 'read_only',
@@ -19,6 +29,7 @@ const forkedModes: Record<ForkMode, ViewMode> = {
 export class Objects {
   constructor(
     @inject(ObjectRepository) private readonly repository: ObjectRepository,
+    @inject(ViewRepository) private readonly views: ViewRepository,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -28,41 +39,69 @@ export class Objects {
 
   /** An immutable object in the private namespace of `pid`. */
   create(tx: WriteTx, pid: Pid, id: ObjectId, type: ObjectType, payload: JsonValue, at: number): Promise<void> {
-    const text = canonicalJson(payload);
-    return this.repository.insert(tx, {
+    const object: NewObject = {
       id,
       type,
       namespace: namespaceOf(pid),
       name: null,
-      version: 1,
-      hash: sha256Hex(text),
-      payload: text,
+      title: null,
+      tags: null,
       immutable: true,
       createdBy: pid,
       createdAt: at,
-    });
+      deletedAt: null,
+      ...newVersion(1, payload, null, pid, at),
+    };
+    return this.repository.insert(tx, object);
   }
 
   /** A mutable view of nothing but `root`. */
   freshView(tx: WriteTx, pid: Pid, root: ObjectId): Promise<number> {
-    return this.repository.insertView(tx, { pid, mode: 'mutable', root, base: null, baseSeq: null, narrowing: null });
+    const alone = { base: null, baseEntries: null, baseVersions: null, narrowing: null, state: null };
+    return this.views.insert(tx, { pid, mode: 'mutable', root, ...alone });
   }
 
-  /** A view on another one, as of event `seq`, or live for a worker. Writes one row, whatever the base holds. */
-  forkedView(
+  /** A view on another one, as it is now, or live for a worker. Writes one row, whatever the base holds. */
+  async forkedView(
     tx: WriteTx,
     pid: Pid,
     root: ObjectId,
-    base: { readonly view: number; readonly seq: number },
+    base: number,
     mode: ForkMode,
     narrowing: ViewNarrowing | null,
   ): Promise<number> {
-    const baseSeq = mode === 'worker' ? null : base.seq;
-    return this.repository.insertView(tx, { pid, mode: forkedModes[mode], root, base: base.view, baseSeq, narrowing });
+    const mark = mode === 'worker' ? undefined : await this.views.mark(tx);
+    return this.views.insert(tx, {
+      pid,
+      mode: forkedModes[mode],
+      root,
+      base,
+      baseEntries: mark?.entries ?? null,
+      baseVersions: mark?.versions ?? null,
+      narrowing,
+      state: null,
+    });
   }
+}
+
+/** A version with its hash, ready to be stored. */
+export function newVersion(
+  version: number,
+  payload: JsonValue,
+  sources: readonly Source[] | null,
+  madeBy: Pid | 'host',
+  madeAt: number,
+): NewVersion {
+  const text = canonicalJson(payload);
+  return { version, hash: sha256Hex(text), payload: text, tokens: estimateTokens(text), sources, madeBy, madeAt };
 }
 
 /** `value` as the payload of an object: plain data within the limits. Throws INVALID_INPUT. */
 export function toPayload(value: unknown, path: string): JsonValue {
   return copyPlain(value, path, payloadLimits);
+}
+
+/** About four bytes of English or JSON make a token; materialize counts them. */
+function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 4);
 }

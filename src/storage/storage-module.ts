@@ -15,6 +15,8 @@ import { ProcessRepository } from '../kernel/process-repository.js';
 import { SignalRepository } from '../kernel/signal-repository.js';
 import { WaitRepository } from '../kernel/wait-repository.js';
 import { ObjectRepository } from '../memory/object-repository.js';
+import { ReclaimRepository } from '../memory/reclaim-repository.js';
+import { ViewRepository } from '../memory/view-repository.js';
 import { CheckpointFile } from './files/checkpoint-file.js';
 import { KeyFileSigner } from './files/key-file.js';
 import { SqliteAccountRepository } from './sqlite/sqlite-account-repository.js';
@@ -25,9 +27,11 @@ import { SqliteCapabilityRepository } from './sqlite/sqlite-capability-repositor
 import { SqliteEventRepository } from './sqlite/sqlite-event-repository.js';
 import { SqliteObjectRepository } from './sqlite/sqlite-object-repository.js';
 import { SqliteProcessRepository } from './sqlite/sqlite-process-repository.js';
+import { SqliteReclaimRepository } from './sqlite/sqlite-reclaim-repository.js';
 import { SqliteRuleRepository } from './sqlite/sqlite-rule-repository.js';
 import { SqliteSignalRepository } from './sqlite/sqlite-signal-repository.js';
 import { type SqliteOptions, SqliteStore } from './sqlite/sqlite-store.js';
+import { SqliteViewRepository } from './sqlite/sqlite-view-repository.js';
 import { SqliteWaitRepository } from './sqlite/sqlite-wait-repository.js';
 
 /** The SQLite store with its repositories; the signing key and the checkpoints lie beside the database file. */
@@ -42,8 +46,10 @@ export function sqliteModule(options: SqliteOptions): ContainerModule {
     bind(EventRepository).to(SqliteEventRepository);
     bind(ObjectRepository).to(SqliteObjectRepository);
     bind(ProcessRepository).to(SqliteProcessRepository);
+    bind(ReclaimRepository).to(SqliteReclaimRepository);
     bind(RuleRepository).to(SqliteRuleRepository);
     bind(SignalRepository).to(SqliteSignalRepository);
+    bind(ViewRepository).to(SqliteViewRepository);
     bind(WaitRepository).to(SqliteWaitRepository);
     bind(CheckpointSink).toConstantValue(
       options.path === ':memory:' ? noCheckpointSink : new CheckpointFile(`${options.path}.checkpoints`),

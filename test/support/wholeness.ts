@@ -9,6 +9,7 @@ import { AccountRepository } from '../../src/kernel/account-repository.js';
 import { isTerminal, type ProcessRow } from '../../src/kernel/process.js';
 import { ProcessRepository } from '../../src/kernel/process-repository.js';
 import { ObjectRepository } from '../../src/memory/object-repository.js';
+import { ViewRepository } from '../../src/memory/view-repository.js';
 
 const births = new Set(['process.spawn', 'process.spawnChild', 'process.fork']);
 const ends: ReadonlySet<string | undefined> = new Set(['exited', 'failed', 'killed', 'abandoned']);
@@ -62,7 +63,7 @@ class Inspection {
     else this.same(row, 'children in use', account.children.used, liveBelow);
     if ((await this.get(ObjectRepository).find(this.tx, row.goal)) === undefined)
       this.faults.push(`${row.pid} has no goal`);
-    const view = await this.get(ObjectRepository).findView(this.tx, row.view);
+    const view = await this.get(ViewRepository).find(this.tx, row.view);
     if (view?.pid !== row.pid) this.faults.push(`${row.pid} has no view`);
     const held = await this.get(CapabilityRepository).heldBy(this.tx, row.pid);
     if (!held.some(({ own }) => own)) this.faults.push(`${row.pid} has no capability on its own namespace`);

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
 import { parseDelegationSpec } from '../../capability/capability-spec.js';
+import { Narrowings } from '../../memory/narrowings.js';
 import type { ViewNarrowing } from '../../memory/object.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import type { Caller } from '../act.js';
@@ -20,6 +21,7 @@ export class Fork {
     @inject(Units) private readonly units: Units,
     @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(Births) private readonly births: Births,
+    @inject(Narrowings) private readonly narrowings: Narrowings,
     @inject(Lookup) private readonly lookup: Lookup,
   ) {}
 
@@ -42,6 +44,7 @@ export class Fork {
         if (earlier !== undefined) return earlier;
         const parent = await this.lookup.fertile(tx, actor);
         if (image === undefined && parent.image !== imageReference(shaped.image)) throw new Stale(actor);
+        if (fork.narrowing !== null) await this.narrowings.assertWithin(tx, act, actor, fork.narrowing);
         const child = await this.shaper.child(tx, parent, shaped, act.at);
         return this.births.create(tx, act, { ...child, authority: { delegate }, fork });
       },

@@ -151,6 +151,8 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       n: processes.n,
       path: processes.path,
       parent: processes.parent,
+      view: processes.view,
+      result: processes.result,
       status: processes.status,
       exitedAt: processes.exitedAt,
       generation: processes.generation,
@@ -208,7 +210,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
       const found = statements.read(tx).holder.get({ pid });
       if (found === undefined) return undefined;
       const { status, exitedAt, ...rest } = found;
-      return { ...rest, live: exitedAt === null, stopping: status === 'stopping' };
+      return { ...rest, live: exitedAt === null, stopping: status === 'stopping', succeeded: status === 'exited' };
     });
   }
 

@@ -1,35 +1,80 @@
 import type Database from 'better-sqlite3';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { NewObject, ObjectRecord, ViewRecord } from '../../memory/object.js';
-import type { ObjectRepository } from '../../memory/object-repository.js';
-import { everyColumn, everyColumnButNumber } from './bind.js';
+import type { Link, NewObject, NewVersion, ObjectRecord, Version } from '../../memory/object.js';
+import type { LinkScan, ObjectRepository } from '../../memory/object-repository.js';
+import { assigned, everyColumn, everyColumnButNumber } from './bind.js';
 import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
-import { objects, payloads, views } from './schema/memory.js';
+import { loadPayload, storePayload } from './payload-store.js';
+import { links, objects, objectVersions } from './schema/memory.js';
 import { done, prepared } from './sqlite-tx.js';
 
-/** Hashes are random keys, and random keys cost a page each: a payload up to this size stands in its object's row. */
-const inlineCharsMax = 1024;
+const byId = eq(objects.id, sql.placeholder('id'));
+const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
+const limit = sql.placeholder('limit');
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
-  find: db
-    .select({ object: objects, stored: payloads.payload })
+  find: db.select().from(objects).where(byId).prepare(),
+  named: db
+    .select({ id: objects.id })
     .from(objects)
-    .leftJoin(payloads, eq(payloads.hash, objects.hash))
-    .where(eq(objects.id, sql.placeholder('id')))
+    .where(
+      and(
+        eq(objects.namespace, sql.placeholder('namespace')),
+        eq(objects.name, sql.placeholder('name')),
+        isNull(objects.deletedAt),
+      ),
+    )
     .prepare(),
   insert: compiled(raw, db.insert(objects).values(everyColumn(objects))),
-  insertPayload: compiled(raw, db.insert(payloads).values(everyColumn(payloads)).onConflictDoNothing()),
-  findView: db
+  update: compiled(
+    raw,
+    db
+      .update(objects)
+      .set(assigned(objects, ['version', 'hash', 'payload', 'tokens', 'sources', 'updatedBy', 'updatedAt']))
+      .where(byId),
+  ),
+  move: compiled(
+    raw,
+    db
+      .update(objects)
+      .set(assigned(objects, ['namespace', 'name']))
+      .where(byId),
+  ),
+  delete: compiled(
+    raw,
+    db
+      .update(objects)
+      .set(assigned(objects, ['deletedAt']))
+      .where(byId),
+  ),
+  archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
+  history: db.select().from(objectVersions).where(ofObject).orderBy(objectVersions.n).prepare(),
+  asOf: db
     .select()
-    .from(views)
-    .where(eq(views.n, sql.placeholder('n')))
+    .from(objectVersions)
+    .where(and(ofObject, gt(objectVersions.n, sql.placeholder('mark'))))
+    .orderBy(objectVersions.n)
+    .limit(1)
     .prepare(),
-  insertView: compiled(raw, db.insert(views).values(everyColumnButNumber(views))),
+  insertLink: compiled(raw, db.insert(links).values(everyColumn(links)).onConflictDoNothing()),
+  linksOut: db
+    .select()
+    .from(links)
+    .where(eq(links.source, sql.placeholder('object')))
+    .orderBy(links.relation, links.target)
+    .limit(limit)
+    .prepare(),
+  linksIn: db
+    .select()
+    .from(links)
+    .where(eq(links.target, sql.placeholder('object')))
+    .orderBy(links.relation, links.source)
+    .limit(limit)
+    .prepare(),
 }));
 
 @injectable()
@@ -37,21 +82,75 @@ export class SqliteObjectRepository implements ObjectRepository {
   async find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined> {
     const found = statements.read(tx).find.get({ id });
     if (found === undefined) return undefined;
-    return { ...found.object, payload: JSON.parse(found.object.payload ?? found.stored ?? 'null') as JsonValue };
+    const { updatedBy, updatedAt, ...row } = found;
+    const made = { madeBy: updatedBy ?? row.createdBy, madeAt: updatedAt ?? row.createdAt };
+    return { ...row, ...made, payload: loadPayload(tx, row) };
+  }
+
+  async named(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined> {
+    return statements.read(tx).named.get({ namespace, name })?.id;
   }
 
   insert(tx: WriteTx, object: NewObject): Promise<void> {
-    const inline = object.payload.length <= inlineCharsMax;
-    if (!inline) statements.write(tx).insertPayload.run(object);
-    statements.write(tx).insert.run(inline ? object : { ...object, payload: null });
+    const payload = storePayload(tx, object);
+    statements.write(tx).insert.run({ ...object, payload, updatedBy: null, updatedAt: null });
     return done;
   }
 
-  async findView(tx: ReadTx, n: number): Promise<ViewRecord | undefined> {
-    return statements.read(tx).findView.get({ n });
+  update(tx: WriteTx, before: ObjectRecord, next: NewVersion): Promise<void> {
+    this.archive(tx, before);
+    const payload = storePayload(tx, next);
+    const { madeBy: updatedBy, madeAt: updatedAt } = next;
+    statements.write(tx).update.run({ ...next, id: before.id, payload, updatedBy, updatedAt });
+    return done;
   }
 
-  async insertView(tx: WriteTx, view: ViewRecord): Promise<number> {
-    return Number(statements.write(tx).insertView.run(view).lastInsertRowid);
+  move(tx: WriteTx, id: ObjectId, to: { namespace: string; name: string | null }): Promise<void> {
+    statements.write(tx).move.run({ id, ...to });
+    return done;
   }
+
+  delete(tx: WriteTx, id: ObjectId, at: number): Promise<void> {
+    statements.write(tx).delete.run({ id, deletedAt: at });
+    return done;
+  }
+
+  async version(tx: ReadTx, object: ObjectRecord, version: number): Promise<Version | undefined> {
+    if (version === object.version) return object;
+    return (await this.history(tx, object)).find((one) => one.version === version);
+  }
+
+  async history(tx: ReadTx, object: ObjectRecord): Promise<readonly Version[]> {
+    const earlier = statements.read(tx).history.all({ object: object.id });
+    return [...earlier.map((row) => toVersion(tx, row)), object];
+  }
+
+  async asOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version> {
+    const row = statements.read(tx).asOf.get({ object: object.id, mark });
+    return row === undefined ? object : toVersion(tx, row);
+  }
+
+  async insertLink(tx: WriteTx, link: Link): Promise<boolean> {
+    return statements.write(tx).insertLink.run(link).changes === 1;
+  }
+
+  async links(tx: ReadTx, object: ObjectId, scan: LinkScan): Promise<readonly Link[]> {
+    const { linksOut, linksIn } = statements.read(tx);
+    const found = (scan.direction === 'out' ? linksOut : linksIn).all({ object, limit: scan.limit });
+    return scan.relation === undefined ? found : found.filter(({ relation }) => relation === scan.relation);
+  }
+
+  private archive(tx: WriteTx, { id: object, version, hash, payload, ...made }: ObjectRecord): void {
+    const { tokens, sources, madeBy, madeAt } = made;
+    const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
+    const row = { object, branch: 0, version, hash, payload: stored, tokens, sources, madeBy, madeAt };
+    statements.write(tx).archive.run(row);
+  }
+}
+
+/** A row of the log of versions that stands for a version. */
+export function toVersion(tx: ReadTx, row: typeof objectVersions.$inferSelect): Version {
+  const { version, hash, payload, tokens, sources, madeBy, madeAt } = row;
+  const stored = loadPayload(tx, { hash: hash ?? '', payload });
+  return { version, hash: hash ?? '', payload: stored, tokens, sources, madeBy, madeAt };
 }

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { InputError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import { amount, label, pageOptions, parseSpec } from '../base/spec.js';
+import { parseRequest } from '../capability/resource.js';
+import { rights } from '../capability/rights.js';
+import { objectTypes, relations } from './object.js';
+import { ObjectHandle } from './object-handle.js';
+
+const json = z.custom<JsonValue>();
+const id = z.string().min(1).max(512);
+const ref = z
+  .union([id, z.custom<ObjectHandle>((value) => ObjectHandle.is(value))])
+  .transform((value) => (ObjectHandle.is(value) ? value.id : value));
+const tags = z.array(label).max(64);
+
+export const refSpec = ref;
+export const createSpec = z.strictObject({
+  type: z.enum(objectTypes),
+  payload: json,
+  name: label.optional(),
+  namespace: z.string().min(1).max(1024).optional(),
+  title: z.string().max(1024).optional(),
+  tags: tags.optional(),
+  immutable: z.boolean().default(true),
+  sources: z.array(ref).max(1024).default([]),
+});
+export const readOptions = z.strictObject({ version: amount.min(1).optional() });
+export const updateOptions = z.strictObject({ ifVersion: amount.min(1).optional() });
+export const relationSpec = z.enum(relations);
+export const linksOptions = z.strictObject({
+  relation: relationSpec.optional(),
+  depth: z.number().int().min(1).max(16).default(1),
+  direction: z.enum(['out', 'in', 'both']).default('out'),
+});
+export const rightsSpec = z.array(z.enum(rights)).min(1).max(64);
+export const querySpec = z.strictObject({
+  types: z.array(z.enum(objectTypes)).optional(),
+  tags: tags.optional(),
+  name: label.optional(),
+  text: z.string().min(1).max(4096).optional(),
+  namespace: z.string().min(1).max(1024).optional(),
+  createdBy: id.optional(),
+  limit: pageOptions.limit,
+  after: id.optional(),
+});
+
+/** Parses what a caller gave; handles pass as they are. */
+export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, name: string): z.output<Schema> {
+  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value));
+}
+
+/** A namespace in canonical spelling. Throws INVALID_INPUT. */
+export function parseNamespace(text: string): string {
+  try {
+    return parseRequest(`ns:${text}`).segments.join('/');
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError('INVALID_INPUT', `The namespace ${JSON.stringify(text.slice(0, 200))} cannot be used.`, {
+      facts: { path: 'namespace', problem: error.message },
+      hint: 'Write names joined by "/", such as "team/notes".',
+    });
+  }
+}

@@ -1,0 +1,38 @@
+import type { ObjectId } from '../base/ids.js';
+import type { ReadTx, WriteTx } from '../base/store.js';
+import { type Token, token } from '../base/token.js';
+import type { MemoryMark, NewVersion, NumberedView, Overlay, ViewEntry, ViewRecord, ViewState } from './object.js';
+
+/** Rows of views, what is in them and what was written through them. Every method works inside the caller's unit. */
+export interface ViewRepository {
+  find(tx: ReadTx, n: number): Promise<NumberedView | undefined>;
+  /** Answers with the number of the new view. */
+  insert(tx: WriteTx, view: ViewRecord): Promise<number>;
+  setState(tx: WriteTx, n: number, state: ViewState): Promise<void>;
+  /** How far the logs go now, the writes of this unit among them. */
+  mark(tx: ReadTx): Promise<MemoryMark>;
+  addEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void>;
+  removeEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void>;
+  /** The entry of an object, as of a row of the log or as it is now. */
+  entry(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<ViewEntry | undefined>;
+  /** The entries in order of their objects, as of a row of the log or as they are now, in pages. */
+  entries(
+    tx: ReadTx,
+    view: number,
+    page: { readonly asOf?: number | undefined; readonly after: ObjectId; readonly limit: number },
+  ): Promise<readonly ViewEntry[]>;
+  /** The version that the view itself has of an object, as of a row of the log or as it is now. */
+  overlay(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<Overlay | undefined>;
+  /** Puts a version there; `before` is the one that it takes the place of. */
+  write(
+    tx: WriteTx,
+    view: number,
+    before: Overlay | undefined,
+    next: NewVersion & Pick<Overlay, 'object' | 'baseHash' | 'baseVersion'>,
+  ): Promise<void>;
+  /** All that the view has of its own, in order of the objects. */
+  overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]>;
+  /** Whether it has entries or versions of its own. */
+  isTouched(tx: ReadTx, view: number): Promise<boolean>;
+}
+export const ViewRepository: Token<ViewRepository> = token('ViewRepository');

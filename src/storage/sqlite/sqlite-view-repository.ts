@@ -1,0 +1,202 @@
+import type Database from 'better-sqlite3';
+import { and, eq, gt, lte, max, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type {
+  MemoryMark,
+  NewVersion,
+  NumberedView,
+  Overlay,
+  ViewEntry,
+  ViewRecord,
+  ViewState,
+} from '../../memory/object.js';
+import type { ViewRepository } from '../../memory/view-repository.js';
+import { assigned, everyColumn, everyColumnButNumber } from './bind.js';
+import { compiled } from './compiled.js';
+import type { Db } from './connection.js';
+import { loadPayload, storePayload } from './payload-store.js';
+import { objectVersions, overlays, viewEntries, views } from './schema/memory.js';
+import { toVersion } from './sqlite-object-repository.js';
+import { done, prepared } from './sqlite-tx.js';
+
+/** Behind every row of a log. */
+const now = Number.MAX_SAFE_INTEGER;
+
+const inView = eq(viewEntries.view, sql.placeholder('view'));
+const notLater = lte(viewEntries.n, sql.placeholder('asOf'));
+const ofOverlay = and(eq(overlays.view, sql.placeholder('view')), eq(overlays.object, sql.placeholder('object')));
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db
+    .select()
+    .from(views)
+    .where(eq(views.n, sql.placeholder('n')))
+    .prepare(),
+  insert: compiled(raw, db.insert(views).values(everyColumnButNumber(views))),
+  setState: compiled(
+    raw,
+    db
+      .update(views)
+      .set(assigned(views, ['state']))
+      .where(eq(views.n, sql.placeholder('n'))),
+  ),
+  lastEntry: db
+    .select({ n: max(viewEntries.n) })
+    .from(viewEntries)
+    .prepare(),
+  lastVersion: db
+    .select({ n: max(objectVersions.n) })
+    .from(objectVersions)
+    .prepare(),
+  insertEntry: compiled(raw, db.insert(viewEntries).values(everyColumnButNumber(viewEntries))),
+  entry: db
+    .select()
+    .from(viewEntries)
+    .where(and(inView, eq(viewEntries.object, sql.placeholder('object')), notLater))
+    .orderBy(sql`${viewEntries.n} DESC`)
+    .limit(1)
+    .prepare(),
+  entries: db
+    .select()
+    .from(viewEntries)
+    .where(
+      and(
+        inView,
+        gt(viewEntries.object, sql.placeholder('after')),
+        sql`${viewEntries.n} = (SELECT max(later.n) FROM view_entries AS later WHERE later.view = ${viewEntries.view}
+          AND later.object = ${viewEntries.object} AND later.n <= ${sql.placeholder('asOf')})`,
+        eq(viewEntries.isThere, true),
+      ),
+    )
+    .orderBy(viewEntries.object)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  overlay: db.select().from(overlays).where(ofOverlay).prepare(),
+  overlayAsOf: db
+    .select()
+    .from(objectVersions)
+    .where(
+      and(
+        eq(objectVersions.object, sql.placeholder('object')),
+        eq(objectVersions.branch, sql.placeholder('view')),
+        gt(objectVersions.n, sql.placeholder('asOf')),
+      ),
+    )
+    .orderBy(objectVersions.n)
+    .limit(1)
+    .prepare(),
+  overlays: db
+    .select()
+    .from(overlays)
+    .where(eq(overlays.view, sql.placeholder('view')))
+    .orderBy(overlays.object)
+    .prepare(),
+  archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
+  insertOverlay: compiled(raw, db.insert(overlays).values(everyColumn(overlays))),
+  updateOverlay: compiled(
+    raw,
+    db
+      .update(overlays)
+      .set(assigned(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
+      .where(ofOverlay),
+  ),
+  anyEntry: db.select({ n: viewEntries.n }).from(viewEntries).where(inView).limit(1).prepare(),
+  anyOverlay: db
+    .select({ object: overlays.object })
+    .from(overlays)
+    .where(eq(overlays.view, sql.placeholder('view')))
+    .limit(1)
+    .prepare(),
+}));
+
+@injectable()
+export class SqliteViewRepository implements ViewRepository {
+  async find(tx: ReadTx, n: number): Promise<NumberedView | undefined> {
+    return statements.read(tx).find.get({ n });
+  }
+
+  async insert(tx: WriteTx, view: ViewRecord): Promise<number> {
+    return Number(statements.write(tx).insert.run(view).lastInsertRowid);
+  }
+
+  setState(tx: WriteTx, n: number, state: ViewState): Promise<void> {
+    statements.write(tx).setState.run({ n, state });
+    return done;
+  }
+
+  async mark(tx: ReadTx): Promise<MemoryMark> {
+    const { lastEntry, lastVersion } = statements.read(tx);
+    return { entries: lastEntry.get()?.n ?? 0, versions: lastVersion.get()?.n ?? 0 };
+  }
+
+  addEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, ...entry, isThere: true });
+    return done;
+  }
+
+  removeEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, ...entry, isThere: false });
+    return done;
+  }
+
+  async entry(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<ViewEntry | undefined> {
+    const found = statements.read(tx).entry.get({ view, object, asOf });
+    return found?.isThere === true ? found : undefined;
+  }
+
+  async entries(
+    tx: ReadTx,
+    view: number,
+    { asOf = now, after, limit }: { asOf?: number | undefined; after: ObjectId; limit: number },
+  ): Promise<readonly ViewEntry[]> {
+    return statements.read(tx).entries.all({ view, asOf, after, limit });
+  }
+
+  async overlay(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Overlay | undefined> {
+    const current = statements.read(tx).overlay.get({ view, object });
+    if (current === undefined) return undefined;
+    const earlier = asOf === now ? undefined : statements.read(tx).overlayAsOf.get({ view, object, asOf });
+    if (earlier === undefined) return { ...current, payload: loadPayload(tx, current) };
+    const { baseHash, baseVersion } = current;
+    return earlier.version === 0 ? undefined : { ...toVersion(tx, earlier), object, baseHash, baseVersion };
+  }
+
+  write(
+    tx: WriteTx,
+    view: number,
+    before: Overlay | undefined,
+    next: NewVersion & Pick<Overlay, 'object' | 'baseHash' | 'baseVersion'>,
+  ): Promise<void> {
+    const all = statements.write(tx);
+    all.archive.run({
+      ...(before === undefined ? absent(next) : archived(tx, before)),
+      object: next.object,
+      branch: view,
+    });
+    const row = { ...next, view, payload: storePayload(tx, next) };
+    (before === undefined ? all.insertOverlay : all.updateOverlay).run(row);
+    return done;
+  }
+
+  async overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]> {
+    const rows = statements.read(tx).overlays.all({ view });
+    return rows.map((row) => ({ ...row, payload: loadPayload(tx, row) }));
+  }
+
+  async isTouched(tx: ReadTx, view: number): Promise<boolean> {
+    const { anyEntry, anyOverlay } = statements.read(tx);
+    return anyEntry.get({ view }) !== undefined || anyOverlay.get({ view }) !== undefined;
+  }
+}
+
+/** That the branch had no version of its own so far. */
+function absent({ madeBy, madeAt }: NewVersion) {
+  return { version: 0, hash: null, payload: null, tokens: 0, sources: null, madeBy, madeAt };
+}
+
+function archived(tx: WriteTx, { version, hash, payload, tokens, sources, madeBy, madeAt }: Overlay) {
+  const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
+  return { version, hash, payload: stored, tokens, sources, madeBy, madeAt };
+}
