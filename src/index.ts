@@ -12,6 +12,7 @@ export {
   verifyConsistency,
   verifyInclusion,
 } from './audit/merkle-proof.js';
+export type { ProvenanceGraph, ProvenanceNode } from './audit/provenance.js';
 export { Signer } from './audit/signer.js';
 export type { VerifyReport } from './audit/verify-report.js';
 export { Clock } from './base/clock.js';

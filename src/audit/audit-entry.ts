@@ -1,4 +1,4 @@
-import type { CapabilityId, Pid } from '../base/ids.js';
+import type { CapabilityId, ObjectId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
 type AuditOutcome = 'intent' | 'ok' | 'failed' | 'refused' | 'unknown';
@@ -31,8 +31,8 @@ export interface AuditEntry {
   readonly facts?: JsonObject;
   readonly resource?: string;
   readonly payload?: JsonObject;
-  /** The process whose lineage tells this record, for the index; not part of the body. */
-  readonly subject?: Pid;
+  /** The process whose lineage, or the object whose provenance, tells this record; for the index, not part of the body. */
+  readonly subject?: Pid | ObjectId;
 }
 
 /** An entry as syscalls write it: a member that is undefined is absent. */

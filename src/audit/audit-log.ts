@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../base/clock.js';
 import { KernelError } from '../base/errors.js';
-import type { Pid } from '../base/ids.js';
+import type { ObjectId, Pid } from '../base/ids.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Page } from '../base/page.js';
 import { amount, parseSpec, reasonText } from '../base/spec.js';
@@ -21,6 +21,7 @@ import { Ledger } from './ledger.js';
 import { type Lineage, LineageQuery } from './lineage.js';
 import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
 import { eraseAction } from './payload-check.js';
+import { type ProvenanceGraph, ProvenanceQuery } from './provenance.js';
 import { commitmentIn } from './record-encoding.js';
 import { listRecords } from './record-pages.js';
 import type { VerifyReport } from './verify-report.js';
@@ -47,6 +48,7 @@ export class AuditLog {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(LineageQuery) private readonly lineages: LineageQuery,
     @inject(AuthorityQuery) private readonly authorities: AuthorityQuery,
+    @inject(ProvenanceQuery) private readonly provenances: ProvenanceQuery,
   ) {}
 
   /**
@@ -82,6 +84,11 @@ export class AuditLog {
   /** By whose authority something was done: the capability, those it came from, and who gave the first. Throws NO_SUCH_RECORD. */
   async authority(seq: number): Promise<AuthorityTrace> {
     return this.authorities.trace(await this.get(seq));
+  }
+
+  /** The graph of objects that an object was made from, and who made each by what. Throws NO_SUCH_OBJECT. */
+  async provenance(object: ObjectId): Promise<ProvenanceGraph> {
+    return this.provenances.provenance(object);
   }
 
   /** Signs the head of the log. Throws AUDIT_BROKEN, SIGNER_FAILED, KEY_UNREADABLE, STORE_*. */

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../base/canonical.js';
 import type { Entropy } from '../base/entropy.js';
-import type { Pid } from '../base/ids.js';
+import type { ObjectId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { AuditEntry, NewAuditEntry } from './audit-entry.js';
 import { bodyHash, commitmentOf, type Hash } from './hashing.js';
@@ -24,7 +24,7 @@ export interface EncodedEntry {
   readonly body: string;
   readonly bodyHash: Hash;
   readonly payload?: EncodedPayload;
-  readonly subject?: Pid;
+  readonly subject?: Pid | ObjectId;
 }
 
 /**

@@ -22,7 +22,7 @@ export class MemoryJournal {
   created(tx: WriteTx, act: Act, pid: Pid, object: NewObject, by: By): void {
     const { id, type, version, hash, sources } = object;
     this.tell(tx, act, pid, 'object.created', { object: id, type });
-    this.record(tx, act, pid, 'memory.create', by, { object: id, type, version, hash, ...madeFrom(sources) });
+    this.record(tx, act, pid, 'memory.create', by, { object: id, type, version, hash, ...madeFrom(sources) }, id);
   }
 
   /** `view`: it was written through a view, and the main line is as it was. */
@@ -30,7 +30,7 @@ export class MemoryJournal {
     const { version, hash, sources } = next;
     const where = view === null ? {} : { view };
     this.tell(tx, act, pid, 'object.updated', { object, version, ...where });
-    this.record(tx, act, pid, 'memory.update', by, { object, version, hash, ...where, ...madeFrom(sources) });
+    this.record(tx, act, pid, 'memory.update', by, { object, version, hash, ...where, ...madeFrom(sources) }, object);
   }
 
   /** Anything else that a process does with memory. */
@@ -55,9 +55,11 @@ export class MemoryJournal {
     this.events.append(tx, { type, at, pid, data: data as JsonObject });
   }
 
-  private record(tx: WriteTx, act: Act, pid: Pid, action: string, by: By, facts: JsonObject): void {
+  /** `subject`: the object whose provenance tells it. */
+  private record(tx: WriteTx, act: Act, pid: Pid, action: string, by: By, facts: JsonObject, subject?: ObjectId): void {
     const { capability, approval, generation } = by;
-    this.ledger.append(tx, { ...act, action, outcome: 'ok', target: pid, generation, capability, approval, facts });
+    const what = { action, outcome: 'ok', target: pid, facts } as const;
+    this.ledger.append(tx, { ...act, ...what, generation, capability, approval, subject });
   }
 }
 

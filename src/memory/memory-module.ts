@@ -1,9 +1,11 @@
 import { ContainerModule } from 'inversify';
+import { ProvenanceQuery } from '../audit/provenance.js';
 import { MemoryJournal } from './memory-journal.js';
 import { MergePlanner } from './merge-planner.js';
 import { Narrowings } from './narrowings.js';
 import { ObjectAccess } from './object-access.js';
 import { HostObjectMemory, MemoryFaces, ObjectMemory } from './object-memory.js';
+import { ObjectProvenance } from './object-provenance.js';
 import { Objects } from './objects.js';
 import { ChangeObjects } from './operations/change.js';
 import { CreateObject } from './operations/create.js';
@@ -36,4 +38,5 @@ export const memoryModule = new ContainerModule(({ bind }) => {
   for (const part of [...parts, ...operations]) bind<object>(part).toSelf();
   bind(Tokenizer).to(GptTokenizer);
   bind(ObjectMemory).to(HostObjectMemory);
+  bind(ProvenanceQuery).to(ObjectProvenance);
 });

@@ -25,6 +25,7 @@ import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 
 const noLineages = { lineage: () => Promise.reject(new Error('there are no processes here')) };
 const noAuthorities = { trace: () => Promise.reject(new Error('there are no capabilities here')) };
+const noProvenances = { provenance: () => Promise.reject(new Error('there are no objects here')) };
 
 export interface HarnessOptions {
   readonly path: string;
@@ -80,6 +81,7 @@ export async function openAudit(options: HarnessOptions) {
     node,
     noLineages,
     noAuthorities,
+    noProvenances,
   );
   const refusals = new Refusals(store, ledger, clock, node, logger);
   onTestFinished(() => store.close());

@@ -14,6 +14,7 @@ import { Checkpoints } from '../../src/audit/checkpoints.js';
 import { Ed25519Signer } from '../../src/audit/ed25519-signer.js';
 import { Ledger } from '../../src/audit/ledger.js';
 import { LineageQuery } from '../../src/audit/lineage.js';
+import { ProvenanceQuery } from '../../src/audit/provenance.js';
 import { Refusals } from '../../src/audit/refusals.js';
 import { Signer } from '../../src/audit/signer.js';
 import { Clock, KernelClock, seededClock } from '../../src/base/clock.js';
@@ -62,6 +63,8 @@ async function wired(): Promise<Container> {
   container.bind(LineageQuery).toConstantValue(lineages);
   const authorities: AuthorityQuery = { trace: () => Promise.reject(new Error('there are no capabilities here')) };
   container.bind(AuthorityQuery).toConstantValue(authorities);
+  const provenances: ProvenanceQuery = { provenance: () => Promise.reject(new Error('there are no objects here')) };
+  container.bind(ProvenanceQuery).toConstantValue(provenances);
   container.bind(AuditRepository).to(SqliteAuditRepository);
   container.bind(AuditLedger).toSelf();
   container.bind(Ledger).toService(AuditLedger);
