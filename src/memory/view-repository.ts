@@ -32,7 +32,5 @@ export interface ViewRepository {
   ): Promise<void>;
   /** All that the view has of its own, in order of the objects. */
   overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]>;
-  /** Whether it has entries or versions of its own. */
-  isTouched(tx: ReadTx, view: number): Promise<boolean>;
 }
 export const ViewRepository: Token<ViewRepository> = token('ViewRepository');

@@ -102,13 +102,6 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       .set(assigned(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
       .where(ofOverlay),
   ),
-  anyEntry: db.select({ n: viewEntries.n }).from(viewEntries).where(inView).limit(1).prepare(),
-  anyOverlay: db
-    .select({ object: overlays.object })
-    .from(overlays)
-    .where(eq(overlays.view, sql.placeholder('view')))
-    .limit(1)
-    .prepare(),
 }));
 
 @injectable()
@@ -183,11 +176,6 @@ export class SqliteViewRepository implements ViewRepository {
   async overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]> {
     const rows = statements.read(tx).overlays.all({ view });
     return rows.map((row) => ({ ...row, payload: loadPayload(tx, row) }));
-  }
-
-  async isTouched(tx: ReadTx, view: number): Promise<boolean> {
-    const { anyEntry, anyOverlay } = statements.read(tx);
-    return anyEntry.get({ view }) !== undefined || anyOverlay.get({ view }) !== undefined;
   }
 }
 
