@@ -88,7 +88,7 @@ export {
 export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } from './kernel/signal.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
-export type { MergeConflict, MergePolicy, MergeResult, MergeSide } from './memory/merge-plan.js';
+export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/merge-plan.js';
 export type { Link, ObjectType, Relation, Source } from './memory/object.js';
 export { ObjectHandle, type ObjectRef } from './memory/object-handle.js';
 export {
@@ -101,7 +101,7 @@ export {
 } from './memory/object-memory.js';
 export type { DiffSide } from './memory/operations/diff.js';
 export type { MemoryView } from './memory/operations/find.js';
-export type { ManifestEntry, MaterializedContext } from './memory/operations/materialize.js';
+export type { ManifestEntry, ManifestReason, MaterializedContext } from './memory/operations/materialize.js';
 export type { ContextOrder } from './memory/rendering.js';
 export type { ObjectVersion, StoredObject } from './memory/stored-object.js';
 export { Tokenizer } from './memory/tokenizer.js';
