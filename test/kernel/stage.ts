@@ -74,8 +74,12 @@ const tables = [
   'rules',
   'approvals',
   'objects',
+  'object_versions',
   'payloads',
   'views',
+  'view_entries',
+  'overlays',
+  'links',
 ];
 
 function contents(db: Database.Database): Record<string, unknown[]> {

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
-import canonicalize from 'canonicalize';
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
 import { authorityOnlyNarrows } from './authority-invariants.js';
+import { type MemoryFacts, memoryIsWhole } from './memory-invariants.js';
 
 /**
  * The invariants of the design, as predicates over an open kernel and its database file. Each one answers with what is
@@ -21,7 +20,7 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
     ...treeIsWhole(facts),
     ...waitsHaveNoCycle(facts),
     ...(await endedHoldNothing(kernel, facts)),
-    ...objectsAreWhole(facts),
+    ...memoryIsWhole(facts),
     ...changesAreTold(facts),
     ...sequencesHaveNoGap(facts),
     ...(await logVerifies(kernel)),
@@ -253,26 +252,6 @@ async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<s
   return wrong;
 }
 
-/** (19) hash(payload) = content hash; no dangling roots, goals or results. */
-function objectsAreWhole({ processes, objects, payloads, views }: Facts): string[] {
-  const stored = new Map(payloads.map(({ hash, payload }) => [hash, payload]));
-  const known = new Set(objects.map(({ id }) => id));
-  const wrong = objects.flatMap(({ id, version, hash, payload }) => {
-    const text = payload ?? stored.get(hash);
-    if (text === undefined) return [`(19) ${id} has no payload`];
-    const actual = createHash('sha256')
-      .update(canonicalize(JSON.parse(text)) ?? '')
-      .digest('hex');
-    return actual === hash && version >= 1 ? [] : [`(19) ${id} is not what its hash says`];
-  });
-  for (const { n, root } of views) if (!known.has(root)) wrong.push(`(19) view ${n} has no root`);
-  for (const { pid, goal, result } of processes) {
-    if (!known.has(goal)) wrong.push(`(19) ${pid} has no goal`);
-    if (result !== null && !known.has(result)) wrong.push(`(19) ${pid} has no result`);
-  }
-  return wrong;
-}
-
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
   const named = ({ target, approval, capability, facts }: RecordBody) => {
@@ -384,9 +363,13 @@ function readFacts(path: string) {
       reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
       capabilities: all<CapabilityFact>('SELECT * FROM capabilities'),
       approvals: all<{ id: string; decision: string | null; spent_at: number | null }>('SELECT * FROM approvals'),
-      objects: all<{ id: string; version: number; hash: string; payload: string | null }>('SELECT * FROM objects'),
-      payloads: all<{ hash: string; payload: string }>('SELECT * FROM payloads'),
-      views: all<{ n: number; root: string }>('SELECT * FROM views'),
+      objects: all<MemoryFacts['objects'][number]>('SELECT * FROM objects'),
+      versions: all<MemoryFacts['versions'][number]>('SELECT * FROM object_versions ORDER BY n'),
+      overlays: all<MemoryFacts['overlays'][number]>('SELECT * FROM overlays'),
+      payloads: all<MemoryFacts['payloads'][number]>('SELECT * FROM payloads'),
+      views: all<MemoryFacts['views'][number]>('SELECT * FROM views'),
+      entries: all<MemoryFacts['entries'][number]>('SELECT * FROM view_entries'),
+      links: all<MemoryFacts['links'][number]>('SELECT * FROM links'),
       events: all<{ seq: number; type: string; at: number; pid: string | null; data: string }>(
         'SELECT * FROM events ORDER BY seq',
       ),

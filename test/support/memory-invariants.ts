@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+
+interface Content {
+  version: number;
+  hash: string | null;
+  payload: string | null;
+}
+
+/** The rows of memory, and of what points into it. */
+export interface MemoryFacts {
+  objects: (Content & { id: string; deleted_at: number | null })[];
+  /** In the order in which they were written. */
+  versions: (Content & { n: number; object: string; branch: number })[];
+  overlays: (Content & { view: number; object: string; base_version: number })[];
+  payloads: { hash: string; payload: string }[];
+  views: { n: number; root: string; base: number | null }[];
+  entries: { n: number; view: number; object: string; capability: string }[];
+  links: { source: string; target: string }[];
+  processes: { pid: string; goal: string; result: string | null }[];
+  capabilities: { id: string }[];
+}
+
+/** (19) What must hold of objects, their versions and views. */
+export function memoryIsWhole(facts: MemoryFacts): string[] {
+  return [...contentsAreWhatTheirHashesSay(facts), ...versionsGrowByOne(facts), ...nothingDangles(facts)];
+}
+
+/** hash(payload) = content hash, of every version there is. What was swept keeps its hash, and nothing else. */
+function contentsAreWhatTheirHashesSay({ objects, versions, overlays, payloads }: MemoryFacts): string[] {
+  const stored = new Map(payloads.map(({ hash, payload }) => [hash, payload]));
+  const fault = (what: string, { version, hash, payload }: Content) => {
+    const text = payload ?? stored.get(hash ?? '');
+    if (text === undefined) return [`(19) ${what} has no payload`];
+    return hashOf(text) === hash && version >= 1 ? [] : [`(19) ${what} is not what its hash says`];
+  };
+  return [
+    ...payloads.flatMap(({ hash, payload }) => (hashOf(payload) === hash ? [] : [`(19) payload ${hash} is another`])),
+    ...objects.filter((object) => !isSwept(object)).flatMap((object) => fault(object.id, object)),
+    ...versions.filter(({ version }) => version !== 0).flatMap((row) => fault(`version row ${row.n}`, row)),
+    ...overlays.flatMap((row) => fault(`${row.object} in view ${row.view}`, row)),
+  ];
+}
+
+/**
+ * Without gap, in each branch. The main line begins with 1 and ends with what the object shows; a view begins behind
+ * the version that its first one was made on, which a row with version 0 marks, and ends with its overlay.
+ */
+function versionsGrowByOne({ objects, versions, overlays }: MemoryFacts): string[] {
+  const branches = new Map<string, number[]>();
+  for (const { object, branch, version } of versions) {
+    const key = `${object} in branch ${branch}`;
+    branches.set(key, [...(branches.get(key) ?? []), version]);
+  }
+  const expected = new Map<string, number[]>();
+  for (const object of objects) {
+    if (object.version > 1 && !isSwept(object)) {
+      expected.set(`${object.id} in branch 0`, countingTo(object.version - 1, 1));
+    }
+  }
+  for (const { object, view, version, base_version } of overlays) {
+    expected.set(`${object} in branch ${view}`, [0, ...countingTo(version - 1, base_version + 1)]);
+  }
+  return [...new Set([...branches.keys(), ...expected.keys()])].flatMap((key) => {
+    const [found, wanted] = [branches.get(key) ?? [], expected.get(key) ?? []].map((list) => list.join(' '));
+    return found === wanted ? [] : [`(19) ${key} has the earlier versions ${found}, not ${wanted}`];
+  });
+}
+
+/** Goals, results, roots, entries and links are of objects that are there, as are bases and capabilities. */
+function nothingDangles({ objects, views, entries, links, processes, capabilities }: MemoryFacts): string[] {
+  const known = new Set(objects.map(({ id }) => id));
+  const numbers = new Set(views.map(({ n }) => n));
+  const held = new Set(capabilities.map(({ id }) => id));
+  const wrong: string[] = [];
+  for (const { n, root, base } of views) {
+    if (!known.has(root)) wrong.push(`(19) view ${n} has no root`);
+    if (base !== null && !(numbers.has(base) && base < n)) wrong.push(`(19) view ${n} has no base`);
+  }
+  for (const { n, view, object, capability } of entries) {
+    if (!known.has(object)) wrong.push(`(19) entry ${n} has no object`);
+    if (!numbers.has(view)) wrong.push(`(19) entry ${n} has no view`);
+    if (!held.has(capability)) wrong.push(`(19) entry ${n} has no capability`);
+  }
+  for (const { source, target } of links) {
+    if (!known.has(source) || !known.has(target)) wrong.push(`(19) a link from ${source} to ${target} dangles`);
+  }
+  for (const { pid, goal, result } of processes) {
+    if (!known.has(goal)) wrong.push(`(19) ${pid} has no goal`);
+    if (result !== null && !known.has(result)) wrong.push(`(19) ${pid} has no result`);
+  }
+  return wrong;
+}
+
+/** Nobody can reach it, and its room was given back. */
+function isSwept({ deleted_at, payload }: MemoryFacts['objects'][number]): boolean {
+  return deleted_at !== null && payload === 'null';
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256')
+    .update(canonicalize(JSON.parse(text)) ?? '')
+    .digest('hex');
+}
+
+function countingTo(last: number, first: number): number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+}
