@@ -39,7 +39,7 @@ export class ProcessResults {
     now: number,
   ): Promise<Pick<ProcessResult, 'result' | 'value'>> {
     const object = row.result === null ? undefined : await this.objects.find(tx, row.result);
-    if (object === undefined) return {};
+    if (object === undefined || object.deletedAt !== null) return {};
     if (reader === 'host') return { result: mintHandle(object.id, ['read'], 'host'), value: object.payload };
     const by = await this.grants.reading(tx, reader, object, 'read', now);
     if (by === undefined) return {};

@@ -21,8 +21,6 @@ export interface ObjectRepository {
   /** Moves it to another namespace, with or without its name. */
   move(tx: WriteTx, id: ObjectId, to: { readonly namespace: string; readonly name: string | null }): Promise<void>;
   delete(tx: WriteTx, id: ObjectId, at: number): Promise<void>;
-  /** A version of the main line. */
-  version(tx: ReadTx, object: ObjectRecord, version: number): Promise<Version | undefined>;
   /** All versions of the main line, oldest first. */
   history(tx: ReadTx, object: ObjectRecord): Promise<readonly Version[]>;
   /** What the main line showed when its log had gone as far as `mark`. */

@@ -1,7 +1,16 @@
 import type { ObjectId } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
-import type { MemoryMark, NewVersion, NumberedView, Overlay, ViewEntry, ViewRecord, ViewState } from './object.js';
+import type {
+  MemoryMark,
+  NewVersion,
+  NumberedView,
+  Overlay,
+  Version,
+  ViewEntry,
+  ViewRecord,
+  ViewState,
+} from './object.js';
 
 /** Rows of views, what is in them and what was written through them. Every method works inside the caller's unit. */
 export interface ViewRepository {
@@ -30,6 +39,8 @@ export interface ViewRepository {
     before: Overlay | undefined,
     next: NewVersion & Pick<Overlay, 'object' | 'baseHash' | 'baseVersion'>,
   ): Promise<void>;
+  /** The versions that the view had of an object before the one that it has now, oldest first. */
+  earlier(tx: ReadTx, view: number, object: ObjectId): Promise<readonly Version[]>;
   /** All that the view has of its own, in order of the objects. */
   overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]>;
 }

@@ -63,6 +63,16 @@ export class Views {
     return this.objects.asOf(tx, object, asOf);
   }
 
+  /**
+   * The versions that led to what `pid` sees, oldest first: in each view those up to the one that the next view was made
+   * on. What others have written since is not among them.
+   */
+  async history(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<readonly Version[]> {
+    const view = await this.viewOf(tx, pid);
+    const main = await this.objects.history(tx, object);
+    return view !== undefined && (await this.isInBase(tx, view, object)) ? this.line(tx, view, object, main) : main;
+  }
+
   /** What `pid` sees of an object now, as something that another one is made from. */
   async sourceOf(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<Source> {
     const { version, view } = await this.seenBy(tx, pid, object);
@@ -74,8 +84,7 @@ export class Views {
    * shows it; everything else, such as an object that was given to the process later, is as it is in the main line.
    */
   async seenBy(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<{ version: Version; view: number | null }> {
-    const holder = await this.capabilities.holder(tx, pid);
-    const view = holder === undefined ? undefined : await this.repository.find(tx, holder.view);
+    const view = await this.viewOf(tx, pid);
     if (view === undefined || !(await this.isInBase(tx, view, object))) return { version: object, view: null };
     const version = await this.shown(tx, view, object);
     return { version, view: 'baseHash' in version ? view.n : null };
@@ -102,6 +111,28 @@ export class Views {
       at = at.base === null ? undefined : await this.repository.find(tx, at.base);
     }
     return [...found].sort().slice(0, limit);
+  }
+
+  private async line(tx: ReadTx, view: NumberedView, object: ObjectRecord, main: readonly Version[]) {
+    let line: readonly Version[] = [];
+    let last = Number.MAX_SAFE_INTEGER;
+    let asOf = Number.MAX_SAFE_INTEGER;
+    for (let at: NumberedView | undefined = view; at !== undefined; ) {
+      const own = await this.repository.overlay(tx, at.n, object.id, asOf);
+      if (own !== undefined) {
+        line = [...upTo(own.version - 1, await this.repository.earlier(tx, at.n, object.id)), own, ...line];
+        last = own.baseVersion;
+      }
+      asOf = Math.min(asOf, at.baseVersions ?? asOf);
+      at = at.base === null ? undefined : await this.repository.find(tx, at.base);
+    }
+    const { version } = await this.objects.asOf(tx, object, asOf);
+    return [...upTo(Math.min(last, version), main), ...line];
+  }
+
+  private async viewOf(tx: ReadTx, pid: Pid): Promise<NumberedView | undefined> {
+    const holder = await this.capabilities.holder(tx, pid);
+    return holder === undefined ? undefined : this.repository.find(tx, holder.view);
   }
 
   /** The entry of an object in one view. The root is one that needs no row. */
@@ -132,6 +163,10 @@ export class Views {
       fork = at;
     }
   }
+}
+
+function upTo(last: number, versions: readonly Version[]): readonly Version[] {
+  return versions.filter(({ version }) => version <= last);
 }
 
 function earlier(one: number | undefined, other: number | null): number | undefined {

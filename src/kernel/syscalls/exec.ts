@@ -94,7 +94,8 @@ export class Exec {
     preserved: boolean,
   ): Promise<ObjectId> {
     const object = await this.stored.find(tx, id);
-    const by = object && (await this.grants.reading(tx, row.pid, object, 'grant', act.at))?.record;
+    if (object === undefined || object.deletedAt !== null) throw noSuchObject(id);
+    const by = (await this.grants.reading(tx, row.pid, object, 'grant', act.at))?.record;
     if (by === undefined) throw noSuchObject(id);
     if (by.own || preserved) return id;
     const to = { pid: row.pid, generation: row.generation, at: act.at };

@@ -64,7 +64,7 @@ export class Exit {
       return id;
     }
     const object = await this.stored.find(tx, result.id);
-    if (object === undefined) throw noSuchObject(result.id);
+    if (object === undefined || object.deletedAt !== null) throw noSuchObject(result.id);
     if (object.namespace !== namespaceOf(row.pid)) await this.handUp(tx, act, row, object);
     return object.id;
   }

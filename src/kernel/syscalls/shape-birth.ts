@@ -96,7 +96,7 @@ export class BirthShaper {
   async goal(tx: ReadTx, giver: Pid | 'host', given: ShapedBirth['goal'], now: number): Promise<Goal> {
     if (!ObjectHandle.is(given)) return given;
     const object = await this.objects.find(tx, given.id);
-    if (object === undefined) throw noSuchObject(given.id);
+    if (object === undefined || object.deletedAt !== null) throw noSuchObject(given.id);
     if (giver === 'host') return { object: object.id, readableBy: 'host' };
     const by = await this.grants.reading(tx, giver, object, 'grant', now);
     if (by === undefined) throw noSuchObject(given.id);

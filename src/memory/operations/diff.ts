@@ -1,7 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { invalidInput } from '../../base/errors.js';
-import type { Pid } from '../../base/ids.js';
+import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import type { Caller } from '../../capability/act.js';
@@ -15,6 +14,8 @@ import { ReadObject } from './read.js';
 export type DiffSide = ObjectRef | { readonly object: ObjectRef; readonly version: number } | MemoryView;
 
 const versionSide = z.strictObject({ object: refSpec, version: amount.min(1) });
+const viewSide = z.strictObject({ id: z.string(), mode: z.string(), roots: z.array(refSpec) });
+const sideSpec = z.union([refSpec, versionSide, viewSide], 'is not an object, a version or a view');
 
 @injectable()
 export class DiffObjects {
@@ -22,29 +23,18 @@ export class DiffObjects {
 
   /** What turns the one into the other. Needs `diff` on both. Throws NO_SUCH_OBJECT, INVALID_INPUT. */
   async run(caller: Caller, pid: Pid, a: unknown, b: unknown): Promise<JsonPatch> {
-    return patchBetween(await this.side(caller, pid, a, 'a'), await this.side(caller, pid, b, 'b'));
+    const sides = [parse(sideSpec, a, 'a'), parse(sideSpec, b, 'b')] as const;
+    return patchBetween(await this.content(caller, pid, sides[0]), await this.content(caller, pid, sides[1]));
   }
 
-  private async side(caller: Caller, pid: Pid, given: unknown, name: string): Promise<JsonValue> {
-    if (isView(given)) return this.view(caller, pid, given);
-    const isVersion = typeof given === 'object' && given !== null && 'version' in given;
-    const { object, version } = isVersion
-      ? parse(versionSide, given, name)
-      : { object: parse(refSpec, given, name), version: undefined };
-    await this.reading.looking(caller, pid, object, 'diff', async () => undefined);
-    return (await this.reading.run(caller, pid, object, version === undefined ? {} : { version })).payload;
-  }
-
-  /** A view as a map from the ids to the payloads of what was in it when it was looked at. */
-  private async view(caller: Caller, pid: Pid, { roots }: MemoryView): Promise<JsonValue> {
-    const payloads: [string, JsonValue][] = [];
-    for (const root of roots) payloads.push([root.id, (await this.reading.run(caller, pid, root)).payload]);
+  /** A view is a map from the ids to the payloads of what was in it when it was looked at. */
+  private async content(caller: Caller, pid: Pid, side: z.output<typeof sideSpec>): Promise<JsonValue> {
+    const payload = async (id: ObjectId, version?: number) =>
+      (await this.reading.seen(caller, pid, id, 'diff', version)).payload;
+    if (typeof side === 'string') return payload(side);
+    if ('version' in side) return payload(side.object, side.version);
+    const payloads: [ObjectId, JsonValue][] = [];
+    for (const id of side.roots) payloads.push([id, await payload(id)]);
     return Object.fromEntries(payloads);
   }
-}
-
-function isView(given: unknown): given is MemoryView {
-  if (typeof given !== 'object' || given === null || !('roots' in given)) return false;
-  if (Array.isArray(given.roots)) return true;
-  throw invalidInput('roots', 'is not a list of handles', 'Give what memory.view has answered.');
 }

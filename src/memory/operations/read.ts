@@ -9,7 +9,6 @@ import type { Right } from '../../capability/rights.js';
 import { MemoryJournal } from '../memory-journal.js';
 import type { ObjectRecord, Version } from '../object.js';
 import { type Accessed, ObjectAccess } from '../object-access.js';
-import { ObjectRepository } from '../object-repository.js';
 import { parse, readOptions, refSpec } from '../specs.js';
 import { type ObjectVersion, type StoredObject, toObjectVersion, toStored } from '../stored-object.js';
 import { Views } from '../views.js';
@@ -21,7 +20,6 @@ export class ReadObject {
     @inject(RecordedUnits) private readonly units: RecordedUnits,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
-    @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(Views) private readonly views: Views,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
   ) {}
@@ -33,10 +31,15 @@ export class ReadObject {
   async run(caller: Caller, pid: Pid, ref: unknown, given: unknown = {}): Promise<StoredObject> {
     const id = parse(refSpec, ref, 'ref');
     const { version } = parse(readOptions, given, 'options');
-    return this.looking(caller, pid, id, 'read', async (tx, { object }) => {
+    return this.seen(caller, pid, id, 'read', version);
+  }
+
+  /** The same by another right that shows what is in an object. */
+  seen(caller: Caller, pid: Pid, id: ObjectId, right: Right, version?: number): Promise<StoredObject> {
+    return this.looking(caller, pid, id, right, async (tx, { object }) => {
       const seen = (await this.views.seenBy(tx, pid, object)).version;
       const asked =
-        version === undefined || version === seen.version ? seen : await this.earlier(tx, object, seen, version);
+        version === undefined || version === seen.version ? seen : await this.earlier(tx, pid, object, version);
       if (asked === undefined) throw noSuchVersion(id, version ?? 0, seen.version);
       return toStored(object, asked);
     });
@@ -46,9 +49,7 @@ export class ReadObject {
   async history(caller: Caller, pid: Pid, ref: unknown): Promise<ObjectVersion[]> {
     const id = parse(refSpec, ref, 'ref');
     return this.looking(caller, pid, id, 'read', async (tx, { object }) => {
-      const seen = (await this.views.seenBy(tx, pid, object)).version;
-      const main = (await this.objects.history(tx, object)).filter(({ version }) => version < seen.version);
-      return [...main, seen].map(toObjectVersion);
+      return (await this.views.history(tx, pid, object)).map(toObjectVersion);
     });
   }
 
@@ -74,13 +75,8 @@ export class ReadObject {
     });
   }
 
-  private async earlier(
-    tx: ReadTx,
-    object: ObjectRecord,
-    seen: Version,
-    version: number,
-  ): Promise<Version | undefined> {
-    return version < seen.version ? this.objects.version(tx, object, version) : undefined;
+  private async earlier(tx: ReadTx, pid: Pid, object: ObjectRecord, version: number): Promise<Version | undefined> {
+    return (await this.views.history(tx, pid, object)).find((one) => one.version === version);
   }
 }
 

@@ -115,11 +115,6 @@ export class SqliteObjectRepository implements ObjectRepository {
     return done;
   }
 
-  async version(tx: ReadTx, object: ObjectRecord, version: number): Promise<Version | undefined> {
-    if (version === object.version) return object;
-    return (await this.history(tx, object)).find((one) => one.version === version);
-  }
-
   async history(tx: ReadTx, object: ObjectRecord): Promise<readonly Version[]> {
     const earlier = statements.read(tx).history.all({ object: object.id });
     return [...earlier.map((row) => toVersion(tx, row)), object];

@@ -8,6 +8,7 @@ import type {
   NewVersion,
   NumberedView,
   Overlay,
+  Version,
   ViewEntry,
   ViewRecord,
   ViewState,
@@ -26,6 +27,10 @@ const now = Number.MAX_SAFE_INTEGER;
 
 const inView = eq(viewEntries.view, sql.placeholder('view'));
 const notLater = lte(viewEntries.n, sql.placeholder('asOf'));
+const ofBranch = and(
+  eq(objectVersions.object, sql.placeholder('object')),
+  eq(objectVersions.branch, sql.placeholder('view')),
+);
 const ofOverlay = and(eq(overlays.view, sql.placeholder('view')), eq(overlays.object, sql.placeholder('object')));
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
@@ -74,16 +79,16 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .limit(sql.placeholder('limit'))
     .prepare(),
   overlay: db.select().from(overlays).where(ofOverlay).prepare(),
+  earlier: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofBranch, gt(objectVersions.version, 0)))
+    .orderBy(objectVersions.n)
+    .prepare(),
   overlayAsOf: db
     .select()
     .from(objectVersions)
-    .where(
-      and(
-        eq(objectVersions.object, sql.placeholder('object')),
-        eq(objectVersions.branch, sql.placeholder('view')),
-        gt(objectVersions.n, sql.placeholder('asOf')),
-      ),
-    )
+    .where(and(ofBranch, gt(objectVersions.n, sql.placeholder('asOf'))))
     .orderBy(objectVersions.n)
     .limit(1)
     .prepare(),
@@ -154,6 +159,11 @@ export class SqliteViewRepository implements ViewRepository {
     if (earlier === undefined) return { ...current, payload: loadPayload(tx, current) };
     const { baseHash, baseVersion } = current;
     return earlier.version === 0 ? undefined : { ...toVersion(tx, earlier), object, baseHash, baseVersion };
+  }
+
+  async earlier(tx: ReadTx, view: number, object: ObjectId): Promise<readonly Version[]> {
+    const rows = statements.read(tx).earlier.all({ view, object });
+    return rows.map((row) => toVersion(tx, row));
   }
 
   write(
