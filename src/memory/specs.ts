@@ -13,13 +13,19 @@ const ref = z
   .union([id, z.custom<ObjectHandle>((value) => ObjectHandle.is(value))])
   .transform((value) => (ObjectHandle.is(value) ? value.id : value));
 const tags = z.array(label).max(64);
+const namespace = z
+  .string()
+  .min(1)
+  .max(1024)
+  .transform((text) => parseNamespace(text));
 
 export const refSpec = ref;
+export const namespaceSpec = namespace;
 export const createSpec = z.strictObject({
   type: z.enum(objectTypes),
   payload: json,
   name: label.optional(),
-  namespace: z.string().min(1).max(1024).optional(),
+  namespace: namespace.optional(),
   title: z.string().max(1024).optional(),
   tags: tags.optional(),
   immutable: z.boolean().default(true),
@@ -39,7 +45,7 @@ export const querySpec = z.strictObject({
   tags: tags.optional(),
   name: label.optional(),
   text: z.string().min(1).max(4096).optional(),
-  namespace: z.string().min(1).max(1024).optional(),
+  namespace: namespace.optional(),
   createdBy: id.optional(),
   limit: pageOptions.limit,
   after: id.optional(),
@@ -51,7 +57,7 @@ export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, 
 }
 
 /** A namespace in canonical spelling. Throws INVALID_INPUT. */
-export function parseNamespace(text: string): string {
+function parseNamespace(text: string): string {
   try {
     return parseRequest(`ns:${text}`).segments.join('/');
   } catch (error) {

@@ -17,7 +17,7 @@ import { ObjectAccess } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
 import { ObjectRepository } from '../object-repository.js';
 import { newVersion, toPayload } from '../objects.js';
-import { createSpec, parse, parseNamespace } from '../specs.js';
+import { createSpec, parse } from '../specs.js';
 import { ViewRepository } from '../view-repository.js';
 import { Views } from '../views.js';
 
@@ -43,7 +43,7 @@ export class CreateObject {
   async run(caller: Caller, pid: Pid, given: unknown): Promise<ObjectHandle> {
     const spec = parse(createSpec, given, 'spec');
     const payload = toPayload(spec.payload, 'spec.payload');
-    const namespace = spec.namespace === undefined ? namespaceOf(pid) : parseNamespace(spec.namespace);
+    const namespace = spec.namespace ?? namespaceOf(pid);
     const call = { caller, actor: pid, action: 'memory.create', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const id: ObjectId = this.ids.next('object');

@@ -17,7 +17,7 @@ import { type Link, type NumberedView, namespaceOf } from '../object.js';
 import { ObjectAccess, unseen } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
 import { ObjectRepository } from '../object-repository.js';
-import { linksOptions, parse, parseNamespace, querySpec, refSpec } from '../specs.js';
+import { linksOptions, namespaceSpec, parse, querySpec, refSpec } from '../specs.js';
 import { type StoredObject, toStored } from '../stored-object.js';
 import { Views } from '../views.js';
 import { ReadObject } from './read.js';
@@ -49,7 +49,7 @@ export class FindObjects {
   /** In the process's own namespace unless another is named. Throws NO_SUCH_OBJECT, whatever is missing. */
   async lookup(caller: Caller, pid: Pid, given: unknown, place?: unknown): Promise<ObjectHandle> {
     const name = parse(label, given, 'name');
-    const namespace = place === undefined ? namespaceOf(pid) : parseNamespace(parse(label, place, 'namespace'));
+    const namespace = place === undefined ? namespaceOf(pid) : parse(namespaceSpec, place, 'namespace');
     const id = await this.store.read((tx) => this.objects.named(tx, namespace, name));
     if (id === undefined) throw unseen(pid, `${namespace}/${name}`);
     try {
@@ -113,8 +113,9 @@ export class FindObjects {
             const scan = { direction: way, limit: linksMax, ...(relation === undefined ? {} : { relation }) };
             for (const link of await this.objects.links(tx, object, scan)) {
               const other = way === 'out' ? link.target : link.source;
-              if (found.size >= linksMax || !(await this.readable(tx, caller, pid, other, 'read'))) continue;
+              if (!(await this.readable(tx, caller, pid, other, 'read'))) continue;
               found.set(JSON.stringify([link.source, link.relation, link.target]), link);
+              if (found.size === linksMax) return [...found.values()];
               if (!seen.has(other)) next.push(other);
               seen.add(other);
             }

@@ -14,6 +14,8 @@ import { done, prepared } from './sqlite-tx.js';
 
 const byId = eq(objects.id, sql.placeholder('id'));
 const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
+/** Of the one that is asked for, or of any. */
+const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
 const limit = sql.placeholder('limit');
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
@@ -64,14 +66,14 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
   linksOut: db
     .select()
     .from(links)
-    .where(eq(links.source, sql.placeholder('object')))
+    .where(and(eq(links.source, sql.placeholder('object')), ofRelation))
     .orderBy(links.relation, links.target)
     .limit(limit)
     .prepare(),
   linksIn: db
     .select()
     .from(links)
-    .where(eq(links.target, sql.placeholder('object')))
+    .where(and(eq(links.target, sql.placeholder('object')), ofRelation))
     .orderBy(links.relation, links.source)
     .limit(limit)
     .prepare(),
@@ -131,8 +133,8 @@ export class SqliteObjectRepository implements ObjectRepository {
 
   async links(tx: ReadTx, object: ObjectId, scan: LinkScan): Promise<readonly Link[]> {
     const { linksOut, linksIn } = statements.read(tx);
-    const found = (scan.direction === 'out' ? linksOut : linksIn).all({ object, limit: scan.limit });
-    return scan.relation === undefined ? found : found.filter(({ relation }) => relation === scan.relation);
+    const { direction, relation = null, limit } = scan;
+    return (direction === 'out' ? linksOut : linksIn).all({ object, relation, limit });
   }
 
   private archive(tx: WriteTx, { id: object, version, hash, payload, ...made }: ObjectRecord): void {
