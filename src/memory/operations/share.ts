@@ -1,9 +1,11 @@
 import { inject, injectable } from 'inversify';
-import { CapabilityError } from '../../base/errors.js';
+import { CapabilityError, type InputError, invalidInput } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act, Caller } from '../../capability/act.js';
-import type { CapabilityRecord } from '../../capability/capability-record.js';
+import { byPreference, type CapabilityRecord } from '../../capability/capability-record.js';
+import { Drawing } from '../../capability/drawing.js';
+import { inChain } from '../../capability/errors.js';
 import { Evaluator } from '../../capability/evaluator.js';
 import { Grants } from '../../capability/grants.js';
 import { Held } from '../../capability/held.js';
@@ -29,6 +31,7 @@ export class ShareObject {
     @inject(HostRules) private readonly rules: HostRules,
     @inject(Held) private readonly held: Held,
     @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
@@ -41,13 +44,14 @@ export class ShareObject {
   async run(caller: Caller, from: Pid, to: Pid, ref: unknown, given: unknown): Promise<ObjectHandle> {
     const id = parse(refSpec, ref, 'ref');
     const rights = parseRights('object', parse(rightsSpec, given, 'rights'));
+    if (rights.every((right) => right === 'grant')) throw grantAlone();
     const call = { caller, actor: from, action: 'memory.share', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);
-      const { holder, approval } = await this.receivers.reach(tx, act, from, to);
+      const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
       const object = await this.objects.find(tx, id);
       if (object === undefined || object.deletedAt !== null) throw unseen(from, id);
-      const parent = await this.source(tx, act, from, object, rights);
+      const parent = await this.source(tx, act, from, to, object, rights);
       const gift = { pattern: parsePattern(`object:${id}`), rights };
       const passed = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
       const approvals = [...(approval === undefined ? [] : [approval]), ...passed];
@@ -57,17 +61,19 @@ export class ShareObject {
       const data = { object: id, capability: record.id, from };
       const told = { event: 'object.shared', data, action: call.action } as const;
       const by = { capability: record.id, approval: approvals[0], generation: state.generation };
-      const facts = { object: id, from, parent: parent.id, rights: [...rights], ...severalOf(approvals) };
+      const reached = reachedBy === undefined ? {} : { reachedBy };
+      const facts = { object: id, from, parent: parent.id, rights: [...rights], ...reached, ...severalOf(approvals) };
       this.journal.did(tx, act, to, told, by, facts);
       return mintHandle(id, rights, record.id);
     });
   }
 
-  /** What it is drawn from: a live capability that may grant all of it. */
+  /** What it is drawn from: the best live capability that may grant all of it, and did not come from the receiver. */
   private async source(
     tx: WriteTx,
     { at }: Act,
     from: Pid,
+    to: Pid,
     object: ObjectRecord,
     rights: readonly Right[],
   ): Promise<CapabilityRecord> {
@@ -76,15 +82,24 @@ export class ShareObject {
     for (const record of await this.held.matching(tx, objectQuestion(from, 'read', object))) {
       if ((await this.evaluator.status(tx, record, at)) === 'live') live.push(record);
     }
-    const granting = live.find(({ grantable }) => (grantable & mask) === mask);
-    if (granting !== undefined) return granting;
-    throw live.length === 0 ? unseen(from, object.id) : ungranted(from, object.id, rights);
+    if (live.length === 0) throw unseen(from, object.id);
+    const granting = live.filter(({ grantable }) => (grantable & mask) === mask).sort(byPreference);
+    for (const record of granting) if (!(await this.drawing.isInChain(tx, record, to))) return record;
+    const [refused] = granting;
+    throw ungranted(from, object.id, rights, refused === undefined ? undefined : to);
   }
 }
 
-function ungranted(from: Pid, object: ObjectId, rights: readonly Right[]): CapabilityError {
-  return new CapabilityError('AMPLIFICATION', `Process ${from} may not hand on ${rights.join(', ')} on ${object}.`, {
-    facts: { field: 'rights', from, object, rights: [...rights] },
+/** `back`: it may hand them on, but not to this process. */
+function ungranted(from: Pid, object: ObjectId, rights: readonly Right[], back: Pid | undefined): CapabilityError {
+  const detail = back === undefined ? '' : `: ${inChain(back)}`;
+  const text = `Process ${from} may not hand on ${rights.join(', ')} on ${object}${detail}.`;
+  return new CapabilityError('AMPLIFICATION', text, {
+    facts: { field: back === undefined ? 'rights' : 'to', from, object, rights: [...rights] },
     hint: 'Share fewer rights, or grant it a capability whose rights may be handed on.',
   });
+}
+
+function grantAlone(): InputError {
+  return invalidInput('rights', 'has nothing beside "grant"', 'Name the rights that may be handed on.');
 }
