@@ -4,12 +4,20 @@ import type { ApprovalId, ObjectId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { Act } from '../capability/act.js';
+import { severalOf } from '../capability/host-rules.js';
 import type { Warrant } from '../capability/warrants.js';
 import type { EventData, EventType } from '../events/event.js';
 import { EventLog } from '../events/event-log.js';
 import type { NewObject, NewVersion, Source } from './object.js';
 
 type By = Pick<Warrant, 'capability' | 'generation'> & { readonly approval?: ApprovalId | undefined };
+
+interface Also {
+  /** What else it was done by. */
+  readonly others?: readonly By[];
+  /** The object whose provenance tells it. */
+  readonly subject?: ObjectId;
+}
 
 /** Events and audit records of what processes do with memory. Ids, hashes and numbers; never a payload. */
 @injectable()
@@ -19,10 +27,12 @@ export class MemoryJournal {
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
-  created(tx: WriteTx, act: Act, pid: Pid, object: NewObject, by: By): void {
+  /** `readings`: by what its sources were read. */
+  created(tx: WriteTx, act: Act, pid: Pid, object: NewObject, by: By, readings: readonly By[]): void {
     const { id, type, version, hash, sources } = object;
+    const facts = { object: id, type, version, hash, ...madeFrom(sources) };
     this.tell(tx, act, pid, 'object.created', { object: id, type });
-    this.record(tx, act, pid, 'memory.create', by, { object: id, type, version, hash, ...madeFrom(sources) }, id);
+    this.record(tx, act, pid, 'memory.create', by, facts, { others: readings, subject: id });
   }
 
   /** `view`: it was written through a view, and the main line is as it was. */
@@ -30,10 +40,18 @@ export class MemoryJournal {
     const { version, hash, sources } = next;
     const where = view === null ? {} : { view };
     this.tell(tx, act, pid, 'object.updated', { object, version, ...where });
-    this.record(tx, act, pid, 'memory.update', by, { object, version, hash, ...where, ...madeFrom(sources) }, object);
+    this.record(
+      tx,
+      act,
+      pid,
+      'memory.update',
+      by,
+      { object, version, hash, ...where, ...madeFrom(sources) },
+      { subject: object },
+    );
   }
 
-  /** Anything else that a process does with memory. */
+  /** Anything else that a process does with memory; `others`: what else it was done by. */
   did<T extends EventType>(
     tx: WriteTx,
     act: Act,
@@ -41,9 +59,10 @@ export class MemoryJournal {
     told: { readonly event: T; readonly data: EventData[T]; readonly action: string },
     by: By,
     facts: JsonObject,
+    others: readonly By[] = [],
   ): void {
     this.tell(tx, act, pid, told.event, told.data);
-    this.record(tx, act, pid, told.action, by, facts);
+    this.record(tx, act, pid, told.action, by, facts, { others });
   }
 
   /** What leaves everything as it was and uses something up. */
@@ -55,12 +74,19 @@ export class MemoryJournal {
     this.events.append(tx, { type, at, pid, data: data as JsonObject });
   }
 
-  /** `subject`: the object whose provenance tells it. */
-  private record(tx: WriteTx, act: Act, pid: Pid, action: string, by: By, facts: JsonObject, subject?: ObjectId): void {
-    const { capability, approval, generation } = by;
+  private record(tx: WriteTx, act: Act, pid: Pid, action: string, by: By, given: JsonObject, also: Also = {}): void {
+    const { capability, generation } = by;
+    const { others = [], subject } = also;
+    const approvals = [by, ...others].flatMap((one) => one.approval ?? []);
+    const facts = { ...given, ...alsoBy(others), ...severalOf(approvals) };
     const what = { action, outcome: 'ok', target: pid, facts } as const;
-    this.ledger.append(tx, { ...act, ...what, generation, capability, approval, subject });
+    this.ledger.append(tx, { ...act, ...what, generation, capability, approval: approvals[0], subject });
   }
+}
+
+/** A record names one capability; where something was done by several, its facts name the others. */
+function alsoBy(others: readonly By[]): JsonObject {
+  return others.length === 0 ? {} : { alsoBy: [...new Set(others.map(({ capability }) => capability))] };
 }
 
 function madeFrom(sources: readonly Source[] | null): JsonObject {

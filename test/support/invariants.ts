@@ -255,7 +255,7 @@ async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<s
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
   const named = ({ target, approval, capability, facts }: RecordBody) => {
-    return [target, approval, capability, facts?.reachedBy, ...(facts?.approvals ?? [])];
+    return [target, approval, capability, facts?.reachedBy, ...(facts?.approvals ?? []), ...(facts?.alsoBy ?? [])];
   };
   const told = new Set(records.flatMap(({ body }) => named(body).map((id) => `${id}@${body.at}`)));
   const ends = new Map<string, number>();
@@ -347,7 +347,7 @@ interface RecordBody {
   capability?: string;
   decision?: string;
   approval?: string;
-  facts?: { approvals?: string[]; reachedBy?: string };
+  facts?: { approvals?: string[]; reachedBy?: string; alsoBy?: string[] };
 }
 
 export type Facts = ReturnType<typeof readFacts>;

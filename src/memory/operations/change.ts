@@ -43,12 +43,12 @@ export class ChangeObjects {
     const call = { caller, actor: pid, action: 'memory.link', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { warrant } = await this.access.take(tx, act, pid, source, 'link');
-      await this.access.take(tx, act, pid, target, 'read');
+      const reading = await this.access.take(tx, act, pid, target, 'read');
       const link = { source, relation, target, madeBy: pid, madeAt: act.at };
       if (!(await this.objects.insertLink(tx, link))) return;
       const data = { source, relation, target };
       const told = { event: 'object.linked', data, action: call.action } as const;
-      this.journal.did(tx, act, pid, told, warrant, data);
+      this.journal.did(tx, act, pid, told, warrant, data, [reading.warrant]);
     });
   }
 

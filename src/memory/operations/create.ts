@@ -51,7 +51,7 @@ export class CreateObject {
       const warrant = await this.warrants.take(tx, act, plainQuestion(pid, 'create', place));
       const { view } = await this.holders.live(tx, pid);
       await this.assertFree(tx, namespace, spec.name);
-      const sources = await this.sources(tx, act, pid, spec.sources);
+      const { sources, readings } = await this.sources(tx, act, pid, spec.sources);
       const object: NewObject = {
         id,
         namespace,
@@ -64,7 +64,7 @@ export class CreateObject {
       await this.objects.insert(tx, object);
       const rights = await this.rightsBy(tx, warrant);
       await this.viewRows.addEntry(tx, view, { object: id, capability: warrant.capability, rights });
-      this.journal.created(tx, act, pid, object, warrant);
+      this.journal.created(tx, act, pid, object, warrant, readings);
       return mintHandle(id, rightsOfMask(rights), warrant.capability);
     });
   }
@@ -74,14 +74,16 @@ export class CreateObject {
     if (taken !== undefined) throw nameTaken(namespace, name ?? '', taken);
   }
 
-  /** What it is made from, as the process sees it. */
-  private async sources(tx: WriteTx, act: Act, pid: Pid, refs: readonly ObjectId[]): Promise<Source[]> {
+  /** What it is made from, as the process sees it, and by what it reads that. */
+  private async sources(tx: WriteTx, act: Act, pid: Pid, refs: readonly ObjectId[]) {
     const sources: Source[] = [];
-    for (const ref of refs) {
-      const { object } = await this.access.take(tx, act, pid, ref, 'read');
+    const readings: Warrant[] = [];
+    for (const ref of new Set(refs)) {
+      const { object, warrant } = await this.access.take(tx, act, pid, ref, 'read');
       sources.push(await this.views.sourceOf(tx, pid, object));
+      readings.push(warrant);
     }
-    return sources;
+    return { sources, readings };
   }
 
   private async rightsBy(tx: WriteTx, { capability }: Warrant): Promise<number> {
