@@ -3,7 +3,7 @@ import { type InputError, invalidInput } from './errors.js';
 import type { JsonValue } from './json.js';
 
 export interface PlainLimits {
-  /** Upper bound of the JSON text in UTF-8 bytes. */
+  /** How long the JSON text may be, in UTF-8 bytes. */
   readonly bytesMax: number;
   readonly depthMax: number;
 }
@@ -39,22 +39,32 @@ function copy(value: unknown, path: string, depth: number, state: CopyState): un
       return copyText(value, path, state);
     case 'number':
       if (!Number.isFinite(value)) throw notJson(path, `${value} is not a JSON number`);
-      spend(24, path, state);
+      spend(String(value).length, path, state);
       return value === 0 ? 0 : value;
     case 'boolean':
-      spend(5, path, state);
+      spend(value ? 4 : 5, path, state);
       return value;
     case 'object':
-      return value === null ? null : copyObject(value, path, depth, state);
+      if (value !== null) return copyObject(value, path, depth, state);
+      spend(4, path, state);
+      return null;
     default:
       throw notJson(path, `${typeof value} is not JSON`);
   }
 }
 
 function copyText(text: string, path: string, state: CopyState): string {
-  spend(text.length + 2, path, state);
+  // No text has fewer bytes than characters: one that is far too long is not looked through.
+  spend(text.length > state.left ? text.length : jsonBytes(text), path, state);
   if (!text.isWellFormed()) throw notJson(path, 'the text has a lone surrogate');
   return text;
+}
+
+const escaped = /["\\\p{Cc}]/u;
+
+/** How many bytes a text takes in JSON. */
+function jsonBytes(text: string): number {
+  return escaped.test(text) ? Buffer.byteLength(JSON.stringify(text)) : Buffer.byteLength(text) + 2;
 }
 
 function copyObject(value: object, path: string, depth: number, state: CopyState): unknown {
@@ -72,12 +82,15 @@ function copyObject(value: object, path: string, depth: number, state: CopyState
     throw notJson(path, 'an instance of a class is not data');
   }
   const out: Record<string, unknown> = Object.create(null);
+  let isFirst = true;
   for (const key of Reflect.ownKeys(value)) {
     if (typeof key === 'symbol') continue;
     if (key === '__proto__') throw notJson(path, 'a member may not be named __proto__');
     const member = Object.getOwnPropertyDescriptor(value, key);
     if (member === undefined || !('value' in member)) throw notJson(`${path}.${key}`, 'a getter is not data');
     if (!member.enumerable || member.value === undefined) continue;
+    spend(1 + Number(!isFirst), path, state);
+    isFirst = false;
     copyText(key, path, state);
     out[key] = copy(member.value, `${path}.${key}`, depth + 1, state);
   }
@@ -91,6 +104,7 @@ function copyArray(value: readonly unknown[], path: string, depth: number, state
     if (item === undefined || !('value' in item) || item.value === undefined) {
       throw notJson(`${path}[${index}]`, 'the item is a hole, undefined or a getter');
     }
+    if (index > 0) spend(1, path, state);
     out.push(copy(item.value, `${path}[${index}]`, depth + 1, state));
   }
   return out;
