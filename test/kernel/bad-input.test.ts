@@ -286,15 +286,20 @@ describe('any argument of any public method', () => {
   const audit = 'list get verify prove proveConsistency lineage erase export'
     .split(' ')
     .map((name) => on((kernel) => kernel.audit, name));
+  const approvals = 'list get answer'.split(' ').map((name) => on((kernel) => kernel.approvals, name));
+  const methodsOfMemory =
+    'create read update delete link links diff history lookup query share view addToView removeFromView merge materialize';
+  const memory = [
+    ...`${methodsOfMemory} sweep`.split(' ').map((name) => on((kernel) => kernel.memory, name)),
+    ...methodsOfMemory.split(' ').map((name) => on((kernel) => kernel.as('p_none').memory, name)),
+  ];
   const events = 'on list stream'.split(' ').map((name) => on((kernel) => kernel.events, name));
   const others = [
-    on((kernel) => kernel.memory, 'read'),
     on((kernel) => kernel, 'as'),
     on((kernel) => kernel.images, 'register'),
     ...'spawnChild fork exec exit wait waitAny waitAll kill cancel pause resume chdir'
       .split(' ')
       .map((name) => on((kernel) => kernel.as('p_none'), name)),
-    on((kernel) => kernel.as('p_none').memory, 'read'),
     ...'list check explain'.split(' ').map((name) => on((kernel) => kernel.as('p_none').capabilities, name)),
   ];
 
@@ -333,7 +338,7 @@ describe('any argument of any public method', () => {
       ? Object.fromEntries(given.members.map(([key, member]) => [key, met(member)]))
       : met(given);
   const keys = fc.constantFrom(
-    ...'image goal args id name labels owner budget cwd deadlineMs env delegate capabilities mode view timeoutMs signal tree reason payload graceMs result message exitCode tokens depth limit after status resource rights constraints pid types done'.split(
+    ...'image goal args id name labels owner budget cwd deadlineMs env delegate capabilities mode view timeoutMs signal tree reason payload graceMs result message exitCode tokens depth limit after status resource rights constraints pid types done type tags sources immutable namespace version ifVersion relation direction text order tokensMax query decision by scope roots object'.split(
       ' ',
     ),
   );
@@ -343,15 +348,25 @@ describe('any argument of any public method', () => {
     fc.array(fc.tuple(keys, fc.oneof(anything, strange)), { maxLength: 3 }).map((members) => new Options(members)),
   );
 
-  for (const [group, methods] of Object.entries({ processes, capabilities, audit, events, others })) {
+  const counted = 'processes accounts capabilities objects user_signals object_versions view_entries links approvals';
+
+  for (const [group, methods] of Object.entries({
+    processes,
+    capabilities,
+    approvals,
+    memory,
+    audit,
+    events,
+    others,
+  })) {
     it(`of ${group} is taken or refused with a KernelError, and a refusal changes nothing`, async () => {
-      const { kernel, path, ended } = await populated();
+      const { kernel, path, live, ended } = await populated();
+      const object = await kernel.memory.create(live, { type: 'claim', payload: 1, immutable: false });
       const db = new Database(path, { readonly: true });
-      const rows = () =>
-        ['processes', 'accounts', 'capabilities', 'objects', 'user_signals'].map((table) =>
-          db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
-        );
-      const argument = fc.oneof(value, fc.constantFrom(ended, 'p_none', '', 'kill', 'tool:x', 'read', 1));
+      const rows = () => counted.split(' ').map((table) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+      const known = [ended, 'p_none', '', 'kill', 'tool:x', 'read', 1];
+      if (group === 'memory') known.push(live, live, object.id, 'claim', 'supports');
+      const argument = fc.oneof(value, fc.constantFrom(...known));
       await fc.assert(
         fc.asyncProperty(
           fc.constantFrom(...methods),
@@ -365,7 +380,7 @@ describe('any argument of any public method', () => {
             expect(rows()).toEqual(before);
           },
         ),
-        { numRuns: group === 'processes' ? 400 : 150, seed: 7 },
+        { numRuns: group === 'processes' || group === 'memory' ? 400 : 150, seed: 7 },
       );
       expect(({} as { polluted?: unknown }).polluted).toBe(undefined);
       db.close();
