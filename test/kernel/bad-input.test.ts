@@ -350,15 +350,8 @@ describe('any argument of any public method', () => {
 
   const counted = 'processes accounts capabilities objects user_signals object_versions view_entries links approvals';
 
-  for (const [group, methods] of Object.entries({
-    processes,
-    capabilities,
-    approvals,
-    memory,
-    audit,
-    events,
-    others,
-  })) {
+  const groups = { processes, capabilities, approvals, memory, audit, events, others };
+  for (const [group, methods] of Object.entries(groups)) {
     it(`of ${group} is taken or refused with a KernelError, and a refusal changes nothing`, async () => {
       const { kernel, path, live, ended } = await populated();
       const object = await kernel.memory.create(live, { type: 'claim', payload: 1, immutable: false });

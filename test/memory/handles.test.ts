@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ObjectHandle, type ObjectId, type ObjectRef, type Pid } from '../../src/index.js';
+import { type ForkSpec, ObjectHandle, type ObjectId, type ObjectRef, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { type Company, company, nowhere, told } from './company.js';
 
@@ -149,6 +149,24 @@ describe('an object that is held without grant', () => {
     const grandchild = await kernel.processes.spawnChild(child, {});
     const call = () => kernel.memory.share(child, grandchild, handle, ['read']);
     expect((await refused(call)).code).toBe('NO_SUCH_OBJECT');
+  });
+});
+
+describe('an object that is read through a fork', () => {
+  it('gets no further rights by being added to the view once more', async () => {
+    const { kernel, path, owner, note, refused } = await company();
+    const handle = await note('forked');
+    const forks: ForkSpec[] = [{ mode: 'restricted' }, { mode: 'copy', view: { rights: ['read'] } }];
+    for (const spec of forks) {
+      const child = await kernel.processes.fork(owner, spec);
+      await kernel.memory.addToView(child, handle);
+      const grandchild = await kernel.processes.fork(child, { mode: 'copy' });
+      for (const pid of [child, grandchild]) {
+        expect((await kernel.memory.read(pid, handle)).payload).toBe('forked');
+        expect((await refused(() => kernel.memory.update(pid, handle, 'written'))).code).toBe('NO_SUCH_OBJECT');
+      }
+    }
+    await checkInvariants(kernel, path);
   });
 });
 

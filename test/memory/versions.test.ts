@@ -223,3 +223,22 @@ describe('deleting an object', () => {
     await checkInvariants(kernel, path);
   });
 });
+
+describe('forgetting ended processes', () => {
+  it('leaves objects, versions, links and views whole', async () => {
+    const { kernel, path, owner, stranger, note } = await company();
+    const handle = await note('x'.repeat(3_000), { name: 'n' });
+    await kernel.memory.update(owner, handle, 2);
+    await kernel.memory.share(owner, stranger, handle, ['read']);
+    await kernel.memory.addToView(stranger, handle);
+    const mine = await kernel.memory.create(stranger, { type: 'claim', payload: 1 });
+    await kernel.memory.link(stranger, mine, handle, 'supports');
+    const child = await kernel.processes.fork(owner, { mode: 'copy' });
+    await kernel.memory.update(child, handle, 3);
+    await kernel.processes.exit(child);
+    await kernel.processes.exit(owner, { result: handle });
+    await kernel.processes.prune({ endedBefore: Date.now() + 10_000 });
+    expect(await kernel.memory.links(stranger, mine)).toEqual([]);
+    await checkInvariants(kernel, path);
+  });
+});

@@ -60,8 +60,10 @@ export class ChangeObjects {
       const { warrant } = await this.access.take(tx, act, pid, object, 'read');
       const { view } = await this.holders.live(tx, pid);
       if ((await this.views.entry(tx, view, object)) !== undefined) return;
-      const rights = (await this.capabilities.find(tx, warrant.capability))?.rights ?? 0;
-      await this.views.addEntry(tx, view, { object, capability: warrant.capability, rights });
+      const by = await this.capabilities.find(tx, warrant.capability);
+      // Read through what its view was forked from, it is there already, with the rights that the fork has left.
+      if (by?.holder !== pid) return;
+      await this.views.addEntry(tx, view, { object, capability: by.id, rights: by.rights });
       const told = { event: 'view.changed', data: { object, isThere: true }, action: call.action } as const;
       this.journal.did(tx, act, pid, told, warrant, { object });
     });
