@@ -63,7 +63,8 @@ export class MergePlanner {
     if (object.immutable) return 'immutable';
     if ((await this.access.tried(tx, asking, pid, object.id, 'write')) === undefined) return 'no_right';
     const place = await this.writing.place(tx, pid, object);
-    if (place.before.hash === theirs.hash) return 'same';
+    // Either side may have gone back to what it was at the fork: then only the other one has changed it.
+    if (place.before.hash === theirs.hash || theirs.hash === theirs.baseHash) return 'same';
     const base = place.before.hash === theirs.baseHash ? undefined : await this.atFork(tx, view, object);
     return { place, theirs, base };
   }
@@ -71,8 +72,9 @@ export class MergePlanner {
   /** What the child started from. */
   private async atFork(tx: ReadTx, view: NumberedView, object: ObjectRecord): Promise<Version> {
     const base = view.base === null ? undefined : await this.views.find(tx, view.base);
-    const asOf = view.baseVersions ?? undefined;
-    return base === undefined ? object : this.views.shown(tx, base, object, asOf);
+    const { baseEntries: entries, baseVersions: versions } = view;
+    if (base === undefined || entries === null || versions === null) return object;
+    return (await this.views.shown(tx, base, object, { entries, versions })).version;
   }
 
   /** What it put into its view and its result, as far as they lie in its own namespace. */

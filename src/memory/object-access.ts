@@ -20,6 +20,8 @@ import { Views } from './views.js';
 export interface Accessed {
   readonly object: ObjectRecord;
   readonly warrant: Warrant;
+  /** What it comes to, as a mask, where it is reached through a view: the capability is another process's. */
+  readonly reached?: number;
 }
 
 /** Who may do what with an object: by a capability on it or its place, or through the view that a process was forked with. */
@@ -37,20 +39,14 @@ export class ObjectAccess {
   async take(tx: WriteTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed> {
     const object = await this.live(tx, pid, id);
     const question = objectQuestion(pid, right, object);
-    return {
-      object,
-      warrant: await this.warrant(tx, asking, question, object, () => this.warrants.take(tx, asking, question)),
-    };
+    return this.accessed(tx, asking, question, object, () => this.warrants.take(tx, asking, question));
   }
 
   /** Before that unit, or where nothing is done: nothing is taken. Throws as `take`. */
   async look(tx: ReadTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed> {
     const object = await this.live(tx, pid, id);
     const question = objectQuestion(pid, right, object);
-    return {
-      object,
-      warrant: await this.warrant(tx, asking, question, object, () => this.warrants.look(tx, asking, question)),
-    };
+    return this.accessed(tx, asking, question, object, () => this.warrants.look(tx, asking, question));
   }
 
   /** As `look`; undefined for what may not be used, and for what a person would have to be asked about. */
@@ -63,6 +59,11 @@ export class ObjectAccess {
     }
   }
 
+  /** What a handle to it carries, as a mask. */
+  async rights(tx: ReadTx, { warrant, reached }: Accessed): Promise<number> {
+    return reached ?? (await this.capabilities.find(tx, warrant.capability))?.rights ?? 0;
+  }
+
   /** Throws NO_SUCH_OBJECT for what is not there, as for what may not be used. */
   private async live(tx: ReadTx, pid: Pid, id: ObjectId): Promise<ObjectRecord> {
     const object = await this.objects.find(tx, id);
@@ -70,15 +71,15 @@ export class ObjectAccess {
     return object;
   }
 
-  private async warrant(
+  private async accessed(
     tx: ReadTx,
     asking: Asking,
     question: Question,
     object: ObjectRecord,
     direct: () => Promise<Warrant>,
-  ): Promise<Warrant> {
+  ): Promise<Accessed> {
     try {
-      return await direct();
+      return { object, warrant: await direct() };
     } catch (error) {
       if (!(error instanceof CapabilityError) || error instanceof AskNeeded) throw error;
       const through = error.facts.code === 'DENY_RULE' ? undefined : await this.through(tx, asking, question, object);
@@ -93,7 +94,7 @@ export class ObjectAccess {
     asking: Asking,
     { pid, right, names }: Question,
     object: ObjectRecord,
-  ): Promise<Warrant | undefined> {
+  ): Promise<Accessed | undefined> {
     const holder = await this.capabilities.holder(tx, pid);
     const view = holder?.live === true ? await this.views.find(tx, holder.view) : undefined;
     const reached = view === undefined ? undefined : await this.views.through(tx, view, object, asking.at);
@@ -101,7 +102,7 @@ export class ObjectAccess {
     // What a person has to be asked about is asked of who holds it, not through a fork.
     const asks = applying('ask', await this.rules.matching(tx, holder, names), { right, args: {} }, asking.at);
     if (asks.length > 0) return undefined;
-    return byView(reached.capability, holder.generation);
+    return { object, warrant: byView(reached.capability, holder.generation), reached: reached.rights };
   }
 }
 

@@ -21,8 +21,8 @@ export interface ObjectRepository {
   /** Moves it to another namespace, with or without its name. */
   move(tx: WriteTx, id: ObjectId, to: { readonly namespace: string; readonly name: string | null }): Promise<void>;
   delete(tx: WriteTx, id: ObjectId, at: number): Promise<void>;
-  /** All versions of the main line, oldest first. */
-  history(tx: ReadTx, object: ObjectRecord): Promise<readonly Version[]>;
+  /** All versions of the main line, oldest first, until its log had gone as far as `mark` or until now. */
+  history(tx: ReadTx, object: ObjectRecord, mark?: number): Promise<readonly Version[]>;
   /** What the main line showed when its log had gone as far as `mark`. */
   asOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version>;
   /** False when it was there already. */

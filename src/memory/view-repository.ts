@@ -32,6 +32,8 @@ export interface ViewRepository {
   ): Promise<readonly ViewEntry[]>;
   /** The version that the view itself has of an object, as of a row of the log or as it is now. */
   overlay(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<Overlay | undefined>;
+  /** All the versions that the view itself has had of an object, oldest first, as of a row of the log or until now. */
+  versions(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<readonly Version[]>;
   /** Puts a version there; `before` is the one that it takes the place of. */
   write(
     tx: WriteTx,
@@ -39,8 +41,6 @@ export interface ViewRepository {
     before: Overlay | undefined,
     next: NewVersion & Pick<Overlay, 'object' | 'baseHash' | 'baseVersion'>,
   ): Promise<void>;
-  /** The versions that the view had of an object before the one that it has now, oldest first. */
-  earlier(tx: ReadTx, view: number, object: ObjectId): Promise<readonly Version[]>;
   /** All that the view has of its own, in order of the objects. */
   overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]>;
 }

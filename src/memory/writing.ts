@@ -32,7 +32,7 @@ export class Writing {
     if (view === undefined || !copies || !(await this.views.isInBase(tx, view, object))) {
       return { object, view: undefined, before: object };
     }
-    return { object, view, before: await this.views.shown(tx, view, object) };
+    return { object, view, before: (await this.views.shown(tx, view, object)).version };
   }
 
   async write(tx: WriteTx, { object, view, before }: Place, next: NewVersion): Promise<void> {

@@ -1,7 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { Caller } from '../../capability/act.js';
-import { CapabilityRepository } from '../../capability/capability-repository.js';
 import { Holders } from '../../capability/holders.js';
 import { RecordedUnits } from '../../capability/recorded-units.js';
 import { MemoryJournal } from '../memory-journal.js';
@@ -16,7 +15,6 @@ export class ChangeObjects {
   constructor(
     @inject(RecordedUnits) private readonly units: RecordedUnits,
     @inject(Holders) private readonly holders: Holders,
-    @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly views: ViewRepository,
@@ -52,18 +50,20 @@ export class ChangeObjects {
     });
   }
 
-  /** What it may read by a capability of its own becomes a part of its view. Throws NO_SUCH_OBJECT. */
+  /**
+   * What it may read by a capability of its own becomes a part of its view; what it was forked with is one already.
+   * Throws NO_SUCH_OBJECT.
+   */
   async addToView(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const object = parse(refSpec, ref, 'ref');
     const call = { caller, actor: pid, action: 'memory.addToView', target: pid };
     await this.units.commit(call, async (tx, act) => {
-      const { warrant } = await this.access.take(tx, act, pid, object, 'read');
+      const accessed = await this.access.take(tx, act, pid, object, 'read');
       const { view } = await this.holders.live(tx, pid);
-      if ((await this.views.entry(tx, view, object)) !== undefined) return;
-      const by = await this.capabilities.find(tx, warrant.capability);
-      // Read through what its view was forked from, it is there already, with the rights that the fork has left.
-      if (by?.holder !== pid) return;
-      await this.views.addEntry(tx, view, { object, capability: by.id, rights: by.rights });
+      if (accessed.reached !== undefined || (await this.views.entry(tx, view, object)) !== undefined) return;
+      const { warrant } = accessed;
+      const rights = await this.access.rights(tx, accessed);
+      await this.views.addEntry(tx, view, { object, capability: warrant.capability, rights });
       const told = { event: 'view.changed', data: { object, isThere: true }, action: call.action } as const;
       this.journal.did(tx, act, pid, told, warrant, { object });
     });

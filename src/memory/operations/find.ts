@@ -7,14 +7,12 @@ import { type Page, scanRowsMax } from '../../base/page.js';
 import { label } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { type Caller, viaOf } from '../../capability/act.js';
-import { CapabilityRepository } from '../../capability/capability-repository.js';
 import { Holders } from '../../capability/holders.js';
 import type { Asking } from '../../capability/host-rules.js';
 import type { Right } from '../../capability/rights.js';
 import { rightsOfMask } from '../../capability/rights.js';
-import type { Warrant } from '../../capability/warrants.js';
 import { type Link, type NumberedView, namespaceOf } from '../object.js';
-import { ObjectAccess, unseen } from '../object-access.js';
+import { type Accessed, ObjectAccess, unseen } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
 import { ObjectRepository } from '../object-repository.js';
 import { linksOptions, namespaceSpec, parse, querySpec, refSpec } from '../specs.js';
@@ -39,7 +37,6 @@ export class FindObjects {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Holders) private readonly holders: Holders,
-    @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(Views) private readonly views: Views,
@@ -53,7 +50,7 @@ export class FindObjects {
     const id = await this.store.read((tx) => this.objects.named(tx, namespace, name));
     if (id === undefined) throw unseen(pid, `${namespace}/${name}`);
     try {
-      return await this.reading.looking(caller, pid, id, 'read', (tx, { warrant }) => this.handle(tx, id, warrant));
+      return await this.reading.looking(caller, pid, id, 'read', (tx, accessed) => this.handle(tx, accessed));
     } catch (error) {
       // The name of what may not be read is not told apart from one that there is not.
       if (error instanceof MemoryError && error.code === 'NO_SUCH_OBJECT') throw unseen(pid, `${namespace}/${name}`);
@@ -69,12 +66,13 @@ export class FindObjects {
     for (let scanned = 0; scanned < scanRowsMax; scanned += pageRows) {
       const from = cursor;
       const page = await this.store.read(async (tx) => this.page(tx, caller, pid, from));
-      for (const { id, seen } of page) {
+      for (const { id, seen } of page.objects) {
         cursor = id;
         if (seen !== undefined && selects(filter, seen)) items.push(seen);
         if (items.length === limit) return { items, next: cursor };
       }
-      if (page.length < pageRows) return { items };
+      if (page.last === undefined) return { items };
+      cursor = page.last;
     }
     return { items, next: cursor };
   }
@@ -82,18 +80,16 @@ export class FindObjects {
   async view(caller: Caller, pid: Pid): Promise<MemoryView> {
     const view = await this.store.read((tx) => this.viewOf(tx, pid));
     const roots: ObjectHandle[] = [];
-    for (let after = '', more = true; more; ) {
-      const from = after;
-      const page = await this.store.read(async (tx) => {
-        const ids = await this.views.page(tx, view, from, pageRows);
+    for (let after: ObjectId | undefined = ''; after !== undefined; ) {
+      const from: ObjectId = after;
+      after = await this.store.read(async (tx) => {
+        const { ids, last } = await this.views.page(tx, view, from, pageRows);
         for (const id of ids) {
           const accessed = await this.readable(tx, caller, pid, id, 'read');
-          if (accessed !== undefined) roots.push(await this.handle(tx, id, accessed.warrant));
+          if (accessed !== undefined) roots.push(await this.handle(tx, accessed));
         }
-        return ids;
+        return last;
       });
-      after = page.at(-1) ?? after;
-      more = page.length === pageRows;
     }
     return { id: `view_${view.n}`, mode: view.mode, roots };
   }
@@ -129,13 +125,14 @@ export class FindObjects {
 
   /** The objects of one page of the view, those that may be read with what is in them. */
   private async page(tx: ReadTx, caller: Caller, pid: Pid, after: ObjectId) {
-    const page: { readonly id: ObjectId; readonly seen: StoredObject | undefined }[] = [];
-    for (const id of await this.views.page(tx, await this.viewOf(tx, pid), after, pageRows)) {
+    const objects: { readonly id: ObjectId; readonly seen: StoredObject | undefined }[] = [];
+    const { ids, last } = await this.views.page(tx, await this.viewOf(tx, pid), after, pageRows);
+    for (const id of ids) {
       const accessed = await this.readable(tx, caller, pid, id, 'read');
       const seen = accessed && (await this.views.seenBy(tx, pid, accessed.object)).version;
-      page.push({ id, seen: accessed && seen && toStored(accessed.object, seen) });
+      objects.push({ id, seen: accessed && seen && toStored(accessed.object, seen) });
     }
-    return page;
+    return { objects, last };
   }
 
   private async viewOf(tx: ReadTx, pid: Pid): Promise<NumberedView> {
@@ -151,8 +148,9 @@ export class FindObjects {
     return accessed !== undefined && accessed.warrant.counted === 0 ? accessed : undefined;
   }
 
-  private async handle(tx: ReadTx, id: ObjectId, { capability }: Warrant): Promise<ObjectHandle> {
-    return mintHandle(id, rightsOfMask((await this.capabilities.find(tx, capability))?.rights ?? 0), capability);
+  private async handle(tx: ReadTx, accessed: Accessed): Promise<ObjectHandle> {
+    const { object, warrant } = accessed;
+    return mintHandle(object.id, rightsOfMask(await this.access.rights(tx, accessed)), warrant.capability);
   }
 }
 

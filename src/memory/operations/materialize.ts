@@ -92,21 +92,19 @@ export class Materialize {
   private async collected(caller: Caller, pid: Pid) {
     const seen: StoredObject[] = [];
     const unused: ManifestEntry[] = [];
-    for (let after = '', more = true; more; ) {
-      const from = after;
-      const page = await this.store.read(async (tx) => {
+    for (let after: ObjectId | undefined = ''; after !== undefined; ) {
+      const from: ObjectId = after;
+      after = await this.store.read(async (tx) => {
         const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
         if (view === undefined) throw unseen(pid, 'view');
-        const ids = await this.views.page(tx, view, from, pageRows);
+        const { ids, last } = await this.views.page(tx, view, from, pageRows);
         for (const id of ids) {
           const shown = await this.shown(tx, caller, pid, id);
           if ('payload' in shown) seen.push(shown);
           else unused.push(shown);
         }
-        return ids;
+        return last;
       });
-      after = page.at(-1) ?? after;
-      more = page.length === pageRows;
     }
     return { seen, unused };
   }

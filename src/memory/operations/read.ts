@@ -7,7 +7,6 @@ import { type Caller, viaOf } from '../../capability/act.js';
 import { RecordedUnits } from '../../capability/recorded-units.js';
 import type { Right } from '../../capability/rights.js';
 import { MemoryJournal } from '../memory-journal.js';
-import type { ObjectRecord, Version } from '../object.js';
 import { type Accessed, ObjectAccess } from '../object-access.js';
 import { parse, readOptions, refSpec } from '../specs.js';
 import { type ObjectVersion, type StoredObject, toObjectVersion, toStored } from '../stored-object.js';
@@ -38,9 +37,9 @@ export class ReadObject {
   seen(caller: Caller, pid: Pid, id: ObjectId, right: Right, version?: number): Promise<StoredObject> {
     return this.looking(caller, pid, id, right, async (tx, { object }) => {
       const seen = (await this.views.seenBy(tx, pid, object)).version;
-      const asked =
-        version === undefined || version === seen.version ? seen : await this.earlier(tx, pid, object, version);
-      if (asked === undefined) throw noSuchVersion(id, version ?? 0, seen.version);
+      if (version === undefined || version === seen.version) return toStored(object, seen);
+      const asked = (await this.views.versionsSeenBy(tx, pid, object)).find((one) => one.version === version);
+      if (asked === undefined) throw noSuchVersion(id, version, seen.version);
       return toStored(object, asked);
     });
   }
@@ -49,7 +48,7 @@ export class ReadObject {
   async history(caller: Caller, pid: Pid, ref: unknown): Promise<ObjectVersion[]> {
     const id = parse(refSpec, ref, 'ref');
     return this.looking(caller, pid, id, 'read', async (tx, { object }) => {
-      return (await this.views.history(tx, pid, object)).map(toObjectVersion);
+      return (await this.views.versionsSeenBy(tx, pid, object)).map(toObjectVersion);
     });
   }
 
@@ -73,10 +72,6 @@ export class ReadObject {
       this.journal.looked(tx, act, pid, call.action, accessed.warrant, { object: id });
       return look(tx, accessed);
     });
-  }
-
-  private async earlier(tx: ReadTx, pid: Pid, object: ObjectRecord, version: number): Promise<Version | undefined> {
-    return (await this.views.history(tx, pid, object)).find((one) => one.version === version);
   }
 }
 

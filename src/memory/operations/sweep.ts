@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../../audit/ledger.js';
+import type { WriteTx } from '../../base/store.js';
 import { hostFace } from '../../capability/act.js';
 import { RecordedUnits } from '../../capability/recorded-units.js';
 import { ReclaimRepository } from '../reclaim-repository.js';
@@ -16,23 +17,27 @@ export class SweepObjects {
   ) {}
 
   /**
-   * Drops the payloads of objects that were deleted, of what an ended process left that its parent has merged or outlived
-   * by ending itself, and of views that were merged or dropped. In batches, each one a unit. Hashes stay.
+   * Drops the payloads of objects that were deleted, or that an ended process left and that no capability reaches since
+   * its parent has merged it or has ended itself; and of what was written through views that nobody sees or can merge any
+   * more. In batches, each one a unit. Hashes stay. Answers with the objects and the versions in views that have gone.
    */
   async run(): Promise<{ reclaimed: number }> {
     let reclaimed = 0;
     for (let more = true; more; ) {
-      const call = { caller: hostFace, actor: 'host', action: 'memory.sweep' } as const;
-      const batch = await this.units.commit(call, async (tx, act) => {
-        const objects = await this.repository.reclaim(tx, act.at, batchRows);
-        if (objects > 0) {
-          this.ledger.append(tx, { ...act, action: call.action, outcome: 'ok', facts: { objects } });
-        }
-        return objects;
-      });
+      const batch = await this.unit('objects', (tx, at) => this.repository.objects(tx, at, batchRows));
       reclaimed += batch;
       more = batch === batchRows;
     }
-    return { reclaimed };
+    return { reclaimed: reclaimed + (await this.unit('versions', (tx) => this.repository.versions(tx))) };
+  }
+
+  private unit(what: 'objects' | 'versions', drop: (tx: WriteTx, at: number) => Promise<number>): Promise<number> {
+    const call = { caller: hostFace, actor: 'host', action: 'memory.sweep' } as const;
+    return this.units.commit(call, async (tx, act) => {
+      const count = await drop(tx, act.at);
+      const facts = { [what]: count };
+      if (count > 0) this.ledger.append(tx, { ...act, action: call.action, outcome: 'ok', facts });
+      return count;
+    });
   }
 }

@@ -2,7 +2,6 @@ import { inject, injectable } from 'inversify';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { Caller } from '../../capability/act.js';
-import { CapabilityRepository } from '../../capability/capability-repository.js';
 import { RecordedUnits } from '../../capability/recorded-units.js';
 import { rightsOfMask } from '../../capability/rights.js';
 import { MemoryJournal } from '../memory-journal.js';
@@ -16,7 +15,6 @@ import { Writing } from '../writing.js';
 export class UpdateObject {
   constructor(
     @inject(RecordedUnits) private readonly units: RecordedUnits,
-    @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(Writing) private readonly writing: Writing,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
@@ -32,7 +30,8 @@ export class UpdateObject {
     const { ifVersion } = parse(updateOptions, options, 'options');
     const call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { object, warrant } = await this.access.take(tx, act, pid, id, 'write');
+      const accessed = await this.access.take(tx, act, pid, id, 'write');
+      const { object, warrant } = accessed;
       if (object.immutable) throw immutable(id);
       const place = await this.writing.place(tx, pid, object);
       const { version } = place.before;
@@ -40,8 +39,7 @@ export class UpdateObject {
       const next = newVersion(version + 1, payload, null, pid, act.at);
       await this.writing.write(tx, place, next);
       this.journal.updated(tx, act, pid, id, next, place.view?.n ?? null, warrant);
-      const rights = (await this.capabilities.find(tx, warrant.capability))?.rights ?? 0;
-      return mintHandle(id, rightsOfMask(rights), warrant.capability);
+      return mintHandle(id, rightsOfMask(await this.access.rights(tx, accessed)), warrant.capability);
     });
   }
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { and, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -54,7 +54,12 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       .where(byId),
   ),
   archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
-  history: db.select().from(objectVersions).where(ofObject).orderBy(objectVersions.n).prepare(),
+  history: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofObject, lte(objectVersions.n, sql.placeholder('mark'))))
+    .orderBy(objectVersions.n)
+    .prepare(),
   asOf: db
     .select()
     .from(objectVersions)
@@ -117,9 +122,9 @@ export class SqliteObjectRepository implements ObjectRepository {
     return done;
   }
 
-  async history(tx: ReadTx, object: ObjectRecord): Promise<readonly Version[]> {
-    const earlier = statements.read(tx).history.all({ object: object.id });
-    return [...earlier.map((row) => toVersion(tx, row)), object];
+  async history(tx: ReadTx, object: ObjectRecord, mark = Number.MAX_SAFE_INTEGER): Promise<readonly Version[]> {
+    const earlier = statements.read(tx).history.all({ object: object.id, mark });
+    return [...earlier.map((row) => toVersion(tx, row)), await this.asOf(tx, object, mark)];
   }
 
   async asOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version> {

@@ -5,58 +5,87 @@ import type { WriteTx } from '../../base/store.js';
 import type { ReclaimRepository } from '../../memory/reclaim-repository.js';
 import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
-import { objects, objectVersions, overlays, payloads, views } from './schema/memory.js';
+import { objects, objectVersions, overlays, payloads } from './schema/memory.js';
 import { prepared } from './sqlite-tx.js';
 
-/** In the own namespace of a process that has ended, and whose parent has ended too or has merged it. Not a root's. */
-const isLeft = sql`EXISTS (SELECT 1 FROM processes AS maker
-  LEFT JOIN processes AS parent ON parent.pid = maker.parent
-  LEFT JOIN views AS view ON view.n = maker.view
-  WHERE ${objects.namespace} = 'process/' || maker.pid AND maker.exited_at IS NOT NULL AND maker.parent IS NOT NULL
-  AND (parent.exited_at IS NOT NULL OR view.state IS NOT NULL))`;
-const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
-/** Merged, or written through speculatively by a process that has not ended as it should. */
-const isOver = sql`${views.state} IS NOT NULL OR (${views.mode} = 'ephemeral' AND EXISTS (SELECT 1 FROM processes
-  WHERE processes.view = ${views.n} AND processes.exited_at IS NOT NULL AND processes.status <> 'exited'))`;
+/**
+ * In the own namespace of a process that has ended, and whose parent has ended too or has merged it, or that was pruned.
+ * Not a root's: what it made, and its result whoever made that, are the host's.
+ */
+const isLeft = sql`${objects.namespace} LIKE 'process/%'
+  AND NOT EXISTS (SELECT 1 FROM processes AS maker
+    LEFT JOIN processes AS parent ON parent.pid = maker.parent
+    LEFT JOIN views AS view ON view.n = maker.view
+    WHERE maker.pid = substr(${objects.namespace}, 9) AND (maker.exited_at IS NULL OR maker.parent IS NULL
+    OR (parent.exited_at IS NULL AND view.state IS NULL)))
+  AND ${objects.id} NOT IN (SELECT result FROM processes WHERE parent IS NULL AND result IS NOT NULL)`;
 
-const statements = prepared((db: Db, raw: Database.Database) => {
-  const over = db.select({ n: views.n }).from(views).where(isOver);
-  return {
-    release: compiled(
-      raw,
-      db
-        .update(objects)
-        .set({ payload: 'null', deletedAt: sql`coalesce(${objects.deletedAt}, ${sql.placeholder('at')})` })
-        .where(
-          sql`${objects.id} IN (SELECT id FROM objects WHERE ${hasPayload}
-            AND (${objects.deletedAt} IS NOT NULL OR ${isLeft}) LIMIT ${sql.placeholder('limit')})`,
-        ),
-    ),
-    overlays: compiled(raw, db.delete(overlays).where(sql`${overlays.view} IN ${over}`)),
-    versions: compiled(
-      raw,
-      db.delete(objectVersions).where(sql`${objectVersions.branch} IN ${over} OR (${objectVersions.branch} = 0 AND
-        ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`),
-    ),
-    payloads: compiled(
-      raw,
-      db.delete(payloads).where(sql`${payloads.hash} NOT IN (SELECT hash FROM objects WHERE payload IS NULL)
-        AND ${payloads.hash} NOT IN (SELECT hash FROM object_versions WHERE payload IS NULL AND hash IS NOT NULL)
-        AND ${payloads.hash} NOT IN (SELECT hash FROM overlays WHERE payload IS NULL)`),
-    ),
-  };
-});
+/** Resources of capabilities on single objects and private namespaces that somebody live holds, and that work. */
+const works = (capability: string, holder: string) =>
+  sql.raw(`${capability}.status = 'live' AND (${capability}.uses IS NULL OR ${capability}.uses > 0)
+    AND (${capability}.own = 1 OR ${capability}.generation >= ${holder}.authority_since) AND ${holder}.exited_at IS NULL`);
+const inTime = (capability: string) =>
+  sql`(${sql.raw(`${capability}.expires_at`)} IS NULL OR ${sql.raw(`${capability}.expires_at`)} > ${sql.placeholder('at')})`;
+const reach = sql`SELECT held.resource FROM processes AS holder JOIN capabilities AS held ON held.holder = holder.pid
+  WHERE ${works('held', 'holder')} AND ${inTime('held')}
+  AND ((held.resource >= 'object:' AND held.resource < 'object;')
+    OR (held.resource >= 'ns:process/' AND held.resource < 'ns:process0'))
+  AND NOT EXISTS (
+    WITH RECURSIVE above(id) AS (SELECT held.parent UNION
+      SELECT next.parent FROM capabilities AS next JOIN above ON next.id = above.id)
+    SELECT 1 FROM above JOIN capabilities AS one ON one.id = above.id
+    LEFT JOIN processes AS giver ON giver.pid = one.holder
+    WHERE giver.pid IS NULL OR NOT (${works('one', 'giver')} AND ${inTime('one')}))`;
+/** Every spelling of a pattern that matches the object by its own name or by its place. */
+const isReached = sql`EXISTS (SELECT 1 FROM reach WHERE reach.resource IN ('object:*', 'object:**',
+  'object:' || ${objects.id}, 'object:' || ${objects.id} || '/**', 'ns:' || ${objects.namespace} || '/*',
+  'ns:' || ${objects.namespace} || '/**', 'ns:' || ${objects.namespace} || '/' || ${objects.id},
+  'ns:' || ${objects.namespace} || '/' || ${objects.id} || '/**'))`;
+const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
+
+/** Views of live processes and those that they were forked from; and what a live parent can still merge. */
+const needed = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes WHERE exited_at IS NULL
+    UNION SELECT views.base FROM views JOIN needed ON views.n = needed.n WHERE views.base IS NOT NULL)
+  SELECT n FROM needed UNION SELECT view.n FROM processes AS maker JOIN views AS view ON view.n = maker.view
+  JOIN processes AS parent ON parent.pid = maker.parent WHERE parent.exited_at IS NULL AND view.state IS NULL
+  AND (view.mode <> 'ephemeral' OR maker.status = 'exited')`;
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  release: compiled(
+    raw,
+    db
+      .update(objects)
+      .set({ payload: 'null', deletedAt: sql`coalesce(${objects.deletedAt}, ${sql.placeholder('at')})` })
+      .where(
+        sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects WHERE ${hasPayload}
+          AND (${objects.deletedAt} IS NOT NULL OR (${isLeft} AND NOT ${isReached})) LIMIT ${sql.placeholder('limit')})`,
+      ),
+  ),
+  overlays: compiled(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${needed})`)),
+  versions: compiled(
+    raw,
+    db.delete(objectVersions).where(sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${needed}))
+      OR ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL)`),
+  ),
+  payloads: compiled(
+    raw,
+    db.delete(payloads).where(sql`${payloads.hash} NOT IN (SELECT hash FROM objects WHERE payload IS NULL)
+      AND ${payloads.hash} NOT IN (SELECT hash FROM object_versions WHERE payload IS NULL AND hash IS NOT NULL)
+      AND ${payloads.hash} NOT IN (SELECT hash FROM overlays WHERE payload IS NULL)`),
+  ),
+}));
 
 @injectable()
 export class SqliteReclaimRepository implements ReclaimRepository {
-  async reclaim(tx: WriteTx, at: number, limit: number): Promise<number> {
+  async objects(tx: WriteTx, at: number, limit: number): Promise<number> {
+    return statements.write(tx).release.run({ at, limit }).changes;
+  }
+
+  async versions(tx: WriteTx): Promise<number> {
     const all = statements.write(tx);
-    const released = all.release.run({ at, limit }).changes;
-    if (released > 0) {
-      all.versions.run({});
-      all.overlays.run({});
-      all.payloads.run({});
-    }
-    return released;
+    const dropped = all.overlays.run({}).changes;
+    all.versions.run({});
+    all.payloads.run({});
+    return dropped;
   }
 }

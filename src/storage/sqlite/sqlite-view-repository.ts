@@ -27,11 +27,11 @@ const now = Number.MAX_SAFE_INTEGER;
 
 const inView = eq(viewEntries.view, sql.placeholder('view'));
 const notLater = lte(viewEntries.n, sql.placeholder('asOf'));
+const ofOverlay = and(eq(overlays.view, sql.placeholder('view')), eq(overlays.object, sql.placeholder('object')));
 const ofBranch = and(
   eq(objectVersions.object, sql.placeholder('object')),
   eq(objectVersions.branch, sql.placeholder('view')),
 );
-const ofOverlay = and(eq(overlays.view, sql.placeholder('view')), eq(overlays.object, sql.placeholder('object')));
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
   find: db
@@ -79,12 +79,6 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .limit(sql.placeholder('limit'))
     .prepare(),
   overlay: db.select().from(overlays).where(ofOverlay).prepare(),
-  earlier: db
-    .select()
-    .from(objectVersions)
-    .where(and(ofBranch, gt(objectVersions.version, 0)))
-    .orderBy(objectVersions.n)
-    .prepare(),
   overlayAsOf: db
     .select()
     .from(objectVersions)
@@ -107,6 +101,12 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       .set(assigned(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
       .where(ofOverlay),
   ),
+  earlier: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofBranch, gt(objectVersions.version, 0), lte(objectVersions.n, sql.placeholder('asOf'))))
+    .orderBy(objectVersions.n)
+    .prepare(),
 }));
 
 @injectable()
@@ -161,9 +161,11 @@ export class SqliteViewRepository implements ViewRepository {
     return earlier.version === 0 ? undefined : { ...toVersion(tx, earlier), object, baseHash, baseVersion };
   }
 
-  async earlier(tx: ReadTx, view: number, object: ObjectId): Promise<readonly Version[]> {
-    const rows = statements.read(tx).earlier.all({ view, object });
-    return rows.map((row) => toVersion(tx, row));
+  async versions(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<readonly Version[]> {
+    const last = await this.overlay(tx, view, object, asOf);
+    if (last === undefined) return [];
+    const rows = statements.read(tx).earlier.all({ view, object, asOf });
+    return [...rows.map((row) => toVersion(tx, row)), last];
   }
 
   write(

@@ -1,0 +1,267 @@
+/**
+ * A small model of what processes see of memory, written from the design and nothing else. Where the kernel keeps marks
+ * in logs, the model copies everything at a fork.
+ */
+export type Mode = 'restricted' | 'copy' | 'speculative' | 'worker';
+
+export interface ModelVersion {
+  readonly version: number;
+  readonly payload: number;
+}
+
+export interface ModelObject {
+  readonly id: string;
+  readonly isImmutable: boolean;
+  /** Of the process that it was made for: it is in its view for good, and nobody writes it. */
+  readonly isGoal: boolean;
+  /** The process in whose private namespace it lies. */
+  owner: ModelProcess;
+  isDeleted: boolean;
+}
+
+/** Authority over the private namespace of a process: its own, or what its parent has after its end. */
+interface ModelCapability {
+  readonly holder: ModelProcess;
+  readonly over: ModelProcess;
+  readonly writes: boolean;
+  isReleased: boolean;
+}
+
+type MainLine = ReadonlyMap<ModelObject, readonly ModelVersion[]>;
+
+class ModelView {
+  readonly entries = new Map<ModelObject, ModelCapability>();
+  readonly overlay = new Map<ModelObject, ModelVersion[]>();
+
+  constructor(
+    readonly copies: boolean,
+    readonly base: { readonly view: ModelView; readonly main: MainLine | 'live' } | null,
+  ) {}
+
+  /** As it is now, for good. */
+  copy(main: MainLine): ModelView {
+    const frozen = this.base === null ? null : { view: this.base.view, main: this.base.main };
+    const base = frozen?.main === 'live' ? { view: frozen.view.copy(main), main } : frozen;
+    const copy = new ModelView(this.copies, base);
+    for (const [object, capability] of this.entries) copy.entries.set(object, capability);
+    for (const [object, versions] of this.overlay) copy.overlay.set(object, [...versions]);
+    return copy;
+  }
+
+  has(object: ModelObject): boolean {
+    return this.entries.has(object) || this.isInBase(object);
+  }
+
+  isInBase(object: ModelObject): boolean {
+    return this.base?.view.has(object) === true;
+  }
+
+  /** The versions that led to what it shows, oldest first. */
+  history(object: ModelObject, main: MainLine): readonly ModelVersion[] {
+    const { base } = this;
+    const below =
+      base === null || !this.isInBase(object)
+        ? (main.get(object) ?? [])
+        : base.view.history(object, base.main === 'live' ? main : base.main);
+    return [...below, ...(this.overlay.get(object) ?? [])];
+  }
+}
+
+export class ModelProcess {
+  isLive = true;
+  succeeded = false;
+  isMerged = false;
+  result: ModelObject | undefined;
+  readonly capabilities: ModelCapability[] = [];
+
+  constructor(
+    readonly pid: string,
+    public parent: ModelProcess | null,
+    readonly mode: Mode | null,
+    readonly isReparented: boolean,
+    readonly view: ModelView,
+    readonly forkedFrom: ModelView | null,
+  ) {}
+}
+
+export type MergeOutcome =
+  | { readonly code: string }
+  | {
+      readonly merged: string[];
+      readonly adopted: string[];
+      readonly skipped: { object: string; reason: string }[];
+      readonly conflicts: string[];
+    };
+
+export class MemoryModel {
+  readonly processes: ModelProcess[] = [];
+  readonly objects: ModelObject[] = [];
+  private readonly main = new Map<ModelObject, ModelVersion[]>();
+
+  /** A root without `parent`; a child of `spawnChild` without `mode`. */
+  born(pid: string, goal: string, parent: ModelProcess | null, mode: Mode | null, isReparented: boolean): ModelProcess {
+    const from = parent === null || mode === null ? null : parent.view;
+    const base =
+      from === null
+        ? null
+        : mode === 'worker'
+          ? ({ view: from, main: 'live' } as const)
+          : { view: from.copy(this.main), main: new Map([...this.main].map(([at, all]) => [at, [...all]])) };
+    const copies = mode === 'copy' || mode === 'speculative';
+    const process = new ModelProcess(pid, parent, mode, isReparented, new ModelView(copies, base), from);
+    process.capabilities.push({ holder: process, over: process, writes: true, isReleased: false });
+    this.processes.push(process);
+    this.created(process, goal, true, 0, 'goal');
+    return process;
+  }
+
+  created(by: ModelProcess, id: string, isImmutable: boolean, payload: number, as?: 'goal' | 'result'): ModelObject {
+    const object = { id, isImmutable, isGoal: as === 'goal', owner: by, isDeleted: false };
+    this.objects.push(object);
+    this.main.set(object, [{ version: 1, payload }]);
+    const [own] = by.capabilities;
+    if (as !== 'result' && own !== undefined) by.view.entries.set(object, own);
+    return object;
+  }
+
+  canRead(process: ModelProcess, object: ModelObject): boolean {
+    return this.byOwn(process, object) !== undefined || this.reached(process.view, object) !== undefined;
+  }
+
+  canWrite(process: ModelProcess, object: ModelObject): boolean {
+    const own = this.byOwn(process, object, true);
+    return own !== undefined || this.reached(process.view, object)?.writes === true;
+  }
+
+  canDelete(process: ModelProcess, object: ModelObject): boolean {
+    return this.byOwn(process, object, true) !== undefined;
+  }
+
+  /** What the process can see in its view, with the versions that it sees of each. */
+  seen(process: ModelProcess, object: ModelObject): readonly ModelVersion[] {
+    if (process.view.isInBase(object)) return process.view.history(object, this.main);
+    return this.main.get(object) ?? [];
+  }
+
+  inView(process: ModelProcess): ModelObject[] {
+    return this.objects.filter((object) => process.view.has(object) && this.canRead(process, object));
+  }
+
+  update(process: ModelProcess, object: ModelObject, payload: number): void {
+    const version = (this.seen(process, object).at(-1)?.version ?? 0) + 1;
+    const { view } = process;
+    const branch = view.copies && view.isInBase(object) ? view.overlay : this.main;
+    branch.set(object, [...(branch.get(object) ?? []), { version, payload }]);
+  }
+
+  add(process: ModelProcess, object: ModelObject): void {
+    const own = this.byOwn(process, object, true) ?? this.byOwn(process, object);
+    // What is reached through a base is in the view as it is.
+    if (own !== undefined && !process.view.entries.has(object)) process.view.entries.set(object, own);
+  }
+
+  remove(process: ModelProcess, object: ModelObject): void {
+    if (!object.isGoal) process.view.entries.delete(object);
+  }
+
+  end(process: ModelProcess, succeeded: boolean): void {
+    const ended = this.ending(process);
+    for (const one of ended) {
+      one.isLive = false;
+      one.succeeded = succeeded && one === process;
+    }
+    for (const orphan of this.processes) {
+      if (!orphan.isLive || orphan.parent === null || orphan.parent.isLive) continue;
+      while (orphan.parent !== null && !orphan.parent.isLive) orphan.parent = orphan.parent.parent;
+    }
+    for (const { parent, ...one } of ended.map((child) => ({ child, parent: child.parent }))) {
+      if (parent?.isLive !== true) continue;
+      parent.capabilities.push({ holder: parent, over: one.child, writes: false, isReleased: false });
+    }
+  }
+
+  merge(process: ModelProcess, child: ModelProcess, policy: 'fail' | 'ours' | 'theirs'): MergeOutcome {
+    if (!process.isLive) return { code: 'PROCESS_TERMINATED' };
+    if (child.parent !== process) return { code: 'NOT_A_CHILD' };
+    if (child.isLive) return { code: 'INVALID_TRANSITION' };
+    if (child.forkedFrom !== process.view) return { code: 'NOT_FORKED' };
+    const outcome = {
+      merged: [] as string[],
+      adopted: [] as string[],
+      skipped: [] as Skipped[],
+      conflicts: [] as string[],
+    };
+    if (child.isMerged || (child.mode === 'speculative' && !child.succeeded)) return outcome;
+    const writes: (() => void)[] = [];
+    for (const [object, versions] of child.view.overlay) {
+      const theirs = versions.at(-1)?.payload ?? 0;
+      const step = this.step(process, child, object, theirs);
+      if (step !== 'write' && step !== 'conflict') outcome.skipped.push({ object: object.id, reason: step });
+      if (step === 'conflict') outcome.conflicts.push(object.id);
+      if (step !== 'write' && (step !== 'conflict' || policy !== 'theirs')) continue;
+      outcome.merged.push(object.id);
+      writes.push(() => this.update(process, object, theirs));
+    }
+    if (policy === 'fail' && outcome.conflicts.length > 0) return { code: 'MERGE_CONFLICT' };
+    for (const write of writes) write();
+    outcome.adopted.push(...this.adopted(process, child));
+    child.isMerged = true;
+    for (const one of process.capabilities) if (one.over === child) one.isReleased = true;
+    return outcome;
+  }
+
+  private step(process: ModelProcess, child: ModelProcess, object: ModelObject, theirs: number) {
+    if (object.isDeleted) return 'deleted';
+    if (!this.canWrite(process, object)) return 'no_right';
+    const ours = this.seen(process, object).at(-1)?.payload;
+    const base = child.view.base?.view.history(object, child.view.base.main as MainLine).at(-1)?.payload;
+    if (ours === theirs || theirs === base) return 'same';
+    return ours === base ? 'write' : 'conflict';
+  }
+
+  private adopted(process: ModelProcess, child: ModelProcess): string[] {
+    const [own] = process.capabilities;
+    const made = [...child.view.entries.keys(), ...(child.result === undefined ? [] : [child.result])];
+    const adopted = made.filter((one) => one.owner === child && !one.isDeleted && !one.isGoal);
+    for (const object of adopted) {
+      object.owner = process;
+      if (own !== undefined) process.view.entries.set(object, own);
+    }
+    return adopted.map(({ id }) => id);
+  }
+
+  private byOwn(process: ModelProcess, object: ModelObject, writing = false): ModelCapability | undefined {
+    return process.capabilities.find((one) => this.works(one, object) && (one.writes || !writing));
+  }
+
+  /** By the nearest entry whose capability still works; what a fork on the way takes is gone. */
+  private reached(view: ModelView, object: ModelObject): { readonly writes: boolean } | undefined {
+    let copies = true;
+    for (let at = view; at.base !== null; at = at.base.view) {
+      copies &&= at.copies;
+      const entry = at.base.view.entries.get(object);
+      if (entry !== undefined && this.works(entry, object)) return { writes: copies && entry.writes && !object.isGoal };
+    }
+    return undefined;
+  }
+
+  private works({ holder, over, isReleased }: ModelCapability, object: ModelObject): boolean {
+    return holder.isLive && !isReleased && object.owner === over && !object.isDeleted;
+  }
+
+  private ending(process: ModelProcess): ModelProcess[] {
+    const children = this.processes.filter(({ parent, isLive }) => isLive && parent === process);
+    const cancelled = children.filter(({ isReparented }) => !isReparented);
+    return [process, ...cancelled.flatMap((child) => this.tree(child))];
+  }
+
+  private tree(process: ModelProcess): ModelProcess[] {
+    const children = this.processes.filter(({ parent, isLive }) => isLive && parent === process);
+    return [process, ...children.flatMap((child) => this.tree(child))];
+  }
+}
+
+interface Skipped {
+  object: string;
+  reason: string;
+}

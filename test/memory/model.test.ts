@@ -1,0 +1,300 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createKernel, type Kernel, KernelError } from '../../src/index.js';
+import { worker } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { newStore, tempFolder } from '../support/kernel.js';
+import { MemoryModel, type Mode, type ModelObject, type ModelProcess } from './memory-model.js';
+
+/** The kernel under test; `reopen` closes it and opens another one on the same file. */
+class Subject {
+  private constructor(
+    readonly path: string,
+    private readonly workspace: string,
+    public kernel: Kernel,
+  ) {}
+
+  static async open(): Promise<Subject> {
+    const [path, workspace] = [newStore(), tempFolder()];
+    return new Subject(path, workspace, await open(path, workspace));
+  }
+
+  async reopen(): Promise<void> {
+    await this.kernel.shutdown();
+    this.kernel = await open(this.path, this.workspace);
+  }
+}
+
+function open(store: string, workspace: string): Promise<Kernel> {
+  return createKernel({ store, workspace, durability: 'normal', node: { executor: false }, images: [worker] });
+}
+
+type Command = fc.AsyncCommand<MemoryModel, Subject>;
+
+/** What a command is about: a process, another one and an object, each by its place in the model's lists. */
+interface Choice {
+  readonly process: number;
+  readonly other: number;
+  readonly object: number;
+}
+
+interface Subjects {
+  readonly process: ModelProcess;
+  readonly other: ModelProcess;
+  readonly object: ModelObject;
+}
+
+/** A command by a process, dead ones among them; what it sees is as the model says afterwards. */
+class ByProcess implements Command {
+  constructor(
+    private readonly name: string,
+    private readonly choice: Choice,
+    private readonly act: (model: MemoryModel, kernel: Kernel, subjects: Subjects) => Promise<void>,
+  ) {}
+
+  check = () => true;
+
+  async run(model: MemoryModel, { kernel }: Subject): Promise<void> {
+    const [process, other] = [at(model.processes, this.choice.process), at(model.processes, this.choice.other)];
+    const object = at(model.objects, this.choice.object);
+    await this.act(model, kernel, { process, other, object });
+    await agrees(model, kernel, process);
+  }
+
+  toString(): string {
+    const { process, other, object } = this.choice;
+    return `${this.name}(#${process}, #${other}, object ${object})`;
+  }
+}
+
+async function bear(model: MemoryModel, kernel: Kernel, parent: ModelProcess, mode: Mode | null, reparented: boolean) {
+  const spec = { image: 'worker', onParentExit: reparented ? 'reparent' : 'cancel' } as const;
+  const { processes } = kernel;
+  const call = mode === null ? processes.spawnChild(parent.pid, spec) : processes.fork(parent.pid, { ...spec, mode });
+  if (!parent.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
+  const pid = await call;
+  model.born(pid, (await processes.get(pid)).goal, parent, mode, reparented);
+}
+
+async function create(model: MemoryModel, kernel: Kernel, process: ModelProcess, payload: number, immutable: boolean) {
+  const call = kernel.memory.create(process.pid, { type: 'claim', payload, immutable });
+  if (!process.isLive) return refusedWith(call, 'CAPABILITY_DENIED');
+  model.created(process, (await call).id, immutable, payload);
+}
+
+async function update(model: MemoryModel, kernel: Kernel, { process, object }: Subjects, payload: number) {
+  const call = kernel.memory.update(process.pid, object.id, payload);
+  if (!process.isLive || !model.canWrite(process, object)) return refusedWith(call, 'NO_SUCH_OBJECT');
+  if (object.isImmutable) return refusedWith(call, 'IMMUTABLE');
+  await call;
+  model.update(process, object, payload);
+}
+
+async function remove(model: MemoryModel, kernel: Kernel, { process, object }: Subjects) {
+  const call = kernel.memory.delete(process.pid, object.id);
+  if (!process.isLive || !model.canDelete(process, object)) return refusedWith(call, 'NO_SUCH_OBJECT');
+  await call;
+  object.isDeleted = true;
+}
+
+async function addToView(model: MemoryModel, kernel: Kernel, { process, object }: Subjects) {
+  const call = kernel.memory.addToView(process.pid, object.id);
+  if (!process.isLive || !model.canRead(process, object)) return refusedWith(call, 'NO_SUCH_OBJECT');
+  await call;
+  model.add(process, object);
+}
+
+async function removeFromView(model: MemoryModel, kernel: Kernel, { process, object }: Subjects) {
+  const call = kernel.memory.removeFromView(process.pid, object.id);
+  if (!process.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
+  await call;
+  model.remove(process, object);
+}
+
+async function exit(model: MemoryModel, kernel: Kernel, process: ModelProcess, failed: boolean, value?: number) {
+  const call = kernel.processes.exit(process.pid, { failed, ...(value === undefined ? {} : { result: value }) });
+  if (!process.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
+  await call;
+  const { result } = await kernel.processes.result(process.pid);
+  if (value !== undefined) process.result = model.created(process, result?.id ?? '', true, value, 'result');
+  model.end(process, !failed);
+}
+
+async function merge(
+  model: MemoryModel,
+  kernel: Kernel,
+  { process, other }: Subjects,
+  policy: 'fail' | 'ours' | 'theirs',
+) {
+  const call = kernel.memory.merge(process.pid, other.pid, policy);
+  const expected = model.merge(process, other, policy);
+  if ('code' in expected) return refusedWith(call, expected.code);
+  const { merged, adopted, skipped, conflicts } = await call;
+  const told = { merged, adopted, skipped, conflicts: conflicts.map(({ object }) => object) };
+  expect(sorted(told)).toEqual(sorted(expected));
+}
+
+class Sweep implements Command {
+  check = () => true;
+  async run(model: MemoryModel, { kernel }: Subject): Promise<void> {
+    await kernel.memory.sweep();
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
+    await allAgree(model, kernel);
+  }
+  toString = () => 'sweep()';
+}
+
+class Reopen implements Command {
+  check = () => true;
+  async run(model: MemoryModel, subject: Subject): Promise<void> {
+    await subject.reopen();
+    await allAgree(model, subject.kernel);
+  }
+  toString = () => 'reopen()';
+}
+
+async function refusedWith(call: Promise<unknown>, code: string): Promise<void> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error instanceof KernelError ? error.code : error).toBe(code);
+}
+
+/** Every object that was ever made is for this process what the model says: what it reads, how it came about, or nothing. */
+async function agrees(model: MemoryModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+  if (!process.isLive) return;
+  const { pid } = process;
+  const found: unknown[] = [];
+  for (const { id } of model.objects) {
+    const versions = await orCode(kernel.memory.history(pid, id));
+    if (typeof versions === 'string') found.push([id, versions]);
+    else {
+      const reads = versions.map(({ version }) => kernel.memory.read(pid, id, { version }));
+      const all = (await Promise.all(reads)).map(shown);
+      found.push([id, all, isDeepStrictEqual(all.at(-1), shown(await kernel.memory.read(pid, id)))]);
+    }
+  }
+  expect(found).toEqual(
+    model.objects.map((object) => {
+      const versions = model.seen(process, object);
+      return model.canRead(process, object) ? [object.id, versions, true] : [object.id, 'NO_SUCH_OBJECT'];
+    }),
+  );
+  const inView = model.inView(process).map(({ id }) => id);
+  expect((await kernel.memory.view(pid)).roots.map(({ id }) => id).sort()).toEqual(inView.sort());
+}
+
+/** As the model has it, where a goal is 0. */
+function shown({ version, payload }: { readonly version: number; readonly payload: unknown }) {
+  return { version, payload: typeof payload === 'number' ? payload : 0 };
+}
+
+async function allAgree(model: MemoryModel, kernel: Kernel): Promise<void> {
+  for (const process of model.processes) {
+    await agrees(model, kernel, process);
+    if (!process.isLive) continue;
+    const inView = model.inView(process).map(({ id }) => id);
+    const { items } = await kernel.memory.query(process.pid);
+    const { manifest } = await kernel.memory.materialize(process.pid, { tokensMax: 1_000_000 });
+    const included = manifest.filter((one) => one.included).map(({ object }) => object);
+    expect([items.map(({ id }) => id).sort(), included.sort()]).toEqual([inView.sort(), inView.sort()]);
+  }
+}
+
+async function orCode<T>(call: Promise<T>): Promise<T | string> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error;
+    return error.code;
+  }
+}
+
+function sorted(told: Record<string, readonly (string | object)[]>) {
+  return Object.entries(told).map(([name, all]) => [name, all.map((one) => JSON.stringify(one)).sort()]);
+}
+
+function at<T>(all: readonly T[], index: number): T {
+  const found = all[index % all.length];
+  if (found === undefined) throw new Error('there is nothing yet');
+  return found;
+}
+
+const choice = fc.record({ process: fc.nat({ max: 9 }), other: fc.nat({ max: 9 }), object: fc.nat({ max: 19 }) });
+const payload = fc.integer({ min: 1, max: 3 });
+const mode = fc.constantFrom<Mode | null>('copy', 'copy', 'speculative', 'worker', 'restricted', null);
+const policy = fc.constantFrom('fail' as const, 'ours' as const, 'theirs' as const);
+
+function by<T>(
+  name: string,
+  how: fc.Arbitrary<T>,
+  act: (model: MemoryModel, kernel: Kernel, subjects: Subjects, how: T) => Promise<void>,
+): fc.Arbitrary<Command> {
+  return fc.tuple(choice, how).map(([chosen, what]) => {
+    return new ByProcess(`${name} ${JSON.stringify(what)}`, chosen, (...given) => act(...given, what));
+  });
+}
+
+const bearing = by('bear', fc.tuple(mode, fc.boolean()), (model, kernel, { process }, [how, reparented]) =>
+  bear(model, kernel, process, how, reparented),
+);
+const creating = by('create', fc.tuple(payload, fc.boolean()), (model, kernel, { process }, [value, immutable]) =>
+  create(model, kernel, process, value, immutable && value === 1),
+);
+const updating = by('update', payload, (model, kernel, subjects, value) => update(model, kernel, subjects, value));
+const merging = by('merge', policy, (model, kernel, subjects, how) => merge(model, kernel, subjects, how));
+const mergingUp = by('merge up', policy, async (model, kernel, { process }, how) => {
+  if (process.parent !== null) await merge(model, kernel, { process: process.parent, other: process } as Subjects, how);
+});
+
+const commands: fc.Arbitrary<Command>[] = [
+  bearing,
+  bearing,
+  creating,
+  updating,
+  updating,
+  updating,
+  mergingUp,
+  mergingUp,
+  merging,
+  by(
+    'exit',
+    fc.tuple(fc.boolean(), fc.option(payload, { nil: undefined })),
+    (model, kernel, { process }, [ok, value]) => exit(model, kernel, process, !ok, value),
+  ),
+  by('add', fc.constant(0), (model, kernel, subjects) => addToView(model, kernel, subjects)),
+  by('remove', fc.constant(0), (model, kernel, subjects) => removeFromView(model, kernel, subjects)),
+  by('delete', fc.constant(0), (model, kernel, subjects) => remove(model, kernel, subjects)),
+  fc.constant(new Sweep()),
+  fc.constant(new Reopen()),
+];
+
+async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (script) => {
+      const subject = await Subject.open();
+      const model = new MemoryModel();
+      try {
+        const pid = await subject.kernel.processes.spawn({ image: 'worker' });
+        model.born(pid, (await subject.kernel.processes.get(pid)).goal, null, null, false);
+        await fc.asyncModelRun(() => ({ model, real: subject }), script);
+        await allAgree(model, subject.kernel);
+        await checkInvariants(subject.kernel, subject.path);
+      } finally {
+        await subject.kernel.shutdown();
+      }
+    }),
+    parameters,
+  );
+}
+
+it('shows each process of memory what a small model of it shows', () => check({ numRuns: 25, seed: 20_250_201 }));
+
+const sweepMs = Number(process.env.PROCURA_SWEEP_MS ?? 0);
+it.runIf(sweepMs > 0)(
+  'does so for scripts that nobody has seen, for as long as PROCURA_SWEEP_MS says',
+  () => check({ numRuns: 1_000_000, interruptAfterTimeLimit: sweepMs, markInterruptAsFailure: false }),
+  sweepMs + 60_000,
+);
