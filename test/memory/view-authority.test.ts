@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import type { ForkSpec, Right } from '../../src/index.js';
+import { handClock, stage } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { refusal } from '../support/kernel.js';
+import { family } from './family.js';
+
+const all: readonly Right[] = ['read', 'write', 'delete', 'link', 'diff', 'materialize', 'grant'];
+
+describe('the view of a fork can be narrowed', () => {
+  it.each<[string, NonNullable<ForkSpec['view']>, string[]]>([
+    ['types', { types: ['plan', 'error'] }, ['plan']],
+    ['tags', { tags: ['red', 'blue'] }, ['plan', 'red']],
+    ['several of them', { types: ['claim'], tags: ['red'] }, ['red']],
+    ['nothing that there is', { types: ['error'] }, []],
+  ])('to %s', async (_, view, expected) => {
+    const { kernel, parent, fork, make } = await family();
+    await make(parent, 'plan', { type: 'plan', tags: ['blue'] });
+    await make(parent, 'red', { tags: ['red', 'old'] });
+    const child = await fork({ mode: 'copy', view });
+    const { items } = await kernel.memory.query(child, {});
+    const own = (await kernel.processes.get(child)).goal;
+    expect(items.filter(({ id }) => id !== own).map(({ payload }) => payload)).toEqual(expected);
+  });
+
+  it('to roots: everything else is closed, its name is told nowhere', async () => {
+    // The manifest named what the fork had left out.
+    const { kernel, parent, note, fork, make, seen, inView } = await family();
+    const other = await make(parent, 'other');
+    const child = await fork({ mode: 'copy', view: { roots: [note] } });
+    const later = await fork({ mode: 'worker', view: { roots: [note.id] } }, child);
+    for (const pid of [child, later]) {
+      expect([await inView(pid), await seen(pid, other)]).toEqual([[note.id], 'NO_SUCH_OBJECT']);
+      expect((await refusal(kernel.memory.update(pid, other, 1))).code).toBe('NO_SUCH_OBJECT');
+      const { text, manifest } = await kernel.memory.materialize(pid, { tokensMax: 1_000 });
+      expect(JSON.stringify([text, manifest]).includes(other.id)).toBe(false);
+    }
+  });
+
+  it('only to roots that the parent sees', async () => {
+    const { kernel, parent, make, refused, fork } = await family();
+    const foreign = await make(await kernel.processes.spawn({ image: 'worker' }), 1);
+    for (const root of [foreign, foreign.id, 'o_nothing']) {
+      expect((await refused(() => fork({ view: { roots: [root] } }))).code).toBe('NO_SUCH_OBJECT');
+    }
+    expect(await kernel.processes.children(parent)).toEqual([]);
+  });
+
+  it('only to rights that the parent has', async () => {
+    const { kernel, parent, make, refused, fork } = await family();
+    const other = await kernel.processes.spawn({ image: 'worker' });
+    const given = await make(other, 1);
+    await kernel.capabilities.grant(parent, {
+      resource: `object:${given.id}`,
+      rights: ['read', 'diff'],
+      delegable: true,
+    });
+    await kernel.memory.addToView(parent, given.id);
+    expect(await refused(() => fork({ view: { roots: [given.id], rights: ['read', 'write'] } }))).toMatchObject({
+      code: 'AMPLIFICATION',
+      facts: { field: 'view.rights', object: given.id, right: 'write' },
+    });
+    const child = await fork({ mode: 'copy', view: { roots: [given.id], rights: ['read', 'diff'] } });
+    expect(await kernel.memory.diff(child, given.id, given.id)).toEqual([]);
+  });
+
+  it.each<[ForkSpec, readonly string[]]>([
+    [{ mode: 'restricted' }, ['read', 'diff', 'materialize']],
+    [{ mode: 'worker' }, ['read', 'diff', 'materialize']],
+    [{ mode: 'copy' }, ['read', 'write', 'diff', 'materialize']],
+    [{ mode: 'speculative' }, ['read', 'write', 'diff', 'materialize']],
+    [{ mode: 'copy', view: { rights: ['read', 'materialize'] } }, ['read', 'materialize']],
+    [{ mode: 'restricted', view: { rights: ['read', 'write'] } }, ['read']],
+    [{ mode: 'copy', view: { rights: ['read', 'delete', 'grant'] } }, ['read']],
+  ])('%j leaves the rights %j, and a handle says so', async (spec, rights) => {
+    const { kernel, path, note, fork } = await family();
+    const child = await fork(spec);
+    const root = (await kernel.memory.view(child)).roots.find(({ id }) => id === note.id);
+    expect([...(root?.rights ?? [])].sort()).toEqual([...rights].sort());
+    expect(root?.capability).toBe(note.capability);
+    const { memory } = kernel;
+    const tries: Record<string, () => Promise<unknown>> = {
+      read: () => memory.read(child, note),
+      write: () => memory.update(child, note, 2),
+      diff: () => memory.diff(child, note, note),
+      delete: () => memory.delete(child, note),
+      link: () => memory.link(child, note, note, 'references'),
+      grant: () => kernel.memory.share(child, child, note, ['read']),
+    };
+    const allowed: string[] = [];
+    for (const [right, call] of Object.entries(tries)) {
+      await call().then(
+        () => allowed.push(right),
+        (error: unknown) => expect(error).toMatchObject({ code: 'NO_SUCH_OBJECT' }),
+      );
+    }
+    const { manifest } = await memory.materialize(child, { tokensMax: 1_000 });
+    if (manifest.some(({ object, included }) => object === note.id && included)) allowed.push('materialize');
+    expect(allowed.sort()).toEqual([...rights].sort());
+    await checkInvariants(kernel, path);
+  });
+
+  it('and a fork of it has no more, whatever was added to the view in between', async () => {
+    // What was added was added with all the rights of the capability behind it.
+    const { kernel, note, fork, seen } = await family();
+    const child = await fork({ mode: 'copy', view: { rights: ['read'] } });
+    await kernel.memory.addToView(child, note);
+    const grandchild = await fork({ mode: 'copy' }, child);
+    expect(await seen(grandchild, note)).toEqual({ n: 1 });
+    for (const call of [
+      () => kernel.memory.update(grandchild, note, 2),
+      () => kernel.memory.diff(grandchild, note, note),
+    ]) {
+      expect((await refusal(call())).code).toBe('NO_SUCH_OBJECT');
+    }
+  });
+});
+
+describe('a snapshot is not authority', () => {
+  it('a capability that is revoked closes what was forked under it at once', async () => {
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
+    const { id } = await kernel.capabilities.grant(parent, {
+      resource: `object:${given.id}`,
+      rights: ['read', 'write'],
+      delegable: true,
+    });
+    await kernel.memory.addToView(parent, given.id);
+    const child = await fork({ mode: 'copy' });
+    await kernel.memory.update(child, given.id, 'mine');
+    expect(await seen(child, given)).toBe('mine');
+    await kernel.capabilities.revoke(id);
+    expect([await seen(parent, given), await seen(child, given)]).toEqual(['NO_SUCH_OBJECT', 'NO_SUCH_OBJECT']);
+    expect((await refusal(kernel.memory.update(child, given.id, 2))).code).toBe('NO_SUCH_OBJECT');
+    await checkInvariants(kernel, path);
+  });
+
+  it('and one that expires does the same', async () => {
+    const clock = handClock();
+    const { kernel, parent, fork, make, seen } = await family(await stage({ clock }));
+    const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
+    const expiresAt = clock.now() + 1_000;
+    const spec = { resource: `object:${given.id}`, rights: ['read'], delegable: true, expiresAt } as const;
+    await kernel.capabilities.grant(parent, spec);
+    await kernel.memory.addToView(parent, given.id);
+    const child = await fork();
+    expect(await seen(child, given)).toBe('given');
+    clock.advance(2_000);
+    expect(await seen(child, given)).toBe('NO_SUCH_OBJECT');
+  });
+
+  it.each([
+    ['cannot be handed on', { rights: ['read', 'write'] }],
+    ['can be handed on, but not for reading', { rights: ['read', 'write', 'grant'], grantable: ['write'] }],
+    ['has finite uses', { rights: all, delegable: true, uses: 9 }],
+  ] as const)('a capability that %s is not reached through a fork', async (_, given) => {
+    const { kernel, parent, fork, make, seen, inView, note } = await family();
+    const other = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
+    await kernel.capabilities.grant(parent, { resource: `object:${other.id}`, ...given });
+    await kernel.memory.addToView(parent, other.id);
+    expect(await seen(parent, other)).toBe('given');
+    const child = await fork({ mode: 'copy' });
+    expect([await inView(child), await seen(child, other)]).toEqual([[note.id], 'NO_SUCH_OBJECT']);
+  });
+
+  it('a deny rule on the child binds it, by either name of the object, and not its sibling', async () => {
+    const { kernel, path, parent, note, fork, seen } = await family();
+    for (const resource of [`object:${note.id}`, `ns:process/${parent}/**`]) {
+      const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
+      const rule = await kernel.capabilities.deny(child, { resource, rights: ['read'] });
+      expect([await seen(child, note), await seen(sibling, note)]).toEqual(['NO_SUCH_OBJECT', { n: 1 }]);
+      await kernel.capabilities.lift(rule.id);
+      expect(await seen(child, note)).toEqual({ n: 1 });
+    }
+    await checkInvariants(kernel, path);
+  });
+
+  it('the end of the parent closes what its fork had from it', async () => {
+    const { kernel, parent, note, fork, make, seen } = await family();
+    const child = await fork({ mode: 'copy', onParentExit: 'detach' });
+    await kernel.memory.update(child, note, 'mine');
+    const own = await make(child, 'own');
+    await kernel.processes.exit(parent);
+    expect([await seen(child, note), await seen(child, own)]).toEqual(['NO_SUCH_OBJECT', 'own']);
+  });
+});
