@@ -58,7 +58,7 @@ export interface MergePlan {
   readonly made: readonly ObjectRecord[];
 }
 
-const shownCharsMax = 4096;
+const shownBytesMax = 4096;
 
 export function isConflict(step: MergeStep): step is MergeStep & { readonly base: Version } {
   return step.base !== undefined;
@@ -74,5 +74,6 @@ export function fingerprint({ place, theirs, base }: MergeStep): string {
 }
 
 function side({ version, hash, payload }: Version): MergeSide {
-  return JSON.stringify(payload).length > shownCharsMax ? { version, hash } : { version, hash, payload };
+  const isShown = Buffer.byteLength(JSON.stringify(payload)) <= shownBytesMax;
+  return isShown ? { version, hash, payload } : { version, hash };
 }

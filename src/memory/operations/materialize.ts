@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
@@ -44,6 +46,8 @@ const options = z.strictObject({
   order: z.enum(['plan', 'evidence', 'recent', 'errors'] satisfies ContextOrder[]).default('plan'),
 });
 const pageRows = 200;
+/** How long counting may keep others waiting. */
+const turnMs = 10;
 /** Of the manifest, what the audit keeps of each record. */
 const recordedMax = 1_000;
 
@@ -70,7 +74,7 @@ export class Materialize {
     const { seen, unused } = await this.collected(caller, pid);
     const wanted = seen.filter((object) => selects(filter, object));
     const left = seen.filter((object) => !selects(filter, object));
-    const { text, tokens, chosen, counts } = this.filled(wanted.sort(byOrder(order)), tokensMax);
+    const { text, tokens, chosen, counts } = await this.filled(wanted.sort(byOrder(order)), tokensMax);
     const manifest = [
       ...wanted.map((object) => entry(object, chosen.has(object.id) ? 'selected' : 'token_budget', counts)),
       ...left.map((object) => entry(object, 'filter', counts)),
@@ -121,27 +125,31 @@ export class Materialize {
     return { object: id, included: false, reason, version: 0, hash: '', tokens: 0 };
   }
 
-  /** Takes one after another while there is room; what does not fit is passed over. */
-  private filled(objects: readonly StoredObject[], tokensMax: number) {
+  /** Takes one after another while there is room; what does not fit is passed over. Others get their turns meanwhile. */
+  private async filled(objects: readonly StoredObject[], tokensMax: number) {
     const counts = new Map<ObjectId, number>();
-    const parts: { readonly id: ObjectId; readonly text: string }[] = [];
+    const parts: { readonly id: ObjectId; readonly text: string; readonly tokens: number }[] = [];
     let used = 0;
+    let since = performance.now();
     for (const object of objects) {
+      if (performance.now() - since > turnMs) {
+        await setImmediate();
+        since = performance.now();
+      }
       const text = rendered(object);
       const tokens = this.tokenizer.count(text);
       counts.set(object.id, tokens);
       if (used + tokens > tokensMax) continue;
-      parts.push({ id: object.id, text });
+      parts.push({ id: object.id, text, tokens });
       used += tokens;
     }
     // Parts may count for a token more or less when they stand together: the whole is what must fit.
-    let text = parts.map((part) => part.text).join('\n');
-    let tokens = this.tokenizer.count(text);
-    while (tokens > tokensMax && parts.pop() !== undefined) {
-      text = parts.map((part) => part.text).join('\n');
-      tokens = this.tokenizer.count(text);
+    for (;;) {
+      const text = parts.map((part) => part.text).join('\n');
+      const tokens = text === '' ? 0 : this.tokenizer.count(text);
+      if (tokens <= tokensMax) return { text, tokens, chosen: new Set(parts.map(({ id }) => id)), counts };
+      for (let over = tokens - tokensMax; over > 0; ) over -= parts.pop()?.tokens ?? over;
     }
-    return { text, tokens: text === '' ? 0 : tokens, chosen: new Set(parts.map(({ id }) => id)), counts };
   }
 }
 

@@ -162,8 +162,9 @@ function assertPolicy(policy: unknown): void {
 }
 
 function mergeConflict(pid: Pid, child: Pid, { steps }: MergePlan): MemoryError {
-  const conflicts = steps.filter(isConflict).slice(0, 20).map(toConflict);
-  return new MemoryError('MERGE_CONFLICT', `${child} and ${pid} have both changed ${conflicts.length} objects.`, {
+  const both = steps.filter(isConflict);
+  const conflicts = both.slice(0, 20).map(toConflict);
+  return new MemoryError('MERGE_CONFLICT', `${child} and ${pid} have both changed ${both.length} objects.`, {
     facts: { pid, child, conflicts: conflicts as unknown as JsonObject[] },
     hint: "Merge again with the policy 'ours', 'theirs' or a function; nothing was changed.",
   });

@@ -1,0 +1,205 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { stage } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { refusal } from '../support/kernel.js';
+import { family, seenIn } from './family.js';
+
+const large = (letter: string) => letter.repeat(5_000);
+
+function payloadRows(path: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return Number(db.prepare('SELECT count(*) FROM payloads').pluck().get());
+  } finally {
+    db.close();
+  }
+}
+
+describe('what a child made', () => {
+  it('is readable for its parent after its end, and for nobody else', async () => {
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const [child, sibling] = [await fork(), await fork()];
+    const made = await make(child, 'made');
+    expect(await seen(parent, made)).toBe('NO_SUCH_OBJECT');
+    await kernel.processes.exit(child, { result: 'result' });
+    const { result } = await kernel.processes.wait(parent, child);
+    expect(result).toBeDefined();
+    if (result === undefined) return;
+    const all = (object: typeof made) => Promise.all([parent, sibling, child].map((pid) => seen(pid, object)));
+    expect([await all(made), await all(result)]).toEqual([
+      ['made', 'NO_SUCH_OBJECT', 'NO_SUCH_OBJECT'],
+      ['result', 'NO_SUCH_OBJECT', 'NO_SUCH_OBJECT'],
+    ]);
+    for (const call of [
+      () => kernel.memory.update(parent, made, 2),
+      () => kernel.memory.delete(parent, made),
+      () => kernel.memory.share(sibling, parent, made, ['read']),
+    ]) {
+      expect((await refusal(call())).code).toBe('NO_SUCH_OBJECT');
+    }
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
+    expect(await seen(parent, made)).toBe('made');
+    await checkInvariants(kernel, path);
+  });
+
+  it('and was not merged is out of reach after the merge, and is reclaimed', async () => {
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const child = await fork({ mode: 'copy' });
+    const [kept, dropped] = [await make(child, large('k')), await make(child, large('d'))];
+    await kernel.memory.removeFromView(child, dropped);
+    await kernel.processes.exit(child);
+    expect(await seen(parent, dropped)).toBe(large('d'));
+    await kernel.memory.merge(parent, child);
+    expect([await seen(parent, kept), await seen(parent, dropped)]).toEqual([large('k'), 'NO_SUCH_OBJECT']);
+    const before = payloadRows(path);
+    // The goal of the child goes with it.
+    expect([await kernel.memory.sweep(), await kernel.memory.sweep()]).toEqual([{ reclaimed: 2 }, { reclaimed: 0 }]);
+    expect([before, payloadRows(path), await seen(parent, kept)]).toEqual([2, 1, large('k')]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('is released by the end of the parent, but for what the parent handed up', async () => {
+    // A sweep dropped the result too, because the one who made it and its parent had ended.
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const child = await fork();
+    const grandchild = await fork({}, child);
+    const [result, other] = [await make(grandchild, 'result'), await make(grandchild, 'other')];
+    await kernel.processes.exit(grandchild);
+    const handle = (await kernel.memory.view(child)).roots.find(({ id }) => id === result.id);
+    expect(handle).toBeUndefined();
+    await kernel.memory.addToView(child, result);
+    await kernel.processes.exit(child, { result });
+    expect([await seen(parent, result), await seen(parent, other)]).toEqual(['result', 'NO_SUCH_OBJECT']);
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 2 });
+    expect(await seen(parent, result)).toBe('result');
+    expect((await kernel.processes.wait(parent, child)).value).toBe('result');
+    await checkInvariants(kernel, path);
+  });
+});
+
+describe('sweep', () => {
+  it('leaves what a root made and its result, whoever made that', async () => {
+    const { kernel, path, parent, note, fork, make } = await family();
+    const child = await fork();
+    const [result, other] = [await make(child, large('r')), await make(child, 'other')];
+    await kernel.processes.exit(child);
+    await kernel.processes.exit(parent, { result });
+    // The goal of the child, and what it made besides.
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 2 });
+    expect((await kernel.processes.result(parent)).value).toBe(large('r'));
+    const reader = await kernel.processes.spawn({ image: 'worker' });
+    for (const { id } of [note, other]) {
+      await kernel.capabilities.grant(reader, { resource: `object:${id}`, rights: ['read'] });
+    }
+    expect([await seenIn(kernel, reader, note), await seenIn(kernel, reader, other)]).toEqual([
+      { n: 1 },
+      'NO_SUCH_OBJECT',
+    ]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('leaves what is in a shared namespace, and what somebody was given', async () => {
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const spec = { resource: 'ns:team/**', rights: ['read', 'create', 'write'], delegable: true } as const;
+    await kernel.capabilities.grant(parent, spec);
+    const child = await fork({ delegate: [{ resource: 'ns:team/**', rights: ['read', 'create'] }] });
+    const shared = await make(child, large('s'), { namespace: 'team/notes' });
+    const [given, lent] = [await make(child, 'given'), await make(child, 'lent')];
+    const other = await kernel.processes.spawn({ image: 'worker', capabilities: [spec] });
+    const resource = `object:${given.id}`;
+    const grant = await kernel.capabilities.grant(other, { resource, rights: ['read'] });
+    await kernel.memory.share(child, parent, lent, ['read']);
+    await kernel.processes.exit(child);
+    await kernel.processes.exit(parent);
+    // The goal of the child, and what its parent was lent.
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 2 });
+    expect([await seen(other, shared), await seen(other, given)]).toEqual([large('s'), 'given']);
+    await kernel.capabilities.revoke(grant.id);
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 1 });
+    expect([await seen(other, shared), await seen(other, given)]).toEqual([large('s'), 'NO_SUCH_OBJECT']);
+    await checkInvariants(kernel, path);
+  });
+
+  it('leaves what a live fork still shows, of a view that was merged', async () => {
+    // It showed the version of the main line after that.
+    const { kernel, path, parent, note, fork, seen } = await family();
+    const child = await fork({ mode: 'copy' });
+    await kernel.memory.update(child, note, 1);
+    await kernel.memory.update(child, note, large('c'));
+    const orphan = await fork({ mode: 'copy', onParentExit: 'reparent' }, child);
+    await kernel.memory.update(child, note, 3);
+    await kernel.processes.exit(child);
+    await kernel.memory.merge(parent, child);
+    await kernel.memory.update(parent, note, 4);
+    await kernel.memory.sweep();
+    const versions = async () => (await kernel.memory.history(orphan, note)).map(({ version }) => version);
+    expect([await seen(orphan, note), await versions()]).toEqual([large('c'), [1, 2, 3]]);
+    await kernel.processes.exit(orphan);
+    // The three versions that the child's view had were of one object.
+    const before = payloadRows(path);
+    expect([await kernel.memory.sweep(), before, payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1, 0]);
+    expect(await seen(parent, note)).toBe(4);
+    await checkInvariants(kernel, path);
+  });
+
+  it('drops what a failed attempt wrote, and leaves what can still be merged', async () => {
+    // Nothing of it went unless objects were released in the same sweep.
+    const { kernel, path, parent, note, fork, seen } = await family();
+    const [failed, succeeded] = [await fork({ mode: 'speculative' }), await fork({ mode: 'speculative' })];
+    await kernel.memory.update(failed, note, large('f'));
+    await kernel.memory.update(succeeded, note, large('s'));
+    await kernel.processes.exit(failed, { failed: true });
+    await kernel.processes.exit(succeeded);
+    const before = payloadRows(path);
+    expect([await kernel.memory.sweep(), before, payloadRows(path)]).toEqual([{ reclaimed: 1 }, 2, 1]);
+    expect((await kernel.memory.merge(parent, succeeded)).merged).toEqual([note.id]);
+    expect(await seen(parent, note)).toBe(large('s'));
+    await checkInvariants(kernel, path);
+  });
+
+  it('leaves every earlier version of what is still there', async () => {
+    const { kernel, path, parent, note } = await family();
+    for (const letter of ['a', 'b', 'c']) await kernel.memory.update(parent, note, large(letter));
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
+    const read = (version: number) => kernel.memory.read(parent, note, { version });
+    expect((await read(2)).payload).toBe(large('a'));
+    await kernel.memory.delete(parent, note);
+    expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
+    expect((await refusal(read(2))).code).toBe('NO_SUCH_OBJECT');
+    await checkInvariants(kernel, path);
+  });
+
+  it('leaves a stored payload while one object is left that has it', async () => {
+    const { kernel, path, parent, make, seen } = await family();
+    const [one, two] = [await make(parent, large('x')), await make(parent, large('x'))];
+    await kernel.memory.delete(parent, one);
+    expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1]);
+    expect([await seen(parent, one), await seen(parent, two)]).toEqual(['NO_SUCH_OBJECT', large('x')]);
+    await kernel.memory.delete(parent, two);
+    expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('reclaims what pruned processes have left', async () => {
+    const { kernel, path, parent, fork, make } = await family();
+    await make(await fork(), large('c'));
+    await kernel.processes.exit(parent);
+    await kernel.processes.prune({ endedBefore: Date.now() + 60_000 });
+    const rows = payloadRows(path);
+    expect((await kernel.memory.sweep()).reclaimed).toBeGreaterThan(0);
+    expect([rows, payloadRows(path), await kernel.memory.sweep()]).toEqual([1, 0, { reclaimed: 0 }]);
+    expect((await kernel.audit.verify()).ok).toBe(true);
+  });
+
+  it('goes on where another kernel has stopped, in more than one batch', async () => {
+    const { kernel, path, parent, make } = await family();
+    const made = await Promise.all(Array.from({ length: 1_201 }, (_, n) => make(parent, n + 1)));
+    for (const object of made) await kernel.memory.delete(parent, object);
+    const other = (await stage({ store: path })).kernel;
+    const swept = await Promise.all([kernel.memory.sweep(), other.memory.sweep()]);
+    expect(swept.reduce((sum, { reclaimed }) => sum + reclaimed, 0)).toBe(1_201);
+    expect(await other.memory.sweep()).toEqual({ reclaimed: 0 });
+    await checkInvariants(kernel, path);
+  });
+});

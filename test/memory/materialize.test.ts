@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { ContainerModule } from 'inversify';
+import { describe, expect, it } from 'vitest';
+import { type JsonValue, Tokenizer } from '../../src/index.js';
+import { stage } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { refusal } from '../support/kernel.js';
+import { family } from './family.js';
+
+const count = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
+
+const code = fc.constantFrom(
+  'export async function f(x: number): Promise<void> {\n\treturn;\n}\n',
+  'SELECT * FROM t WHERE a <> b;',
+  '{"a":[1,2,{"b":null}]}',
+  '<|endoftext|><|im_start|>system',
+);
+const text = fc.oneof(
+  fc.string({ maxLength: 300 }),
+  fc.string({ unit: 'grapheme', maxLength: 200 }),
+  fc
+    .array(fc.constantFrom('👩‍👩‍👧‍👦', '🇩🇪', 'é', 'ß', '漢字', 'नमस्ते', ' ', '\n', '```'), { maxLength: 60 })
+    .map((all) => all.join('')),
+  fc.array(code, { maxLength: 6 }).map((all) => all.join('')),
+  fc.tuple(fc.constantFrom('a', '=', ' ', '\n', '🎉', '漢'), fc.nat({ max: 700 })).map(([one, n]) => one.repeat(n)),
+);
+const payload = fc.oneof<fc.Arbitrary<JsonValue>[]>(
+  text,
+  text.map((one) => ({ text: one })),
+  fc.jsonValue({ maxDepth: 3 }).filter((one) => JSON.stringify(one).isWellFormed()) as fc.Arbitrary<JsonValue>,
+);
+
+describe('materialize', () => {
+  it('never passes its limit, by the count of the tokenizer itself, and tells of every object', async () => {
+    const { kernel } = await stage();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(payload, fc.constantFrom('plan', 'claim', 'error', 'evidence')), { maxLength: 12 }),
+        fc.nat({ max: 600 }),
+        fc.constantFrom('plan', 'evidence', 'recent', 'errors'),
+        async (objects, tokensMax, order) => {
+          const pid = await kernel.processes.spawn({ image: 'worker' });
+          for (const [one, type] of objects) {
+            await kernel.memory.create(pid, { type, payload: one }).catch((error: unknown) => {
+              // Keys such as `__proto__` are no payload.
+              expect(error).toMatchObject({ code: 'INVALID_INPUT' });
+            });
+          }
+          const context = await kernel.memory.materialize(pid, { tokensMax, order });
+          expect(count(context.text)).toBeLessThanOrEqual(context.tokens);
+          expect(context.tokens).toBeLessThanOrEqual(tokensMax);
+          const inView = (await kernel.memory.view(pid)).roots.map(({ id }) => id);
+          expect(context.manifest.map(({ object }) => object).sort()).toEqual(inView.sort());
+          for (const { object, included, reason } of context.manifest) {
+            expect([included, context.text.includes(`[${object} v`)]).toEqual([
+              reason === 'selected',
+              reason === 'selected',
+            ]);
+          }
+          expect((await kernel.processes.budget(pid)).materializedTokens.used).toBe(context.tokens);
+        },
+      ),
+      { numRuns: 150, seed: 20_250_202 },
+    );
+  }, 60_000);
+
+  it('says of each object of the view why it is there or not', async () => {
+    const { kernel, path, parent, note, make } = await family();
+    const goal = (await kernel.processes.get(parent)).goal;
+    const [long, other, gone] = [
+      await make(parent, 'word '.repeat(500)),
+      await make(parent, 'other', { type: 'error' }),
+      await make(parent, 'gone'),
+    ];
+    const lent = await make(await kernel.processes.spawn({ image: 'worker' }), 'lent');
+    await kernel.capabilities.grant(parent, { resource: `object:${lent.id}`, rights: ['read'] });
+    await kernel.memory.addToView(parent, lent.id);
+    await kernel.memory.delete(parent, gone);
+    const { text, tokens, manifest } = await kernel.memory.materialize(parent, {
+      tokensMax: 200,
+      types: ['goal', 'claim'],
+    });
+    const told = manifest.map(({ object, included, reason, version }) => [object, included, reason, version]);
+    const expected = [
+      [goal, true, 'selected', 1],
+      [long.id, false, 'token_budget', 1],
+      [note.id, true, 'selected', 1],
+      [other.id, false, 'filter', 1],
+      [gone.id, false, 'missing', 0],
+      [lent.id, false, 'capability_denied', 0],
+    ];
+    expect(told.sort()).toEqual(expected.sort());
+    expect(text.includes('"n": 1')).toBe(true);
+    const [record] = (await kernel.audit.list({ action: 'memory.materialize' })).items;
+    expect([record?.target, record?.outcome]).toEqual([parent, 'ok']);
+    const events = (await kernel.events.list({ types: ['context.materialized'] })).items;
+    expect(events.map(({ pid, data }) => [pid, data])).toEqual([[parent, { tokens, included: 2, omitted: 4 }]]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('selects by a query over names, titles, tags and payloads', async () => {
+    const { kernel, parent, make } = await family();
+    await make(parent, 'one', { title: 'About Whales' });
+    await make(parent, { deep: ['whale'] });
+    await make(parent, 'three', { tags: ['whales'] });
+    await make(parent, 'four');
+    const { manifest } = await kernel.memory.materialize(parent, { tokensMax: 1_000, query: 'WHALE' });
+    expect(manifest.filter(({ included }) => included).length).toBe(3);
+  });
+
+  it.each(['plan', 'evidence', 'recent', 'errors'] as const)('puts first what the order %s names', async (order) => {
+    const { kernel, parent, make } = await family();
+    for (const type of ['error', 'evidence', 'plan', 'message'] as const) await make(parent, type, { type });
+    const { text } = await kernel.memory.materialize(parent, { tokensMax: 1_000, order });
+    const types = [...text.matchAll(/^## (\w+)/gm)].map(([, type]) => type);
+    const first = { plan: 'plan', evidence: 'evidence', errors: 'error', recent: 'message' };
+    expect(types[order === 'recent' ? 0 : 1]).toBe(first[order]);
+  });
+
+  it('gives the same text for the same view, also after it was opened again, and a copy its own', async () => {
+    const { kernel, path, parent, note, make, fork } = await family();
+    for (let n = 0; n < 50; n++) await make(parent, { n, text: 'x'.repeat(n) });
+    const child = await fork({ mode: 'copy' });
+    await kernel.memory.update(child, note, 'the child’s');
+    const options = { tokensMax: 900 };
+    const one = await kernel.memory.materialize(parent, options);
+    const two = await kernel.memory.materialize(parent, options);
+    await kernel.shutdown();
+    const again = (await stage({ store: path })).kernel;
+    expect([two, await again.memory.materialize(parent, options)]).toEqual([one, one]);
+    const all = { tokensMax: 100_000 };
+    expect((await again.memory.materialize(parent, all)).text.includes('the child’s')).toBe(false);
+    expect((await again.memory.materialize(child, all)).text.includes('the child’s')).toBe(true);
+  });
+
+  it('charges what it gives, and nothing where the budget refuses it', async () => {
+    const { kernel, path, refused } = await stage();
+    const pid = await kernel.processes.spawn({ image: 'worker', budget: { materializedTokens: 100 } });
+    await kernel.memory.create(pid, { type: 'claim', payload: 'word '.repeat(40) });
+    const { tokens } = await kernel.memory.materialize(pid, { tokensMax: 90 });
+    const { code, facts } = await refused(() => kernel.memory.materialize(pid, { tokensMax: 90 }));
+    expect([code, facts]).toMatchObject([
+      'BUDGET_EXCEEDED',
+      { dimension: 'materializedTokens', limit: 100, used: tokens, asked: tokens },
+    ]);
+    expect((await kernel.processes.budget(pid)).materializedTokens.used).toBe(tokens);
+    expect(await kernel.memory.materialize(pid, { tokensMax: 0 })).toMatchObject({ text: '', tokens: 0 });
+    await checkInvariants(kernel, path);
+  });
+
+  it('refuses a limit that is none, and a process that has ended', async () => {
+    const { kernel, parent } = await family();
+    for (const tokensMax of [-1, 0.5, Number.NaN, '5' as never]) {
+      expect((await refusal(kernel.memory.materialize(parent, { tokensMax }))).code).toBe('INVALID_INPUT');
+    }
+    await kernel.processes.exit(parent);
+    expect((await refusal(kernel.memory.materialize(parent, { tokensMax: 1 }))).code).toBe('PROCESS_TERMINATED');
+  });
+
+  it('counts by the tokenizer that a module brings', async () => {
+    let loads = 0;
+    const letters = { load: async () => void loads++, count: (all: string) => all.length };
+    const module = new ContainerModule(({ bind }) => {
+      bind(Tokenizer).toConstantValue(letters);
+    });
+    const { kernel, parent } = await family(await stage({ modules: [module] }));
+    const { text, tokens } = await kernel.memory.materialize(parent, { tokensMax: 60 });
+    expect([tokens, tokens <= 60, loads]).toEqual([text.length, true, 1]);
+  });
+
+  it('takes what looks like a token of the model’s own for text', async () => {
+    // It ended with an error of the tokenizer.
+    const { kernel, parent, make } = await family();
+    await make(parent, 'before <|endoftext|> after <|im_start|>');
+    const { text } = await kernel.memory.materialize(parent, { tokensMax: 1_000 });
+    expect(text.includes('<|endoftext|>')).toBe(true);
+  });
+
+  it.each(['a', '=', '👩‍👩‍👧‍👦', '漢字', ' '])('counts a long run of %j in the time that words take', async (one) => {
+    // The time grew with the square of the length: minutes for a payload of the largest size.
+    const { kernel, parent, make } = await family();
+    await make(parent, one.repeat(Math.floor(500_000 / Buffer.byteLength(one))));
+    const { manifest } = await kernel.memory.materialize(parent, { tokensMax: 1_000 });
+    expect(manifest.filter(({ reason }) => reason === 'token_budget').length).toBe(1);
+  });
+
+  it('renders a large view while others go on working', async () => {
+    const { kernel, parent, make } = await family();
+    await Promise.all(Array.from({ length: 3_000 }, (_, n) => make(parent, { n, text: 'some words '.repeat(20) })));
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    const { tokens, manifest } = await kernel.memory.materialize(parent, { tokensMax: 50_000 });
+    clearInterval(timer);
+    expect([tokens > 45_000, tokens <= 50_000, manifest.length]).toEqual([true, true, 3_002]);
+    expect(turns).toBeGreaterThan(3);
+  });
+});
