@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import Table from 'cli-table3';
 import { checkTimes } from './capability-check.js';
 import { bytesPerProcess, cancelMs, firstSpawnMs, streamMs, verifyRate } from './figures.js';
+import { forkRates } from './fork-size.js';
 import { revocationStalls } from './revocation.js';
 import { spawnRates } from './spawn-child.js';
 import { flatRates } from './table-size.js';
@@ -44,6 +45,15 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
     const pagesMeasured = `${pages.toFixed(3)}× (${flat.pagesLarge.toFixed(1)} against ${flat.pagesSmall.toFixed(1)})`;
     figure('WAL pages of those spawns', pagesMeasured, 'within 5 %', Math.abs(pages - 1) <= 0.05);
     figure('opening 100,000 processes, 1,000 live', `${Math.round(flat.openMs)} ms`, '< 2,000 ms', flat.openMs < 2_000);
+  },
+
+  async fork() {
+    const { small, large, ratio, pagesSmall, pagesLarge } = await forkRates(10, 100_000);
+    const measured = `${ratio.toFixed(2)}× (${perSecond(large)} against ${perSecond(small)})`;
+    figure('fork of a view with 100,000 objects against 10', measured, '≥ 0.8×', ratio >= 0.8);
+    const pages = pagesLarge / pagesSmall;
+    const pagesMeasured = `${pages.toFixed(3)}× (${pagesLarge.toFixed(1)} against ${pagesSmall.toFixed(1)})`;
+    figure('WAL pages of those forks', pagesMeasured, 'within 5 %', Math.abs(pages - 1) <= 0.05);
   },
 
   async cancel() {
