@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
-import { sql } from 'drizzle-orm';
+import { gt, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import type { ReclaimRepository } from '../../memory/reclaim-repository.js';
+import type { Reclaimed, ReclaimRepository } from '../../memory/reclaim-repository.js';
 import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { objects, objectVersions, overlays, payloads } from './schema/memory.js';
@@ -20,13 +21,14 @@ const isLeft = sql`${objects.namespace} LIKE 'process/%'
     OR (parent.exited_at IS NULL AND view.state IS NULL)))
   AND ${objects.id} NOT IN (SELECT result FROM processes WHERE parent IS NULL AND result IS NOT NULL)`;
 
-/** Resources of capabilities on single objects and private namespaces that somebody live holds, and that work. */
+/** What capabilities on objects and private namespaces name that somebody live holds, and that work; without a last `**`. */
 const works = (capability: string, holder: string) =>
   sql.raw(`${capability}.status = 'live' AND (${capability}.uses IS NULL OR ${capability}.uses > 0)
     AND (${capability}.own = 1 OR ${capability}.generation >= ${holder}.authority_since) AND ${holder}.exited_at IS NULL`);
 const inTime = (capability: string) =>
   sql`(${sql.raw(`${capability}.expires_at`)} IS NULL OR ${sql.raw(`${capability}.expires_at`)} > ${sql.placeholder('at')})`;
-const reach = sql`SELECT held.resource FROM processes AS holder JOIN capabilities AS held ON held.holder = holder.pid
+const reach = sql`SELECT CASE WHEN held.resource LIKE '%/**' THEN substr(held.resource, 1, length(held.resource) - 3)
+  ELSE held.resource END AS name FROM processes AS holder JOIN capabilities AS held ON held.holder = holder.pid
   WHERE ${works('held', 'holder')} AND ${inTime('held')}
   AND ((held.resource >= 'object:' AND held.resource < 'object;')
     OR (held.resource >= 'ns:process/' AND held.resource < 'ns:process0'))
@@ -37,10 +39,11 @@ const reach = sql`SELECT held.resource FROM processes AS holder JOIN capabilitie
     LEFT JOIN processes AS giver ON giver.pid = one.holder
     WHERE giver.pid IS NULL OR NOT (${works('one', 'giver')} AND ${inTime('one')}))`;
 /** Every spelling of a pattern that matches the object by its own name or by its place. */
-const isReached = sql`EXISTS (SELECT 1 FROM reach WHERE reach.resource IN ('object:*', 'object:**',
-  'object:' || ${objects.id}, 'object:' || ${objects.id} || '/**', 'ns:' || ${objects.namespace} || '/*',
-  'ns:' || ${objects.namespace} || '/**', 'ns:' || ${objects.namespace} || '/' || ${objects.id},
-  'ns:' || ${objects.namespace} || '/' || ${objects.id} || '/**'))`;
+const isReached = sql`('object:' || ${objects.id} IN (SELECT name FROM reach)
+  OR 'ns:' || ${objects.namespace} IN (SELECT name FROM reach)
+  OR 'ns:' || ${objects.namespace} || '/*' IN (SELECT name FROM reach)
+  OR 'ns:' || ${objects.namespace} || '/' || ${objects.id} IN (SELECT name FROM reach)
+  OR EXISTS (SELECT 1 FROM reach WHERE name IN ('object:*', 'object:**')))`;
 const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
 
 /** Views of live processes and those that they were forked from; and what a live parent can still merge. */
@@ -51,14 +54,22 @@ const needed = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes WHERE
   AND (view.mode <> 'ephemeral' OR maker.status = 'exited')`;
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
+  page: db
+    .select({ id: objects.id })
+    .from(objects)
+    .where(gt(objects.id, sql.placeholder('after')))
+    .orderBy(objects.id)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
   release: compiled(
     raw,
     db
       .update(objects)
       .set({ payload: 'null', deletedAt: sql`coalesce(${objects.deletedAt}, ${sql.placeholder('at')})` })
       .where(
-        sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects WHERE ${hasPayload}
-          AND (${objects.deletedAt} IS NOT NULL OR (${isLeft} AND NOT ${isReached})) LIMIT ${sql.placeholder('limit')})`,
+        sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects
+          WHERE id > ${sql.placeholder('after')} AND id <= ${sql.placeholder('last')} AND ${hasPayload}
+          AND (${objects.deletedAt} IS NOT NULL OR (${isLeft} AND NOT ${isReached})))`,
       ),
   ),
   overlays: compiled(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${needed})`)),
@@ -77,8 +88,12 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
 
 @injectable()
 export class SqliteReclaimRepository implements ReclaimRepository {
-  async objects(tx: WriteTx, at: number, limit: number): Promise<number> {
-    return statements.write(tx).release.run({ at, limit }).changes;
+  async objects(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<Reclaimed> {
+    const page = statements.read(tx).page.all({ after, limit });
+    const last = page.at(-1)?.id;
+    if (last === undefined) return { count: 0, last };
+    const { changes } = statements.write(tx).release.run({ at, after, last });
+    return { count: changes, last };
   }
 
   async versions(tx: WriteTx): Promise<number> {
