@@ -101,12 +101,9 @@ export class MemoryModel {
   /** A root without `parent`; a child of `spawnChild` without `mode`. */
   born(pid: string, goal: string, parent: ModelProcess | null, mode: Mode | null, isReparented: boolean): ModelProcess {
     const from = parent === null || mode === null ? null : parent.view;
-    const base =
-      from === null
-        ? null
-        : mode === 'worker'
-          ? ({ view: from, main: 'live' } as const)
-          : { view: from.copy(this.main), main: new Map([...this.main].map(([at, all]) => [at, [...all]])) };
+    const main = new Map([...this.main].map(([object, versions]) => [object, [...versions]]));
+    const snapshot = () => (from === null ? null : { view: from.copy(main), main });
+    const base = mode === 'worker' && from !== null ? ({ view: from, main: 'live' } as const) : snapshot();
     const copies = mode === 'copy' || mode === 'speculative';
     const process = new ModelProcess(pid, parent, mode, isReparented, new ModelView(copies, base), from);
     process.capabilities.push({ holder: process, over: process, writes: true, isReleased: false });
