@@ -103,6 +103,15 @@ describe('merge', () => {
     }
   });
 
+  it('leaves the goal of the child, also one that it has added to its view again', async () => {
+    // It was adopted like something that the child had made.
+    const { kernel, parent, fork } = await family();
+    const child = await fork({ mode: 'copy' });
+    await kernel.memory.addToView(child, (await kernel.processes.get(child)).goal);
+    await kernel.processes.exit(child);
+    expect(await kernel.memory.merge(parent, child)).toEqual(nothing);
+  });
+
   it('adopts an object whose name is taken without its name', async () => {
     const { kernel, parent, fork, make } = await family();
     const ours = await make(parent, 'ours', { name: 'report' });

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
-import type { Pid } from '../../base/ids.js';
+import type { ObjectId, Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
 import type { Caller } from '../../capability/act.js';
 import { Holders } from '../../capability/holders.js';
 import { RecordedUnits } from '../../capability/recorded-units.js';
@@ -60,7 +61,7 @@ export class ChangeObjects {
     await this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.take(tx, act, pid, object, 'read');
       const { view } = await this.holders.live(tx, pid);
-      if (accessed.reached !== undefined || (await this.views.entry(tx, view, object)) !== undefined) return;
+      if (accessed.reached !== undefined || (await this.isIn(tx, view, object))) return;
       const { warrant } = accessed;
       const rights = await this.access.rights(tx, accessed);
       await this.views.addEntry(tx, view, { object, capability: warrant.capability, rights });
@@ -81,5 +82,11 @@ export class ChangeObjects {
       const told = { event: 'view.changed', data: { object, isThere: false }, action: call.action } as const;
       this.journal.did(tx, act, pid, told, { capability: entry.capability, generation }, { object });
     });
+  }
+
+  /** Whether it is in the view by a row, or as the root, which needs none. */
+  private async isIn(tx: WriteTx, view: number, object: ObjectId): Promise<boolean> {
+    if ((await this.views.entry(tx, view, object)) !== undefined) return true;
+    return (await this.views.find(tx, view))?.root === object;
   }
 }
