@@ -12,7 +12,7 @@ export interface ModelVersion {
 export interface ModelObject {
   readonly id: string;
   readonly isImmutable: boolean;
-  /** Of the process that it was made for: it is in its view for good, and nobody writes it. */
+  /** Of the process that it was made for: it is in that one's view for good, and nobody writes it. */
   readonly isGoal: boolean;
   /** The process in whose private namespace it lies. */
   owner: ModelProcess;
@@ -158,7 +158,7 @@ export class MemoryModel {
   }
 
   remove(process: ModelProcess, object: ModelObject): void {
-    if (!object.isGoal) process.view.entries.delete(object);
+    if (!object.isGoal || object.owner !== process) process.view.entries.delete(object);
   }
 
   end(process: ModelProcess, succeeded: boolean): void {
