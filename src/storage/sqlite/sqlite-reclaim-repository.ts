@@ -76,7 +76,8 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
   versions: compiled(
     raw,
     db.delete(objectVersions).where(sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${needed}))
-      OR ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL)`),
+      OR (${objectVersions.branch} = 0
+      AND ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`),
   ),
   payloads: compiled(
     raw,
