@@ -60,11 +60,12 @@ function copyText(text: string, path: string, state: CopyState): string {
   return text;
 }
 
-const escaped = /["\\\p{Cc}]/u;
+/** Printable ASCII without a quote and a backslash, which is most text: a byte for each character. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 /** How many bytes a text takes in JSON. */
 function jsonBytes(text: string): number {
-  return escaped.test(text) ? Buffer.byteLength(JSON.stringify(text)) : Buffer.byteLength(text) + 2;
+  return plainText.test(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
 }
 
 function copyObject(value: object, path: string, depth: number, state: CopyState): unknown {
