@@ -17,6 +17,7 @@ import { GraphLoader } from './graph-loader.js';
 import { kinOf } from './kin.js';
 import type { Question } from './question.js';
 import { RuleBook } from './rule-book.js';
+import { SharedValues } from './shared-values.js';
 
 const pageRows = 500;
 /** Capabilities and processes that are kept, some hundred bytes each. When it is full, all of it goes. */
@@ -32,6 +33,7 @@ const triesMax = 3;
 @injectable()
 export class AuthorityCache {
   private graph = new AuthorityGraph();
+  private shared = new SharedValues();
   private readonly compiled = new Map<Pid, CompiledAuthority>();
   private readonly stale = new Stale();
   private rulesVersion = 0;
@@ -124,6 +126,7 @@ export class AuthorityCache {
   private forget(): void {
     this.epoch++;
     this.graph = new AuthorityGraph();
+    this.shared = new SharedValues();
     this.compiled.clear();
     this.stale.take();
   }
@@ -149,8 +152,9 @@ export class AuthorityCache {
     for (let after: NumberedCapability | undefined, more = true; more; ) {
       const page = await this.store.read(async (tx) => {
         const found = await this.repository.heldPage(tx, pid, { after, limit: pageRows });
-        for (const record of found)
-          compiled.hold(await this.loader.add(tx, this.graph, record), this.patternOf(record));
+        for (const record of found) {
+          compiled.hold(await this.loader.add(tx, this.graph, this.shared.of(record)), this.patternOf(record));
+        }
         return found;
       });
       after = page.at(-1);
@@ -178,7 +182,7 @@ export class AuthorityCache {
       this.compiled.get(known.record.holder)?.drop(known, this.patternOf(record));
     }
     const slot = await this.loader.add(tx, this.graph, record);
-    slot.record = record;
+    slot.record = this.shared.of(record);
     this.compiled.get(record.holder)?.hold(slot, this.patternOf(record));
   }
 
