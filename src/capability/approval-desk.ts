@@ -1,24 +1,22 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../audit/ledger.js';
 import { Clock, type KernelClock } from '../base/clock.js';
-import { type ApprovalId, IdSource, type Pid } from '../base/ids.js';
-import { keepAlive } from '../base/keep-alive.js';
+import { IdSource, type Pid } from '../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act, Call, Caller } from './act.js';
-import { type ApprovalRecord, type Ask, isSameCall, type Rest, stands } from './approval.js';
+import { type ApprovalRecord, type Ask, isSameCall, stands } from './approval.js';
 import { approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
 import { ApprovalFootings } from './approval-footings.js';
+import { ApprovalParking } from './approval-parking.js';
 import { ApprovalRepository } from './approval-repository.js';
-import { ApprovalWatch } from './approval-watch.js';
 import { CapabilityRepository } from './capability-repository.js';
+import { Clearance } from './clearance.js';
 
 /** Questions of one process that wait for an answer at the same time. */
 const pendingMax = 16;
-/** How often a parked call looks at the time: the clock may be a caller's own, so it cannot be slept through. */
-const lookMs = 50;
 
-/** Takes questions for a person, and lets the calls of processes wait for the answers. */
+/** Takes questions for a person, and tells those who asked what the answer is. */
 @injectable()
 export class ApprovalDesk {
   constructor(
@@ -28,7 +26,8 @@ export class ApprovalDesk {
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(ApprovalWatch) private readonly answers: ApprovalWatch,
+    @inject(Clearance) private readonly clearance: Clearance,
+    @inject(ApprovalParking) private readonly parking: ApprovalParking,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
@@ -40,7 +39,8 @@ export class ApprovalDesk {
    */
   async attend({ caller, action }: Call, act: Act, ask: Ask): Promise<void> {
     const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
-    const answered = record.decision !== null || caller.face === 'host' ? record : await this.parked(record, ask);
+    const answered =
+      record.decision !== null || caller.face === 'host' ? record : await this.parking.until(record, ask);
     if (answered?.decision?.startsWith('deny') === true) {
       await this.tell(answered, act, action);
       throw approvalDenied(answered.id, ask);
@@ -117,8 +117,7 @@ export class ApprovalDesk {
     await this.store.write(async (tx) => {
       if ((await this.approvals.find(tx, approval))?.spentAt !== null) return;
       const at = this.clock.now();
-      await this.approvals.spend(tx, approval, at);
-      this.events.append(tx, { type: 'approval.used', at, pid, data: { approval } });
+      await this.clearance.spend(tx, approval, pid, at);
       const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
       this.ledger.append(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
     });
@@ -126,31 +125,6 @@ export class ApprovalDesk {
 
   private async assertGoingOn(tx: ReadTx, pid: Pid): Promise<void> {
     if ((await this.capabilities.holder(tx, pid))?.stopping === true) throw askerStopped(pid);
-  }
-
-  /** Resolves when the answer is there, or anything that it rests on may have changed. */
-  private async parked(
-    { id, chain, lineage }: ApprovalRecord,
-    { pid, rests }: Ask,
-  ): Promise<ApprovalRecord | undefined> {
-    using _alive = keepAlive();
-    const { promise: woken, resolve: wake } = withResolvers();
-    const processes = new Set([pid, ...lineage, ...rests.on]);
-    using _watch = this.answers.watch({ approval: id, chain, processes, wake });
-    using _timer = this.expiry(rests, wake);
-    // An answer that came before the watch began rings no more.
-    if ((await this.find(id))?.decision === null) await woken;
-    return this.find(id);
-  }
-
-  private find(id: ApprovalId): Promise<ApprovalRecord | undefined> {
-    return this.store.read((tx) => this.approvals.find(tx, id));
-  }
-
-  private expiry({ until }: Rest, wake: () => void): Disposable {
-    if (until === null) return { [Symbol.dispose]: () => undefined };
-    const timer = setInterval(() => (this.clock.peek() < until ? undefined : wake()), lookMs);
-    return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 }
 
@@ -162,11 +136,3 @@ const unanswered = {
   granted: null,
   spentAt: null,
 } as const;
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
-}

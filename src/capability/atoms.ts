@@ -18,12 +18,12 @@ export type AtomTest =
   | { readonly hash: string }
   | { readonly all: readonly Atom[] };
 
-export interface AtomOptions {
+export type AtomOptions = {
   /** The argument may be absent. */
   readonly optional?: true;
   /** The atom is checked but does not open its path: another atom must, or the closed world refuses what is there. */
   readonly closed?: true;
-}
+};
 
 export type Atom = AtomTest & AtomOptions;
 

@@ -2,6 +2,7 @@ import { ContainerModule } from 'inversify';
 import { AuthorityQuery } from '../audit/authority-trace.js';
 import { ApprovalDesk } from './approval-desk.js';
 import { ApprovalFootings } from './approval-footings.js';
+import { ApprovalParking } from './approval-parking.js';
 import { ApprovalQueue, HostApprovalQueue } from './approval-queue.js';
 import { ApprovalWatch } from './approval-watch.js';
 import { AuthorityCache } from './authority-cache.js';
@@ -42,6 +43,7 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
   const parts = [
     ApprovalDesk,
     ApprovalFootings,
+    ApprovalParking,
     ApprovalWatch,
     AuthorityCache,
     Clearance,

@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import type { ApprovalId } from '../base/ids.js';
+import type { ApprovalId, Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import { type ApprovalRecord, type Ask, isSameCall, stands, waives } from './approval.js';
@@ -19,11 +19,14 @@ export class Clearance {
   /** In the unit of the effect: an answer for one time is used up with it. Throws AskNeeded. */
   async take(tx: WriteTx, ask: Ask, at: number): Promise<ApprovalId> {
     const found = await this.needed(tx, ask, at);
-    if (found.decision === 'once') {
-      await this.approvals.spend(tx, found.id, at);
-      this.events.append(tx, { type: 'approval.used', at, pid: ask.pid, data: { approval: found.id } });
-    }
+    if (found.decision === 'once') await this.spend(tx, found.id, ask.pid, at);
     return found.id;
+  }
+
+  /** Marks an answer as used up, or as told to `pid`. The record is the caller's to write. */
+  async spend(tx: WriteTx, approval: ApprovalId, pid: Pid, at: number): Promise<void> {
+    await this.approvals.spend(tx, approval, at);
+    this.events.append(tx, { type: 'approval.used', at, pid, data: { approval } });
   }
 
   /** Before the unit of the effect: nothing is used up. Throws AskNeeded. */

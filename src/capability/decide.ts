@@ -8,7 +8,7 @@ import { accepts } from './constraints.js';
 import { allows, type DecisionCode, type NearMiss } from './decision.js';
 import type { Question } from './question.js';
 import { maskOfRight } from './rights.js';
-import type { RuleEffect, RuleRecord } from './rule.js';
+import { isOn, type RuleEffect, type RuleRecord } from './rule.js';
 
 /** What is known of a process's authority when a question about it is decided, all from one state. */
 export interface Evidence {
@@ -80,7 +80,7 @@ export function applying(
   const mask = maskOfRight(right);
   return rules
     .filter((rule) => rule.effect === effect && (rule.rights & mask) !== 0)
-    .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+    .filter((rule) => isOn(rule, now))
     .filter(({ argsHash }) => argsHash === null || hasHash(args, argsHash));
 }
 

@@ -10,7 +10,7 @@ import { Clearance } from './clearance.js';
 import { applying, hashOfArgs } from './decide.js';
 import { type Pattern, parseRequest } from './resource.js';
 import type { Right } from './rights.js';
-import { earliestExpiry, idsOf, type RuleRecord } from './rule.js';
+import { earliestExpiry, idsOf, isOn, type RuleRecord } from './rule.js';
 import { type Bound, type Gift, RuleBook } from './rule-book.js';
 
 /** Through which face something is asked, and when. */
@@ -141,10 +141,6 @@ function bareAsk(
   const call = { pid, holder: bearer, right, resource, args, argsHash: hashOfArgs(args), spec: null };
   const rests = { on: [], until: earliestExpiry(asks) };
   return { ...call, capability: null, chain: [], expiresAt: null, rules: idsOf(asks), rests };
-}
-
-function isOn({ expiresAt }: RuleRecord, now: number): boolean {
-  return expiresAt === null || expiresAt > now;
 }
 
 /** A process learns that there is a rule, and not which. */

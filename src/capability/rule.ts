@@ -84,3 +84,8 @@ export function earliestExpiry(all: readonly { readonly expiresAt: number | null
   const times = all.flatMap(({ expiresAt }) => expiresAt ?? []);
   return times.length === 0 ? null : Math.min(...times);
 }
+
+/** Whether it has not expired. */
+export function isOn({ expiresAt }: RuleRecord, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
+}

@@ -2,15 +2,12 @@ import { inject, injectable } from 'inversify';
 import type { ApprovalId, CapabilityId } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import type { Ask } from './approval.js';
-import { AuthorityGraph } from './authority-graph.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { Clearance } from './clearance.js';
 import { hashOfArgs } from './decide.js';
 import { allows, type Decision } from './decision.js';
 import { Evaluator, type Ruling } from './evaluator.js';
 import { decided, denial, explained } from './explanation.js';
-import type { Reading } from './grants.js';
-import { GraphLoader } from './graph-loader.js';
 import type { Asking } from './host-rules.js';
 import type { Question } from './question.js';
 import { earliestExpiry, idsOf } from './rule.js';
@@ -35,7 +32,6 @@ export class Warrants {
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(Clearance) private readonly clearance: Clearance,
     @inject(Uses) private readonly uses: Uses,
-    @inject(GraphLoader) private readonly loader: GraphLoader,
   ) {}
 
   /**
@@ -43,25 +39,7 @@ export class Warrants {
    * CAPABILITY_EXPIRED where that alone was missing, otherwise CAPABILITY_DENIED; AskNeeded.
    */
   async take(tx: WriteTx, asking: Asking, question: Question): Promise<Warrant> {
-    return this.taken(tx, asking, question, await this.allowed(tx, asking, question));
-  }
-
-  /** The same before that unit: nothing is taken. Throws as `take`. */
-  async look(tx: ReadTx, asking: Asking, question: Question): Promise<Warrant> {
-    return this.seen(tx, asking, question, await this.allowed(tx, asking, question));
-  }
-
-  /** As `take`, by a capability that was found live in this unit otherwise. Throws AskNeeded. */
-  async takeBy(tx: WriteTx, asking: Asking, question: Question, found: Reading): Promise<Warrant> {
-    return this.taken(tx, asking, question, await this.ruling(tx, question, found));
-  }
-
-  /** As `look`, by a capability that was found live otherwise. Throws AskNeeded. */
-  async lookBy(tx: ReadTx, asking: Asking, question: Question, found: Reading): Promise<Warrant> {
-    return this.seen(tx, asking, question, await this.ruling(tx, question, found));
-  }
-
-  private async taken(tx: WriteTx, asking: Asking, question: Question, ruling: Ruling): Promise<Warrant> {
+    const ruling = await this.allowed(tx, asking, question);
     const ask = askOf(question, ruling);
     const approval = ask === undefined ? undefined : await this.clearance.take(tx, ask, asking.at);
     const counted = finite(ruling);
@@ -69,17 +47,12 @@ export class Warrants {
     return warrant(asking, question, ruling, counted.length, approval);
   }
 
-  private async seen(tx: ReadTx, asking: Asking, question: Question, ruling: Ruling): Promise<Warrant> {
+  /** The same before that unit: nothing is taken. Throws as `take`. */
+  async look(tx: ReadTx, asking: Asking, question: Question): Promise<Warrant> {
+    const ruling = await this.allowed(tx, asking, question);
     const ask = askOf(question, ruling);
     const approval = ask === undefined ? undefined : (await this.clearance.needed(tx, ask, asking.at)).id;
     return warrant(asking, question, ruling, finite(ruling).length, approval);
-  }
-
-  private async ruling(tx: ReadTx, { pid }: Question, { record, asks }: Reading): Promise<Ruling> {
-    const graph = new AuthorityGraph();
-    const holder = await this.loader.learn(tx, graph, pid);
-    const slot = await this.loader.add(tx, graph, record);
-    return { code: asks.length > 0 ? 'ASK' : 'ALLOWED', slot, asks, denies: [], nearest: [], holder, graph };
   }
 
   private async allowed(tx: ReadTx, asking: Asking, question: Question): Promise<Ruling> {

@@ -4,18 +4,18 @@ import type { NumberedView, ObjectRecord, Overlay, Version } from './object.js';
 import type { Place } from './writing.js';
 
 /** What both sides have made of an object since the fork. A payload over 4 KiB is told by its hash only. */
-export interface MergeConflict {
+export type MergeConflict = {
   readonly object: ObjectId;
   readonly base: MergeSide;
   readonly ours: MergeSide;
   readonly theirs: MergeSide;
-}
+};
 
-export interface MergeSide {
+export type MergeSide = {
   readonly version: number;
   readonly hash: string;
   readonly payload?: JsonValue;
-}
+};
 
 /** What is done about an object that both sides have changed. */
 export type MergePolicy =

@@ -1,11 +1,8 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../../audit/ledger.js';
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { CapabilityError } from '../../base/errors.js';
-import type { JsonValue } from '../../base/json.js';
 import { parseSpec } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-log.js';
 import type { Act, Caller } from '../act.js';
 import { type Ask, isSameCall } from '../approval.js';
 import { AskNeeded } from '../approval-errors.js';
@@ -13,12 +10,15 @@ import { ApprovalRepository } from '../approval-repository.js';
 import type { Authority, Capability, CapabilitySpec } from '../capability.js';
 import type { HolderState } from '../capability-repository.js';
 import { capabilitySpec, parseCapabilitySpec } from '../capability-spec.js';
+import { Clearance } from '../clearance.js';
 import { ComparedNames } from '../compared-names.js';
+import { hashOfArgs } from '../decide.js';
 import { Holders } from '../holders.js';
 import { Listing } from '../listing.js';
 import { RecordedUnits } from '../recorded-units.js';
 import { covers } from '../resource-coverage.js';
 import { maskOfRights, type Right } from '../rights.js';
+import { isOn } from '../rule.js';
 import { RuleBook } from '../rule-book.js';
 
 /** Asks a person for authority that the process does not have. */
@@ -31,7 +31,7 @@ export class RequestCapability {
     @inject(RuleBook) private readonly rules: RuleBook,
     @inject(ComparedNames) private readonly names: ComparedNames,
     @inject(Listing) private readonly listing: Listing,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(Clearance) private readonly clearance: Clearance,
     @inject(Ledger) private readonly ledger: Ledger,
   ) {}
 
@@ -54,8 +54,7 @@ export class RequestCapability {
     const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
     if (answered === undefined || answered.granted === null) throw new AskNeeded(asked);
     const { id: approval, pid, granted: capability } = answered;
-    await this.approvals.spend(tx, approval, act.at);
-    this.events.append(tx, { type: 'approval.used', at: act.at, pid, data: { approval } });
+    await this.clearance.spend(tx, approval, pid, act.at);
     const action = 'capability.request';
     this.ledger.append(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
     return this.listing.shown(tx, await this.listing.record(tx, capability));
@@ -75,7 +74,7 @@ export class RequestCapability {
       (rule) =>
         rule.effect === 'deny' &&
         (rule.rights & mask) !== 0 &&
-        (rule.expiresAt === null || rule.expiresAt > act.at) &&
+        isOn(rule, act.at) &&
         rule.argsHash === null &&
         covers(this.rules.patternOf(rule), pattern),
     );
@@ -94,7 +93,7 @@ function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, 
     right: rights[0] as Right,
     resource: pattern.text,
     args: {},
-    argsHash: sha256Hex(canonicalJson(spec as unknown as JsonValue)),
+    argsHash: hashOfArgs({ ...spec }),
     capability: null,
     chain: [],
     expiresAt: null,

@@ -3,7 +3,7 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { errorText } from '../../base/error-text.js';
 import { invalidInput, KernelError, MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { JsonValue } from '../../base/json.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import { type Act, type Caller, viaOf } from '../../capability/act.js';
 import { CapabilityRepository } from '../../capability/capability-repository.js';
@@ -114,7 +114,7 @@ export class MergeChild {
     const conflicts = plan.steps.filter(isConflict).map(toConflict);
     const data = { child, merged: merged.length, adopted: adopted.length };
     const told = { event: 'view.merged', data, action: 'memory.merge' } as const;
-    const facts = { child, merged, adopted, skipped: skipped as unknown as JsonObject[] };
+    const facts = { child, merged, adopted, skipped: skipped.map((one) => ({ ...one })) };
     this.journal.did(tx, act, pid, told, { capability: 'kin', generation: await this.generation(tx, pid) }, facts);
     return { merged, adopted, skipped, conflicts };
   }
@@ -165,7 +165,7 @@ function mergeConflict(pid: Pid, child: Pid, { steps }: MergePlan): MemoryError 
   const both = steps.filter(isConflict);
   const conflicts = both.slice(0, 20).map(toConflict);
   return new MemoryError('MERGE_CONFLICT', `${child} and ${pid} have both changed ${both.length} objects.`, {
-    facts: { pid, child, conflicts: conflicts as unknown as JsonObject[] },
+    facts: { pid, child, conflicts },
     hint: "Merge again with the policy 'ours', 'theirs' or a function; nothing was changed.",
   });
 }
