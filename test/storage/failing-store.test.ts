@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError } from '../../src/index.js';
+import { ProcessRepository } from '../../src/kernel/process-repository.js';
 import { newStore } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
 import { Sabotage } from './failing-store.js';
@@ -36,7 +37,7 @@ describe('a store operation that fails', () => {
     const sabotage = new Sabotage();
     const kernel = await openWith(sabotage);
     const root = await kernel.processes.spawn({});
-    sabotage.arm(20, 'after');
+    sabotage.arm(5, 'after', ProcessRepository);
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => kernel.processes.spawnChild(root, {})));
     sabotage.disarm();
     const refused = outcomes.filter(({ status }) => status === 'rejected');

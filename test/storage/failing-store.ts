@@ -26,9 +26,11 @@ export class Sabotage {
   failed: string | undefined;
   private failAt = Number.POSITIVE_INFINITY;
   private when: 'before' | 'after' = 'before';
+  private only: unknown;
 
-  /** The `nth` call from now on fails. */
-  arm(nth: number, when: 'before' | 'after'): void {
+  /** The `nth` call from now on fails; with `only`, the `nth` of that repository's. */
+  arm(nth: number, when: 'before' | 'after', only?: Token<object>): void {
+    this.only = only;
     this.failAt = this.calls + nth;
     this.when = when;
     this.failed = undefined;
@@ -42,7 +44,7 @@ export class Sabotage {
   module(): ContainerModule {
     return new ContainerModule(({ bind }) => {
       const put = <T extends object>(token: Token<T>, repository: T) => {
-        bind<T>(token).toConstantValue(this.around(repository));
+        bind<T>(token).toConstantValue(this.around(token, repository));
       };
       put(AccountRepository, new SqliteAccountRepository());
       put(AuditRepository, new SqliteAuditRepository());
@@ -56,13 +58,14 @@ export class Sabotage {
     });
   }
 
-  private around<T extends object>(repository: T): T {
+  private around<T extends object>(token: Token<T>, repository: T): T {
     return new Proxy(repository, {
       get: (target, name, receiver) => {
         const member: unknown = Reflect.get(target, name, receiver);
         if (typeof member !== 'function') return member;
         return async (...args: unknown[]) => {
-          const isIt = ++this.calls === this.failAt;
+          const counts = this.only === undefined || this.only === token;
+          const isIt = counts && ++this.calls === this.failAt;
           if (isIt && this.when === 'before') throw this.fail(String(name));
           const result: unknown = await Reflect.apply(member, target, args);
           if (isIt) throw this.fail(String(name));
