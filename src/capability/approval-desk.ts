@@ -4,7 +4,7 @@ import { Clock, type KernelClock } from '../base/clock.js';
 import { IdSource, type Pid } from '../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
-import type { Act, Call, Caller } from './act.js';
+import { type Act, blocked, type Call, type Caller } from './act.js';
 import { type ApprovalRecord, type Ask, isSameCall, stands } from './approval.js';
 import { approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
 import { ApprovalFootings } from './approval-footings.js';
@@ -40,12 +40,17 @@ export class ApprovalDesk {
   async attend({ caller, action }: Call, act: Act, ask: Ask): Promise<void> {
     const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
     const answered =
-      record.decision !== null || caller.face === 'host' ? record : await this.parking.until(record, ask);
+      record.decision !== null || caller.face === 'host' ? record : await this.parked(caller, record, ask);
     if (answered?.decision?.startsWith('deny') === true) {
       await this.tell(answered, act, action);
       throw approvalDenied(answered.id, ask);
     }
     if (caller.face === 'host') throw approvalPending(record.id, ask);
+  }
+
+  private parked(caller: Caller, record: ApprovalRecord, ask: Ask): Promise<ApprovalRecord | undefined> {
+    const blockage = { kind: 'approval', what: record.id, on: [`approval:${record.id}`] } as const;
+    return blocked(caller, blockage, () => this.parking.until(record, ask));
   }
 
   /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */

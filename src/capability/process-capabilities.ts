@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
+import type { ProcessCaller } from './act.js';
 import type { Capability, CapabilitySpec, DelegationSpec } from './capability.js';
 import type { Decision, Explanation } from './decision.js';
 import { Delegate } from './operations/delegate.js';
@@ -43,8 +44,8 @@ export class CapabilityFaces {
     @inject(CapabilityQueries) private readonly queries: CapabilityQueries,
   ) {}
 
-  of(pid: Pid): ProcessCapabilities {
-    const caller = { face: 'process', pid } as const;
+  of(caller: ProcessCaller): ProcessCapabilities {
+    const { pid } = caller;
     return {
       list: async () => this.queries.list(pid),
       check: async (right, resource, args) => this.explaining.check(caller, pid, right, resource, args),

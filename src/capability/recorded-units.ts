@@ -7,7 +7,7 @@ import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
-import type { Act, Call } from './act.js';
+import { type Act, type Call, Parked, runOf } from './act.js';
 import { ApprovalDesk } from './approval-desk.js';
 import { AskNeeded } from './approval-errors.js';
 
@@ -26,12 +26,28 @@ export class RecordedUnits {
 
   /** One atomic unit. Resolves after its commit; a refusal undoes it and is recorded by a unit of its own. */
   commit<T>(call: Call, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
-    return this.recorded(call, () => this.store.write((tx) => work(tx, this.act(call))));
+    return this.recorded(call, () => this.store.write((tx) => this.unit(call, tx, work)));
   }
 
   /** What a call has to know before its unit, from one committed state. A refusal is recorded as in `commit`. */
   look<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    return this.recorded(call, () => this.store.read(work));
+    const run = runOf(call.caller);
+    return this.recorded(call, () =>
+      this.store.read(async (tx) => {
+        await run?.look(tx);
+        return work(tx);
+      }),
+    );
+  }
+
+  private async unit<T>(call: Call, tx: WriteTx, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
+    const act = this.act(call);
+    const run = runOf(call.caller);
+    if (run === undefined) return work(tx, act);
+    await run.enter(tx, act);
+    const answer = await work(tx, act);
+    await run.leave(tx, act, answer);
+    return answer;
   }
 
   private act({ caller, actor }: Call): Act {
@@ -49,14 +65,17 @@ export class RecordedUnits {
     }
   }
 
-  /** What stops at a question for a person is run again when the answer is there; everything is then checked anew. */
+  /**
+   * What stops at a question for a person, or at a pause, is run again when that is over; everything is then checked anew.
+   */
   private async cleared<T>(call: Call, run: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await run();
       } catch (error) {
-        if (!(error instanceof AskNeeded)) throw error;
-        await this.desk.attend(call, this.act(call), error.ask);
+        if (error instanceof AskNeeded) await this.desk.attend(call, this.act(call), error.ask);
+        else if (error instanceof Parked) await error.over();
+        else throw error;
       }
     }
   }

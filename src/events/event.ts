@@ -1,4 +1,4 @@
-import type { ApprovalId, CapabilityId, ObjectId, Pid, RuleId } from '../base/ids.js';
+import type { ApprovalId, CapabilityId, NodeId, ObjectId, Pid, RuleId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
 /** What each event tells. Ids, codes and numbers only: text that people wrote stays in the rows. */
@@ -6,7 +6,17 @@ export interface EventData {
   'process.spawned': { parent: Pid | null; image: string; kind: string; goal: ObjectId; deadlineAt?: number };
   'process.forked': { parent: Pid; image: string; kind: string; goal: ObjectId; mode: string; deadlineAt?: number };
   'process.execed': { image: string; generation: number };
-  'process.started': { kind: string };
+  'process.started': { kind: string; node?: NodeId; attempt?: number; recorded?: number };
+  'process.waiting': { kind: string; what: string; deadline: number | null };
+  'process.woken': { status: string; by: string };
+  'process.released': { reason: string; node: NodeId };
+  'process.retrying': { attempt: number; dueAt: number; code: string };
+  'process.restarted': { supervisor: Pid; child: string; instead: Pid; reason: string };
+  'step.started': { name: string; attempt: number };
+  'step.completed': { name: string; attempt: number };
+  'step.failed': { name: string; attempt: number; code: string; retryAt: number | null };
+  'message.sent': { from: Pid; message: string; kind: string };
+  'message.received': { from: Pid; message: string };
   'process.paused': { previous: string };
   'process.resumed': { status: string };
   'process.signalled': { signal: string; ordinal: number };
@@ -42,6 +52,9 @@ export interface EventData {
   'view.changed': { object: ObjectId; isThere: boolean };
   'view.merged': { child: Pid; merged: number; adopted: number };
   'context.materialized': { tokens: number; included: number; omitted: number };
+  'node.lapsed': { node: NodeId; epoch: number; reason: string };
+  'node.recovered': JsonObject;
+  'node.stopped': { node: NodeId; released: number; abandoned: number };
   'node.started': { name: string };
   'audit.checkpointed': { size: number; root: string };
   'processes.pruned': { count: number };
@@ -66,6 +79,19 @@ const known: Record<EventType, true> = {
   'process.forked': true,
   'process.execed': true,
   'process.started': true,
+  'process.waiting': true,
+  'process.woken': true,
+  'process.released': true,
+  'process.retrying': true,
+  'process.restarted': true,
+  'step.started': true,
+  'step.completed': true,
+  'step.failed': true,
+  'message.sent': true,
+  'message.received': true,
+  'node.lapsed': true,
+  'node.recovered': true,
+  'node.stopped': true,
   'process.paused': true,
   'process.resumed': true,
   'process.signalled': true,

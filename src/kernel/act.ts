@@ -1,1 +1,11 @@
-export { type Act, type Call, type Caller, hostFace } from '../capability/act.js';
+export {
+  type Act,
+  type Blockage,
+  blocked,
+  type Call,
+  type Caller,
+  hostFace,
+  Parked,
+  type ProcessCaller,
+  type RunHooks,
+} from '../capability/act.js';

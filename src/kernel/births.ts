@@ -200,6 +200,7 @@ function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number
     generation: 1,
     authoritySince: 1,
     attempt: 1,
+    recoveries: 0,
     version: 1,
     fence: 1,
     node: null,

@@ -1,8 +1,10 @@
 import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../base/clock.js';
 import { ProcessError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { Store } from '../base/store.js';
+import { type Blockage, blocked, type Caller } from './act.js';
 import { EndWatch } from './end-watch.js';
 import { Lookup, noSuchProcess } from './lookup.js';
 import { isTerminal, type ProcessRow } from './process.js';
@@ -20,6 +22,7 @@ const timerMsMax = 2 ** 31 - 1;
 export class EndWait {
   constructor(
     @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(EndWatch) private readonly ends: EndWatch,
@@ -30,22 +33,27 @@ export class EndWait {
    * waiter's own end is the end of its wait. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
    */
   async until(
+    caller: Caller,
     pids: ReadonlySet<Pid>,
     count: number,
     waiter: Pid | undefined,
     limits: WaitLimits,
   ): Promise<ProcessRow[]> {
+    const { timeoutMs } = limits;
+    const due = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
     const bell = new Bell(limits);
     using _alive = keepAlive();
     using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.ring(pid));
     const ended = new Map<Pid, ProcessRow>();
     try {
-      for (let rung: Iterable<Pid> = pids; ; rung = await bell.rung()) {
+      for (let rung: Iterable<Pid> = pids; ; ) {
         for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
         if (ended.size >= count) return [...ended.values()].sort(byEnd);
         if (waiter !== undefined) await this.assertGoingOn(waiter);
         if (limits.signal?.aborted === true) throw waitAborted(pids);
-        if (bell.expired) throw waitTimeout(pids, limits.timeoutMs ?? 0);
+        if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
+        const left = [...pids].filter((pid) => !ended.has(pid));
+        rung = await blocked(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
       }
     } finally {
       bell.stop();
@@ -118,6 +126,13 @@ class Bell {
     this.expired = true;
     this.rouse();
   };
+}
+
+/** Who waits for all of them is woken by one of them at a time; who waits for some, by each. */
+function awaited(left: readonly Pid[], missing: number): Blockage {
+  const on = missing === left.length ? left.slice(0, 1) : left;
+  const what = left.length === 1 ? (left[0] ?? '') : `${missing} of ${left.length} children`;
+  return { kind: 'child', what, on: on.map((pid) => `child:${pid}`) };
 }
 
 function byEnd(a: ProcessRow, b: ProcessRow): number {

@@ -1,14 +1,15 @@
 import { inject, injectable } from 'inversify';
-import { ProcessError } from '../base/errors.js';
 import type { ObjectId, Pid } from '../base/ids.js';
 import type { WriteTx } from '../base/store.js';
 import { Grants } from '../capability/grants.js';
 import { Accounts } from './accounts.js';
 import type { Act } from './act.js';
 import { Journal } from './journal.js';
+import { MessageRepository } from './message-repository.js';
 import { isDriven, isTerminal, type Outcome, type ProcessRow, type StopOrder } from './process.js';
 import { ProcessRepository } from './process-repository.js';
-import { nextState } from './transitions.js';
+import { conflict, nextState } from './transitions.js';
+import { Wakes } from './wakes.js';
 
 /** The end of one process. */
 export interface End {
@@ -42,6 +43,8 @@ export class Endings {
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Grants) private readonly grants: Grants,
     @inject(Journal) private readonly journal: Journal,
+    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(MessageRepository) private readonly messages: MessageRepository,
   ) {}
 
   end(tx: WriteTx, act: Act, end: End): Promise<void> {
@@ -116,6 +119,7 @@ export class Endings {
     };
     await this.update(tx, next);
     await this.accounts.releaseReservations(tx, row);
+    await this.messages.clear(tx, row.pid);
     const { status } = next;
     this.journal.changed(tx, act, next, {
       event: 'process.exited',
@@ -162,13 +166,14 @@ export class Endings {
     return ancestors.find((row) => !isTerminal(row.status) && !plan.ends.has(row.pid));
   }
 
-  /** The result and what the process made stay readable for its parent. */
+  /** The parent is woken, and the result and what the process made stay readable for it. */
   private async handUp(tx: WriteTx, act: Act, plan: Plan, { row }: End): Promise<void> {
     if (row.parent === null || plan.ends.has(row.parent)) return;
     const parent = await this.processes.find(tx, row.parent);
     if (parent === undefined || isTerminal(parent.status)) return;
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
     await this.grants.insert(tx, [this.grants.successor(row.pid, to)]);
+    await this.wakes.wake(tx, act, parent.pid, `child:${row.pid}`);
   }
 
   private async update(tx: WriteTx, next: ProcessRow): Promise<void> {
@@ -215,12 +220,4 @@ export const graceMsDefault = 5_000;
 function told(reason?: string, message?: string): { payload?: { reason?: string; message?: string } } {
   if (reason === undefined && message === undefined) return {};
   return { payload: { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) } };
-}
-
-export function conflict(row: ProcessRow): ProcessError {
-  return new ProcessError('CONFLICT', `Process ${row.pid} was changed by somebody else at the same time.`, {
-    facts: { pid: row.pid, version: row.version },
-    hint: 'Look at it again and repeat the call if it still applies.',
-    retryable: true,
-  });
 }

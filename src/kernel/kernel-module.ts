@@ -33,6 +33,7 @@ import { Spawn } from './syscalls/spawn.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
 import { Units } from './units.js';
+import { Wakes } from './wakes.js';
 import { WorkingDirectories } from './working-directory.js';
 import { WorkspacePlaces } from './workspace-places.js';
 
@@ -49,6 +50,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Overspending,
     ProcessResults,
     Units,
+    Wakes,
   ];
   const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
   for (const part of [

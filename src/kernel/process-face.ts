@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../capability/process-capabilities.js';
 import { MemoryFaces, type ProcessMemory } from '../memory/object-memory.js';
+import type { ProcessCaller, RunHooks } from './act.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import type { SignalReport } from './signal.js';
@@ -50,10 +51,10 @@ export class ProcessFaces {
     @inject(Chdir) private readonly chdir: Chdir,
   ) {}
 
-  /** The face of `pid`. No journal and no fence: its calls are refused by state only. */
-  of(input: Pid): ProcessFace {
+  /** The face of `pid`. Without the hooks of a run it has no journal and no fence: its calls are refused by state only. */
+  of(input: Pid, run?: RunHooks): ProcessFace {
     const pid = parsePid(input);
-    const caller = { face: 'process', pid } as const;
+    const caller: ProcessCaller = { face: 'process', pid, ...(run === undefined ? {} : { run }) };
     const send = async (child: Pid, signal: string, reason?: string) =>
       this.signal.run(caller, child, signal, { reason });
     return {
@@ -71,7 +72,7 @@ export class ProcessFaces {
       resume: async (child) => send(child, 'resume'),
       chdir: async (path) => this.chdir.run(caller, pid, path),
       memory: this.memory.of(pid, caller),
-      capabilities: this.capabilities.of(pid),
+      capabilities: this.capabilities.of(caller),
     };
   }
 }

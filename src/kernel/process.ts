@@ -29,6 +29,12 @@ export interface WaitFacet {
   readonly deadline?: number;
 }
 
+/** The facet as the kernel keeps it. */
+export interface Waiting extends WaitFacet {
+  /** What wakes it, each as `kind:id`. */
+  readonly on?: readonly string[];
+}
+
 export interface Progress {
   readonly done: number;
   readonly total?: number;
@@ -100,8 +106,10 @@ export interface ProcessRow {
   readonly version: number;
   readonly fence: number;
   readonly attempt: number;
+  /** How often it was started since its run last got on. */
+  readonly recoveries: number;
   readonly node: string | null;
-  readonly wait: WaitFacet | null;
+  readonly wait: Waiting | null;
   readonly stop: StopOrder | null;
   readonly outcome: Outcome | null;
   readonly message: string | null;

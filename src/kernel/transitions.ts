@@ -55,7 +55,7 @@ export const transitions = {
   runnable: { start: 'running', pause: 'paused', exec: 'runnable', stop: 'stopping', ...ends },
   running: { block: 'waiting', ...run },
   waiting: { wake: '@run', ...run },
-  paused: { wake: 'paused', resume: '@previous', exec: 'paused', stop: 'stopping', ...ends },
+  paused: { wake: 'paused', resume: '@previous', exec: 'paused', release: 'paused', stop: 'stopping', ...ends },
   stopping: { end: 'killed', ...ends },
   exited: {},
   failed: {},
@@ -72,11 +72,13 @@ export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
   if (target === undefined) throw refusal(row, event);
   const next = { ...row, ...statusAfter(row, event, target), version: row.version + 1 };
   switch (event) {
-    case 'exec':
-      return { ...next, generation: row.generation + 1, fence: row.fence + 1, attempt: 1, wait: null, node: null };
+    case 'exec': {
+      const anew = { attempt: 1, recoveries: 0, wait: null, node: null };
+      return { ...next, ...anew, generation: row.generation + 1, fence: row.fence + 1 };
+    }
     case 'release':
     case 'backoff':
-      return { ...next, fence: row.fence + 1, node: null };
+      return { ...next, fence: row.fence + 1, wait: null, node: null };
     case 'wake':
       return { ...next, wait: null };
     default:
@@ -93,6 +95,7 @@ function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick
     case 'pause':
       return { status: 'paused', previous: row.status };
     case 'exec':
+    case 'release':
       return { status: 'paused', previous: 'runnable' };
     default:
       return { status: 'paused', previous: row.previous === 'waiting' ? run : row.previous };
@@ -112,5 +115,13 @@ export function terminated(row: ProcessRow): ProcessError {
   return new ProcessError('PROCESS_TERMINATED', `Process ${row.pid} has ended (${row.status}).`, {
     facts: { pid: row.pid, status: row.status, outcome: row.outcome?.kind ?? null },
     hint: 'An ended process never changes again; spawn a new one.',
+  });
+}
+
+export function conflict(row: ProcessRow): ProcessError {
+  return new ProcessError('CONFLICT', `Process ${row.pid} was changed by somebody else at the same time.`, {
+    facts: { pid: row.pid, version: row.version },
+    hint: 'Look at it again and repeat the call if it still applies.',
+    retryable: true,
   });
 }

@@ -103,6 +103,7 @@ const untold = {
   version: 1,
   fence: 1,
   attempt: 1,
+  recoveries: 0,
   node: null,
   wait: null,
   stop: null,

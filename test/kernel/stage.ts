@@ -80,6 +80,8 @@ const tables = [
   'view_entries',
   'overlays',
   'links',
+  'run_entries',
+  'messages',
 ];
 
 function contents(db: Database.Database): Record<string, unknown[]> {

@@ -25,7 +25,7 @@ const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus
   pause: { runnable: 'paused', running: 'paused', waiting: 'paused' },
   resume: { paused: 'waiting' },
   exec: { runnable: 'runnable', running: 'runnable', waiting: 'runnable', paused: 'paused' },
-  release: { running: 'runnable', waiting: 'runnable' },
+  release: { running: 'runnable', waiting: 'runnable', paused: 'paused' },
   backoff: { running: 'waiting', waiting: 'waiting' },
   stop: {
     created: 'stopping',
@@ -100,6 +100,7 @@ describe('what a transition does beside the status', () => {
         generation: 4,
         fence: 6,
         attempt: 1,
+        recoveries: 0,
         wait: null,
         node: null,
         previous: null,
@@ -115,6 +116,13 @@ describe('what a transition does beside the status', () => {
   it('a release and a backoff fence the run out', () => {
     for (const event of ['release', 'backoff'] as const) {
       expect(nextState(rowIn('running'), event)).toMatchObject({ fence: 6, node: null, generation: 3, attempt: 2 });
+    }
+  });
+
+  it('a release of a paused process leaves it paused, with runnable behind it', () => {
+    for (const previous of ['running', 'waiting'] as const) {
+      const next = nextState({ ...rowIn('paused'), previous }, 'release');
+      expect(next).toMatchObject({ status: 'paused', previous: 'runnable', fence: 6, node: null, wait: null });
     }
   });
 
@@ -199,6 +207,7 @@ function rowIn(status: ProcessStatus): ProcessRow {
     version: 7,
     fence: 5,
     attempt: 2,
+    recoveries: 0,
     node: 'n_1',
     wait: { kind: 'child', what: 'p_2', since: 1 },
     stop: null,

@@ -8,12 +8,12 @@ import { Accounts, limitsOf } from '../accounts.js';
 import type { Caller } from '../act.js';
 import type { Budget, BudgetReport, Usage } from '../budget.js';
 import { earliestDeadline } from '../deadline.js';
-import { conflict } from '../endings.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import type { ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import { limitsSpec, parse, parseId, parsePid, usageSpec } from '../specs.js';
+import { conflict } from '../transitions.js';
 import { Units } from '../units.js';
 
 /** charge, reserve, settle, budget, setBudget. */

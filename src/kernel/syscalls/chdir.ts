@@ -1,12 +1,12 @@
 import { inject, injectable } from 'inversify';
 import { Store } from '../../base/store.js';
 import type { Caller } from '../act.js';
-import { conflict } from '../endings.js';
 import { FolderAccess } from '../folder-access.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import { ProcessRepository } from '../process-repository.js';
 import { parsePath, parsePid } from '../specs.js';
+import { conflict } from '../transitions.js';
 import { Stale, Units } from '../units.js';
 
 @injectable()

@@ -7,14 +7,15 @@ import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
 import { Objects } from '../../memory/objects.js';
 import type { Act, Caller } from '../act.js';
-import { conflict } from '../endings.js';
+
+import { EntryRepository } from '../entry-repository.js';
 import { Images, imageReference } from '../images.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import type { ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import { execSpec, parse, parsePid } from '../specs.js';
-import { nextState } from '../transitions.js';
+import { conflict, nextState } from '../transitions.js';
 import { Units } from '../units.js';
 import { noSuchObject, parseArgs, type ShapedBirth, shapeGoal } from './shape-birth.js';
 
@@ -29,6 +30,7 @@ export class Exec {
     @inject(Objects) private readonly objects: Objects,
     @inject(Grants) private readonly grants: Grants,
     @inject(HostRules) private readonly rules: HostRules,
+    @inject(EntryRepository) private readonly entries: EntryRepository,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
@@ -58,6 +60,7 @@ export class Exec {
       const goalId = goal === undefined ? row.goal : await this.newGoal(tx, act, next, goal, spec.preserveCapabilities);
       const view = spec.preserveMemory ? row.view : await this.objects.freshView(tx, pid, goalId);
       if (!(await this.processes.update(tx, { ...next, authoritySince, goal: goalId, view }))) throw conflict(row);
+      await this.entries.clear(tx, row.n);
       await this.grants.requireAll(tx, pid, image.requires, next.image, act.at);
       this.journal.changed(tx, act, next, {
         event: 'process.execed',

@@ -1,13 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
 import type { Caller } from '../act.js';
-import { conflict, Endings } from '../endings.js';
+import { Endings } from '../endings.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import type { ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
-import { nextState } from '../transitions.js';
+import { conflict, nextState } from '../transitions.js';
 import { Units } from '../units.js';
 import { Exit } from './exit.js';
 

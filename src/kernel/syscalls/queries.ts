@@ -5,7 +5,7 @@ import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { Accounts, limitsOf, usageOf } from '../accounts.js';
 import { Lookup } from '../lookup.js';
-import type { ProcessRecord, ProcessRow, ProcessTree } from '../process.js';
+import type { ProcessRecord, ProcessRow, ProcessTree, WaitFacet } from '../process.js';
 import { narrowestScan, processFilter, selects } from '../process-filter.js';
 import { ProcessRepository } from '../process-repository.js';
 import { parse, parsePid } from '../specs.js';
@@ -97,7 +97,7 @@ export class Queries {
     const account = await this.accounts.account(tx, row.n);
     const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit } =
       row;
-    const { name, wait, outcome, message, node, createdAt, startedAt, updatedAt, exitedAt, deadlineAt, progress } = row;
+    const { name, outcome, message, node, createdAt, startedAt, updatedAt, exitedAt, deadlineAt, progress } = row;
     const required = {
       pid,
       parent,
@@ -113,7 +113,17 @@ export class Queries {
       attempt,
       onParentExit,
     };
-    const sometimes = { name, wait, outcome, message, node, startedAt, exitedAt, deadlineAt, progress };
+    const sometimes = {
+      name,
+      wait: shown(row.wait),
+      outcome,
+      message,
+      node,
+      startedAt,
+      exitedAt,
+      deadlineAt,
+      progress,
+    };
     return {
       ...required,
       labels: row.labels ?? {},
@@ -140,4 +150,11 @@ function grow([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
     byPid.get(node.parent ?? '')?.children.push(node);
   }
   return root;
+}
+
+/** What wakes it is the kernel's own affair. */
+function shown(wait: ProcessRow['wait']): WaitFacet | null {
+  if (wait === null) return null;
+  const { on: _on, ...facet } = wait;
+  return facet;
 }

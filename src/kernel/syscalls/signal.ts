@@ -5,7 +5,7 @@ import { InputError, KernelError, ProcessError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act, Caller } from '../act.js';
-import { conflict, Endings, graceMsDefault } from '../endings.js';
+import { Endings, graceMsDefault } from '../endings.js';
 import { Journal } from '../journal.js';
 import { isTerminal, type ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
@@ -14,7 +14,7 @@ import { SignalAuthority } from '../signal-authority.js';
 import { SignalRepository } from '../signal-repository.js';
 import { SignalTargets, type Target } from '../signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
-import { nextState, type ProcessEvent } from '../transitions.js';
+import { conflict, nextState, type ProcessEvent } from '../transitions.js';
 import { Units } from '../units.js';
 
 type Options = z.output<typeof signalOptions>;

@@ -2,9 +2,9 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
-import { type ReadTx, Store } from '../../base/store.js';
+import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { HostRules } from '../../capability/host-rules.js';
-import type { Caller } from '../act.js';
+import { type Act, type Caller, hostFace } from '../act.js';
 import { EndWait } from '../end-wait.js';
 import { Journal } from '../journal.js';
 import { Lookup, noSuchProcess } from '../lookup.js';
@@ -41,8 +41,8 @@ export class Wait {
       await this.assertChild(tx, caller, pid, child);
       await this.assertPasses(tx, caller, pid, [child], this.clock.peek());
     });
-    await this.ends.until(new Set([child]), 1, pid, limits);
-    return this.reap(caller, pid, child);
+    await this.ends.until(caller, new Set([child]), 1, pid, limits);
+    return this.reapOne(caller, pid, child);
   }
 
   /** The first of them that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN. */
@@ -51,8 +51,8 @@ export class Wait {
     const limits = parse(waitOptions, options, 'options');
     const children = await this.named(caller, pid, given);
     if (children.length === 0) throw noChildren(pid);
-    const [first] = await this.ends.until(new Set(children), 1, pid, limits);
-    return this.reap(caller, pid, (first as ProcessRow).pid);
+    const [first] = await this.ends.until(caller, new Set(children), 1, pid, limits);
+    return this.reapOne(caller, pid, (first as ProcessRow).pid);
   }
 
   /** All of them, in the order asked. Throws as waitAny. */
@@ -62,8 +62,12 @@ export class Wait {
     const children = await this.named(caller, pid, given);
     if (children.length === 0 && given === undefined) throw noChildren(pid);
     const distinct = new Set(children);
-    await this.ends.until(distinct, distinct.size, pid, limits);
-    return Promise.all(children.map((child) => this.reap(caller, pid, child)));
+    await this.ends.until(caller, distinct, distinct.size, pid, limits);
+    return this.units.commit({ caller, actor: pid, action: 'process.wait' }, async (tx, act) => {
+      const results: ProcessResult[] = [];
+      for (const child of children) results.push(await this.reap(tx, act, pid, child));
+      return results;
+    });
   }
 
   /** The host waits for any process; nothing is marked as waited for. */
@@ -71,7 +75,7 @@ export class Wait {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
     await this.store.read((tx) => this.lookup.any(tx, pid));
-    await this.ends.until(new Set([pid]), 1, undefined, limits);
+    await this.ends.until(hostFace, new Set([pid]), 1, undefined, limits);
     return this.store.read(async (tx) => {
       const row = await this.lookup.any(tx, pid);
       return (await this.results.of(tx, row, 'host', this.clock.peek())) as ProcessResult;
@@ -104,24 +108,27 @@ export class Wait {
     return this.rules.assertPasses(tx, { via: face, at }, pid, 'wait', resources);
   }
 
-  private reap(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
-    return this.units.commit({ caller, actor: pid, action: 'process.wait', target: child }, async (tx, act) => {
-      await this.lookup.live(tx, pid);
-      const approval = await this.rules.pass(tx, act, pid, 'wait', `process:${child}`);
-      const row = await this.lookup.any(tx, child);
-      const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
-      if (await this.waits.isReaped(tx, row)) return result;
-      await this.waits.reap(tx, row);
-      this.journal.changed(tx, act, row, {
-        event: 'process.waited',
-        data: { by: pid },
-        action: 'process.wait',
-        capability: 'kin',
-        approval,
-        facts: { result: row.result, reading: result.result?.capability ?? null },
-      });
-      return result;
+  private reapOne(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
+    const call = { caller, actor: pid, action: 'process.wait', target: child };
+    return this.units.commit(call, (tx, act) => this.reap(tx, act, pid, child));
+  }
+
+  private async reap(tx: WriteTx, act: Act, pid: Pid, child: Pid): Promise<ProcessResult> {
+    await this.lookup.live(tx, pid);
+    const approval = await this.rules.pass(tx, act, pid, 'wait', `process:${child}`);
+    const row = await this.lookup.any(tx, child);
+    const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
+    if (await this.waits.isReaped(tx, row)) return result;
+    await this.waits.reap(tx, row);
+    this.journal.changed(tx, act, row, {
+      event: 'process.waited',
+      data: { by: pid },
+      action: 'process.wait',
+      capability: 'kin',
+      approval,
+      facts: { result: row.result, reading: result.result?.capability ?? null },
     });
+    return result;
   }
 }
 

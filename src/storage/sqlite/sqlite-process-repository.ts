@@ -9,6 +9,7 @@ import { assigned, everyColumnButNumber } from './bind.js';
 import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { accounts } from './schema/accounts.js';
+import { runEntries } from './schema/execution.js';
 import { processes, processTags, reaped, userSignals } from './schema/processes.js';
 import { holderKey } from './sqlite-capability-repository.js';
 import { forget, prepared, remembered } from './sqlite-tx.js';
@@ -30,6 +31,7 @@ const changing = [
   'generation',
   'authoritySince',
   'attempt',
+  'recoveries',
   'version',
   'fence',
   'node',
@@ -179,6 +181,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
   delete: compiled(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
   deleteTags: compiled(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
   deleteReaped: compiled(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
+  deleteEntries: compiled(raw, db.delete(runEntries).where(eq(runEntries.process, sql.placeholder('n')))),
   deleteSignals: compiled(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
 }));
 
@@ -258,6 +261,7 @@ export class SqliteProcessRepository implements ProcessRepository {
     all.delete.run({ n: row.n });
     all.deleteTags.run({ n: row.n });
     all.deleteReaped.run({ n: row.n });
+    all.deleteEntries.run({ n: row.n });
     all.deleteSignals.run({ pid: row.pid });
   }
 }

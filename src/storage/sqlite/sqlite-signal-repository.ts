@@ -30,7 +30,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
 export class SqliteSignalRepository implements SignalRepository {
   async push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number> {
     const ordinal = (statements.read(tx).last.get({ pid, name })?.ordinal ?? 0) + 1;
-    statements.write(tx).push.run({ pid, name, ordinal, at, payload });
+    statements.write(tx).push.run({ pid, name, ordinal, at, payload, taken: false });
     return ordinal;
   }
 

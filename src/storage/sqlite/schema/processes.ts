@@ -11,7 +11,7 @@ import type {
   Progress,
   Recovery,
   StopOrder,
-  WaitFacet,
+  Waiting,
 } from '../../../kernel/process.js';
 import { jsonText } from './json-text.js';
 
@@ -41,10 +41,11 @@ export const processes = sqliteTable(
     generation: integer().notNull(),
     authoritySince: integer('authority_since').notNull(),
     attempt: integer().notNull(),
+    recoveries: integer().notNull().default(0),
     version: integer().notNull(),
     fence: integer().notNull(),
     node: text(),
-    wait: jsonText<WaitFacet>(),
+    wait: jsonText<Waiting>(),
     stop: jsonText<StopOrder>(),
     outcome: jsonText<Outcome>(),
     message: text(),
@@ -103,7 +104,7 @@ export const environments = sqliteTable('environments', {
 /** Processes whose end a wait of their parent has returned; an ended process has no other parent any more. */
 export const reaped = sqliteTable('reaped', { n: integer().primaryKey() });
 
-/** User signals in the order of their ordinals, kept until they are received. */
+/** User signals in the order of their ordinals, kept when they are taken, for the count. */
 export const userSignals = sqliteTable(
   'user_signals',
   {
@@ -112,6 +113,7 @@ export const userSignals = sqliteTable(
     ordinal: integer().notNull(),
     at: integer().notNull(),
     payload: jsonText<JsonValue>(),
+    taken: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.pid, table.name, table.ordinal] })],
 );

@@ -1,0 +1,52 @@
+import type Database from 'better-sqlite3';
+import { and, count, eq, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { MessageRepository, StoredMessage } from '../../kernel/message-repository.js';
+import { everyColumnButNumber } from './bind.js';
+import { compiled } from './compiled.js';
+import type { Db } from './connection.js';
+import { messages } from './schema/execution.js';
+import { prepared } from './sqlite-tx.js';
+
+const toIt = eq(messages.to, sql.placeholder('to'));
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  insert: compiled(raw, db.insert(messages).values(everyColumnButNumber(messages))),
+  count: db.select({ count: count() }).from(messages).where(toIt).prepare(),
+  first: db.select().from(messages).where(toIt).orderBy(messages.n).limit(1).prepare(),
+  firstFrom: db
+    .select()
+    .from(messages)
+    .where(and(toIt, eq(messages.from, sql.placeholder('from'))))
+    .orderBy(messages.n)
+    .limit(1)
+    .prepare(),
+  delete: compiled(raw, db.delete(messages).where(eq(messages.n, sql.placeholder('n')))),
+  clear: compiled(raw, db.delete(messages).where(toIt)),
+}));
+
+@injectable()
+export class SqliteMessageRepository implements MessageRepository {
+  async insert(tx: WriteTx, to: Pid, message: StoredMessage): Promise<void> {
+    statements.write(tx).insert.run({ ...message, to });
+  }
+
+  async count(tx: ReadTx, to: Pid): Promise<number> {
+    return statements.read(tx).count.get({ to })?.count ?? 0;
+  }
+
+  async take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
+    const all = statements.read(tx);
+    const found = from === undefined ? all.first.get({ to }) : all.firstFrom.get({ to, from });
+    if (found === undefined) return undefined;
+    const { n, to: _to, ...message } = found;
+    statements.write(tx).delete.run({ n });
+    return message as StoredMessage;
+  }
+
+  async clear(tx: WriteTx, to: Pid): Promise<void> {
+    statements.write(tx).clear.run({ to });
+  }
+}
