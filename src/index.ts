@@ -105,5 +105,9 @@ export type { ManifestEntry, ManifestReason, MaterializedContext } from './memor
 export type { ContextOrder } from './memory/rendering.js';
 export type { ObjectVersion, StoredObject } from './memory/stored-object.js';
 export { Tokenizer } from './memory/tokenizer.js';
-export { defineImage, externalImage, type Image, type ImageSpec, type RetryPolicy } from './runtime/image.js';
+export { defineImage, externalImage, type Image, type ImageResult, type ImageSpec } from './runtime/image.js';
 export { ImageRegistry } from './runtime/image-registry.js';
+export type { RetryPolicy } from './runtime/retry.js';
+export { RunEnded } from './runtime/run-ended.js';
+export type { Effect, StepOptions } from './runtime/steps.js';
+export type { Syscalls } from './runtime/syscalls.js';

@@ -1,8 +1,10 @@
 import { inject, injectable } from 'inversify';
+import type { ObjectId } from '../base/ids.js';
 import type { ReadTx } from '../base/store.js';
+import type { CapabilityRecord } from '../capability/capability-record.js';
 import { Grants } from '../capability/grants.js';
 import { rightsOfMask } from '../capability/rights.js';
-import { mintHandle } from '../memory/object-handle.js';
+import { mintHandle, type ObjectHandle } from '../memory/object-handle.js';
 import { ObjectRepository } from '../memory/object-repository.js';
 import { Accounts, usageOf } from './accounts.js';
 import { isTerminal, type Outcome, type ProcessResult, type ProcessRow } from './process.js';
@@ -32,6 +34,13 @@ export class ProcessResults {
     };
   }
 
+  /** A handle to the goal of a process, for the process; one that it may not read any more has no rights. */
+  async goal(tx: ReadTx, { pid, goal }: ProcessRow, now: number): Promise<ObjectHandle> {
+    const object = await this.objects.find(tx, goal);
+    const by = object === undefined ? undefined : await this.grants.reading(tx, pid, object, 'read', now);
+    return by === undefined ? mintHandle(goal, [], 'host') : handleBy(goal, by.record);
+  }
+
   private async value(
     tx: ReadTx,
     row: ProcessRow,
@@ -43,8 +52,12 @@ export class ProcessResults {
     if (reader === 'host') return { result: mintHandle(object.id, ['read'], 'host'), value: object.payload };
     const by = await this.grants.reading(tx, reader, object, 'read', now);
     if (by === undefined) return {};
-    const result = mintHandle(object.id, rightsOfMask(by.record.rights), by.record.id);
+    const result = handleBy(object.id, by.record);
     // Where a rule asks, or uses are counted, the reading is an act of its own: memory.read.
     return by.asks.length > 0 || by.record.uses !== null ? { result } : { result, value: object.payload };
   }
+}
+
+function handleBy(id: ObjectId, { rights, id: capability }: CapabilityRecord): ObjectHandle {
+  return mintHandle(id, rightsOfMask(rights), capability);
 }

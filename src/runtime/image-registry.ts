@@ -2,11 +2,12 @@ import { injectable } from 'inversify';
 import { z } from 'zod';
 import { errorText } from '../base/error-text.js';
 import { InputError, invalidInput, ProcessError } from '../base/errors.js';
-import type { JsonObject, JsonValue } from '../base/json.js';
+import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
 import { capabilitySpec, parseCapabilitySpec } from '../capability/capability-spec.js';
 import type { ImageFacts, Images } from '../kernel/images.js';
-import { baseImage, type Image, type RetryPolicy, type StandardSchema } from './image.js';
+import { baseImage, type Image, type StandardSchema } from './image.js';
+import { retryPolicy, storedRetry } from './retry.js';
 
 /** The programs that processes of this kernel can run. */
 export interface ImageRegistry {
@@ -20,14 +21,6 @@ export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
 const word = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
-const retryPolicy = z.strictObject({
-  attempts: z.number().int().min(1).max(1_000),
-  baseMs: z.number().int().nonnegative().optional(),
-  factor: z.number().min(1).optional(),
-  maxMs: z.number().int().nonnegative().optional(),
-  jitter: z.number().min(0).max(1).optional(),
-  permanent: z.custom<RetryPolicy['permanent']>((value) => typeof value === 'function', 'is not a function').optional(),
-});
 const definition = z.strictObject({
   name: word,
   version: word,
@@ -44,6 +37,8 @@ const definition = z.strictObject({
 export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly byReference = new Map<string, ImageFacts>();
   private readonly latest = new Map<string, ImageFacts>();
+  private readonly bodies = new Map<string, Image>();
+  private readonly listeners = new Set<() => void>();
 
   constructor() {
     this.register(baseImage);
@@ -70,6 +65,23 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     };
     this.byReference.set(reference, facts);
     this.latest.set(name, facts);
+    if (image.run !== undefined) this.bodies.set(reference, image);
+    for (const listener of this.listeners) listener();
+  }
+
+  /** The image with its body, if this kernel can run it. */
+  runnable(reference: string): Image | undefined {
+    return this.bodies.get(reference);
+  }
+
+  /** All that this kernel can run, as `name@version`. */
+  runnables(): string[] {
+    return [...this.bodies.keys()];
+  }
+
+  /** Calls `listener` when there is another image. */
+  onRegister(listener: () => void): void {
+    this.listeners.add(listener);
   }
 
   list(): string[] {
@@ -94,11 +106,6 @@ function parseDefinition(image: unknown): z.ZodSafeParseResult<z.output<typeof d
     const problem = `could not be read: ${errorText(error)}`;
     throw invalidInput('image', problem, 'Make images with defineImage or externalImage.');
   }
-}
-
-/** What of a retry policy can be stored: its function stays with the image. */
-function storedRetry({ permanent: _permanent, ...numbers }: z.output<typeof retryPolicy>): JsonObject {
-  return numbers as JsonObject;
 }
 
 /** A schema is a caller's code: whatever it throws, and no answer at all, is a refusal of the arguments. */

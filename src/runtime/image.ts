@@ -2,6 +2,8 @@ import type { JsonValue } from '../base/json.js';
 import type { CapabilitySpec } from '../capability/capability.js';
 import type { ProcessKind, Recovery } from '../kernel/process.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
+import type { RetryPolicy } from './retry.js';
+import type { Syscalls } from './syscalls.js';
 
 /** The part of the Standard Schema interface that is used: any zod, valibot or arktype schema has it. */
 export interface StandardSchema {
@@ -15,19 +17,9 @@ type StandardResult =
   | { readonly value: unknown; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 
-export interface RetryPolicy {
-  /** The total number of tries. */
-  readonly attempts: number;
-  readonly baseMs?: number;
-  readonly factor?: number;
-  readonly maxMs?: number;
-  readonly jitter?: number;
-  /** Whether an error is not worth another try. */
-  readonly permanent?: (error: unknown) => boolean;
-}
-
 /** What an image's body may return. */
-type ImageResult = JsonValue | ObjectHandle | undefined;
+// biome-ignore lint/suspicious/noConfusingVoidType: a body that returns nothing is written without a return.
+export type ImageResult = JsonValue | ObjectHandle | void;
 
 /** A named, versioned program. Made by `defineImage` and `externalImage`, used once it is registered. */
 export interface Image {
@@ -41,9 +33,10 @@ export interface Image {
   readonly retry?: RetryPolicy;
   readonly run?: ImageBody;
 }
-type ImageBody = (ctx: never, args: never) => Promise<ImageResult>;
+/** Its arguments are what its input schema gives back. */
+type ImageBody = (ctx: Syscalls, args: never) => ImageResult | Promise<ImageResult>;
 
-export interface ImageSpec {
+export interface ImageSpec<Args = JsonValue> {
   readonly name: string;
   readonly version?: string;
   readonly input?: StandardSchema;
@@ -53,7 +46,7 @@ export interface ImageSpec {
   readonly requires?: readonly CapabilitySpec[];
   readonly recovery?: Recovery;
   readonly retry?: RetryPolicy;
-  readonly run: ImageBody;
+  readonly run: (ctx: Syscalls, args: Args) => ImageResult | Promise<ImageResult>;
 }
 
 /**
@@ -61,7 +54,7 @@ export interface ImageSpec {
  *
  * @example const summarizer = defineImage({ name: 'summarizer', run: async (ctx, args) => … });
  */
-export function defineImage(spec: ImageSpec): Image {
+export function defineImage<Args = JsonValue>(spec: ImageSpec<Args>): Image {
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'agent' };
 }
 

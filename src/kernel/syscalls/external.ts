@@ -35,10 +35,24 @@ export class External {
 
   /** The first report also starts it. */
   async progress(caller: Caller, input: unknown, given: unknown): Promise<void> {
+    await this.report(caller, input, given, external);
+  }
+
+  /** What a body reports of itself. */
+  async reported(caller: Caller, input: unknown, given: unknown): Promise<void> {
+    await this.report(caller, input, given, (row) => row);
+  }
+
+  private async report(
+    caller: Caller,
+    input: unknown,
+    given: unknown,
+    accepted: (row: ProcessRow) => ProcessRow,
+  ): Promise<void> {
     const pid = parsePid(input);
     const progress = parse(progressSpec, given, 'progress') as NonNullable<ProcessRow['progress']>;
     await this.units.commit({ caller, actor: 'host', action: 'process.progress', target: pid }, async (tx, act) => {
-      const row = external(await this.lookup.live(tx, pid));
+      const row = accepted(await this.lookup.live(tx, pid));
       const starts = row.status === 'created' || row.status === 'runnable';
       const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
       const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };

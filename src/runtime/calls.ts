@@ -1,0 +1,138 @@
+import { inject, injectable } from 'inversify';
+import type { JsonValue } from '../base/json.js';
+import type { ProcessResult } from '../kernel/process.js';
+import { type ProcessFace, ProcessFaces } from '../kernel/process-face.js';
+import { mintHandle, type ObjectHandle } from '../memory/object-handle.js';
+import type { OpenCall } from './call-tree.js';
+import { revivedError } from './recorded-error.js';
+import type { Run } from './run.js';
+import { isAnswer, RunJournal } from './run-journal.js';
+
+/** How an answer is kept, and given to a body that is run again. */
+export interface Codec<T> {
+  /** Undefined: the unit has not given the answer. */
+  encode(answer: unknown): JsonValue | undefined;
+  revive(value: JsonValue, face: ProcessFace): Promise<T> | T;
+}
+
+/** Data. */
+export function plain<T>(): Codec<T> {
+  return { encode: (answer) => answer as JsonValue | undefined, revive: (value) => value as T };
+}
+
+/** That it was done. */
+export const nothing: Codec<void> = { encode: () => true, revive: () => undefined };
+
+/** A handle is checked whenever it is used, so that it can be made again as it was. */
+export const handle: Codec<ObjectHandle> = {
+  encode: (answer) => (answer as ObjectHandle).toJSON(),
+  revive: (value) => {
+    const { object, rights, capability } = value as { object: string; rights: string[]; capability: string };
+    return mintHandle(object, rights, capability);
+  },
+};
+
+/** Results of waits are kept as references: the child has them. */
+export const result: Codec<ProcessResult> = {
+  encode: (answer) => (answer as ProcessResult).pid,
+  revive: (pid, face) => face.wait(pid as string),
+};
+
+export const results: Codec<ProcessResult[]> = {
+  encode: (answer) => (answer as ProcessResult[]).map(({ pid }) => pid),
+  revive: (pids, face) => face.waitAll(pids as string[]),
+};
+
+type Live<T> = (face: ProcessFace, call: OpenCall) => Promise<T>;
+
+/** Makes the calls of bodies: each is answered once, and a run that comes later is answered the same. */
+@injectable()
+export class Calls {
+  /** Which calls an error has come out of, so that a retry can drop its failures. */
+  private readonly failures = new WeakMap<object, string[]>();
+
+  constructor(
+    @inject(ProcessFaces) private readonly faces: ProcessFaces,
+    @inject(RunJournal) private readonly journal: RunJournal,
+  ) {}
+
+  /** A call that is made once, whichever run makes it: its answer is in the commit of its effect. */
+  async kept<T>(run: Run, kind: string, name: string, codec: Codec<T>, live: Live<T>): Promise<T> {
+    return this.answered(run, kind, name, codec, (call) => {
+      const leave = async (tx: Leave[0], act: Leave[1], answer: unknown) => {
+        const value = codec.encode(answer);
+        if (value !== undefined) await this.journal.done(tx, act, run, call, value);
+      };
+      return this.noted(run, call, () => live(this.faces.of(run.pid, run.hooks(call, { leave })), call));
+    });
+  }
+
+  /** A call whose effect is the same when it is made twice: its answer is kept after it. */
+  async keptAfter<T>(run: Run, kind: string, name: string, live: Live<T>): Promise<T> {
+    return this.answered(run, kind, name, plain<T>(), (call) =>
+      this.noted(run, call, async () => {
+        const answer = await live(this.faces.of(run.pid, run.hooks(call)), call);
+        const value = answer as JsonValue;
+        await this.journal.unit(run, call, 'call.end', (tx, act) => this.journal.done(tx, act, run, call, value));
+        return answer;
+      }),
+    );
+  }
+
+  /** A call that every run makes anew. */
+  async unkept<T>(run: Run, live: (face: ProcessFace) => Promise<T>): Promise<T> {
+    const call = run.beginUnkept();
+    try {
+      return await live(this.faces.of(run.pid, run.hooks(call)));
+    } finally {
+      run.finish(call);
+    }
+  }
+
+  /** Answers from the journal, or with what `make` gives. */
+  async answered<T>(
+    run: Run,
+    kind: string,
+    name: string,
+    codec: Codec<T>,
+    make: (call: OpenCall) => Promise<T>,
+  ): Promise<T> {
+    const call = run.begin(kind, name);
+    try {
+      const earlier = await run.replayed(call, async ({ status, value }) => {
+        if (status === 'failed') throw this.attributed(revivedError(value), call);
+        return codec.revive(value, this.faces.of(run.pid, run.hooks(call)));
+      });
+      return earlier === undefined ? await make(call) : earlier.answer;
+    } finally {
+      run.finish(call);
+    }
+  }
+
+  /** The keys of the calls that `error` has come out of, by whatever it was wrapped in. */
+  causesOf(error: unknown): string[] {
+    const keys: string[] = [];
+    for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 16; depth++) {
+      keys.push(...(this.failures.get(at) ?? []));
+      at = (at as Error).cause;
+    }
+    return keys;
+  }
+
+  /** Remembers that the error came out of this call. */
+  attributed<T>(error: T, { key }: OpenCall): T {
+    if (typeof error === 'object' && error !== null) this.failures.set(error, [...(this.failures.get(error) ?? []), key]);
+    return error;
+  }
+
+  private async noted<T>(run: Run, call: OpenCall, make: () => Promise<T>): Promise<T> {
+    try {
+      return await make();
+    } catch (error) {
+      if (isAnswer(run, error)) await this.journal.failed(run, call, error);
+      throw this.attributed(error, call);
+    }
+  }
+}
+
+type Leave = Parameters<NonNullable<Parameters<Run['hooks']>[1]>['leave'] & {}>;
