@@ -1,4 +1,4 @@
-import type { Pid } from '../base/ids.js';
+import type { NodeId, Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
 import type { LiveStatus, ProcessRow } from './process.js';
@@ -31,6 +31,10 @@ export interface ProcessRepository {
   tree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]>;
   /** The parents of `pid`, nearest first. */
   ancestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
+  /** What `node` runs or drives, in order of birth. */
+  heldBy(tx: ReadTx, node: NodeId): Promise<ProcessRow[]>;
+  /** The nodes that hold something, whether they are known or not. */
+  holders(tx: ReadTx): Promise<NodeId[]>;
   /** Rows whose alarm is at or before `now`. */
   due(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
   nextAlarm(tx: ReadTx): Promise<number | null>;

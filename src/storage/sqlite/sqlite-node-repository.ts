@@ -22,7 +22,10 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     db
       .insert(nodes)
       .values(everyColumn(nodes))
-      .onConflictDoUpdate({ target: nodes.id, set: assigned(nodes, ['epoch', 'expiresAt', 'endedAt']) }),
+      .onConflictDoUpdate({
+        target: nodes.id,
+        set: assigned(nodes, ['name', 'epoch', 'expiresAt', 'host', 'startedAt', 'endedAt']),
+      }),
   ),
 }));
 

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { and, eq, getTableColumns, gt, inArray, isNotNull, isNull, lt, lte, max, min, ne, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
-import type { Pid } from '../../base/ids.js';
+import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { ProcessRow } from '../../kernel/process.js';
 import type { ProcessRepository, ProcessScan } from '../../kernel/process-repository.js';
@@ -151,6 +151,18 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     startAt,
     sql`SELECT p.n, p.pid, walk.level + 1 FROM walk JOIN processes c ON c.n = walk.n JOIN processes p ON p.pid = c.parent`,
   ).prepare(),
+  heldBy: db
+    .select()
+    .from(processes)
+    .where(eq(processes.node, sql.placeholder('node')))
+    .orderBy(processes.n)
+    .prepare(),
+  holders: db
+    .selectDistinct({ node: processes.node })
+    .from(processes)
+    .where(isNotNull(processes.node))
+    .orderBy(processes.node)
+    .prepare(),
   due: db
     .select()
     .from(processes)
@@ -241,6 +253,15 @@ export class SqliteProcessRepository implements ProcessRepository {
 
   async ancestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
     return statements.read(tx).ancestors.all({ pid }).slice(1);
+  }
+
+  async heldBy(tx: ReadTx, node: NodeId): Promise<ProcessRow[]> {
+    return statements.read(tx).heldBy.all({ node });
+  }
+
+  async holders(tx: ReadTx): Promise<NodeId[]> {
+    const rows = statements.read(tx).holders.all();
+    return rows.flatMap(({ node }) => (node === null ? [] : [node]));
   }
 
   async due(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
