@@ -15,6 +15,7 @@ import { kernelModule } from './kernel/kernel-module.js';
 import { Workspace } from './kernel/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
+import { NodeSettings } from './runtime/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
 
@@ -38,7 +39,7 @@ export function buildContainer(options: ParsedOptions): Container {
 }
 
 function baseModule(options: ParsedOptions): ContainerModule {
-  const { seed, workspace, logger, ids } = options;
+  const { seed, workspace, logger, ids, node } = options;
   return new ContainerModule(({ bind }) => {
     const clock = options.clock ?? (seed === undefined ? systemClock() : seededClock());
     bind(Clock).toConstantValue(new KernelClock(clock));
@@ -50,6 +51,7 @@ function baseModule(options: ParsedOptions): ContainerModule {
       nodeId: get<IdSource>(IdSource).next('node'),
       operator: operatorOf(options),
     }));
+    bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null });
     bind(CheckpointAnnouncer).toDynamicValue(({ get }) => announcer(get(EventLog)));
   });
 }

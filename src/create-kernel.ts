@@ -26,10 +26,15 @@ import { ProcessManager } from './kernel/process-manager.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
 import { ImageRegistry } from './runtime/image-registry.js';
+import { NodeLease } from './runtime/node-lease.js';
+import { Recovery } from './runtime/recovery.js';
+import type { RecoveryReport } from './runtime/recovery-report.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
 export interface Kernel extends AsyncDisposable {
   readonly nodeId: NodeId;
+  /** What became of processes whose kernel was gone, since this one was opened. */
+  readonly recovery: RecoveryReport;
   readonly processes: ProcessManager;
   readonly capabilities: CapabilityManager;
   readonly memory: ObjectMemory;
@@ -83,6 +88,8 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(Checkpoints).start();
   await announce(container, options);
   if (!options.node.executor) return;
+  await container.get(NodeLease).start();
+  await container.get(Recovery).start();
   await container.get(Alarms).start();
   await container.get(RevocationSweep).start();
 }
@@ -131,6 +138,10 @@ class OpenKernel implements Kernel {
     this.faces = container.get(ProcessFaces);
   }
 
+  get recovery(): RecoveryReport {
+    return this.container.get(Recovery).report;
+  }
+
   as(pid: Pid): ProcessFace {
     return this.faces.of(pid);
   }
@@ -146,8 +157,13 @@ class OpenKernel implements Kernel {
 
   private async close(): Promise<void> {
     const { container } = this;
+    const { node, readOnly } = this.options;
     await container.get(Alarms).stop();
-    if (!this.options.readOnly) {
+    if (node.executor && !readOnly) {
+      await container.get(Recovery).stop();
+      await container.get(NodeLease).close();
+    }
+    if (!readOnly) {
       await container.get(RevocationSweep).settled();
       await container.get(Refusals).close();
       await container.get(Checkpoints).close();

@@ -111,3 +111,4 @@ export type { RetryPolicy } from './runtime/retry.js';
 export { RunEnded } from './runtime/run-ended.js';
 export type { Effect, StepOptions } from './runtime/steps.js';
 export type { Syscalls } from './runtime/syscalls.js';
+export type { RecoveryReport } from './runtime/recovery-report.js';

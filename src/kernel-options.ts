@@ -19,7 +19,9 @@ export interface KernelOptions {
     readonly name?: string;
     /** false: runs no recovery and no timers, for tools that look at the database of a running kernel. */
     readonly executor?: boolean;
+    /** How many bodies run at once; default 16. */
     readonly concurrency?: number;
+    /** After how long without a sign of life others take over what it runs; default 30,000. */
     readonly leaseMs?: number;
     /** How often the store is asked for commits of other programs; default 250. */
     readonly pollMs?: number;
@@ -49,8 +51,8 @@ const schema = z.strictObject({
     .strictObject({
       name: z.string().min(1).max(256).optional(),
       executor: z.boolean().default(true),
-      concurrency: z.number().int().min(1).optional(),
-      leaseMs: z.number().int().min(100).optional(),
+      concurrency: z.number().int().min(1).default(16),
+      leaseMs: z.number().int().min(100).max(86_400_000).default(30_000),
       pollMs: z.number().int().min(1).max(60_000).default(250),
     })
     .prefault({}),
