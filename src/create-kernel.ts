@@ -1,4 +1,5 @@
 import type { Container } from 'inversify';
+import { z } from 'zod';
 import { AuditLog } from './audit/audit-log.js';
 import { AuditRepository } from './audit/audit-repository.js';
 import { AuditVerifier } from './audit/audit-verifier.js';
@@ -9,6 +10,7 @@ import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
 import type { NodeId, Pid } from './base/ids.js';
 import { NodeIdentity } from './base/node-identity.js';
+import { amount, parseSpec } from './base/spec.js';
 import { Store } from './base/store.js';
 import { ApprovalQueue } from './capability/approval-queue.js';
 import { ApprovalWatch } from './capability/approval-watch.js';
@@ -21,12 +23,14 @@ import { EventLog } from './events/event-log.js';
 import { EventRepository } from './events/event-repository.js';
 import { Alarms } from './kernel/alarms.js';
 import { EndWatch } from './kernel/end-watch.js';
+import { graceMsDefault } from './kernel/endings.js';
 import { type ProcessFace, ProcessFaces } from './kernel/process-face.js';
 import { ProcessManager } from './kernel/process-manager.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
+import { Executor } from './runtime/executor.js';
 import { ImageRegistry } from './runtime/image-registry.js';
-import { NodeLease } from './runtime/node-lease.js';
+import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
 
@@ -46,7 +50,19 @@ export interface Kernel extends AsyncDisposable {
   readonly container: Container;
   /** The face of one process: what it may do, and nothing else. */
   as(pid: Pid): ProcessFace;
-  shutdown(): Promise<void>;
+  /** Resolves when nothing is runnable or running on this node. Throws WAIT_TIMEOUT. */
+  idle(options?: { timeoutMs?: number }): Promise<void>;
+  /**
+   * Brings bodies to a point where another kernel can go on with them, within `graceMs` (5 s), signs the log and closes
+   * the store. It is not cancellation: what can be run again is released, and only what never runs twice ends.
+   */
+  shutdown(options?: { graceMs?: number }): Promise<ShutdownReport>;
+}
+
+/** What a kernel did not finish. */
+export interface ShutdownReport extends GivenUp {
+  /** Their bodies were still at work when the grace was over; what they do changes nothing any more. */
+  readonly fenced: readonly Pid[];
 }
 
 /**
@@ -92,6 +108,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(Recovery).start();
   await container.get(Alarms).start();
   await container.get(RevocationSweep).start();
+  await container.get(Executor).start();
 }
 
 async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
@@ -111,6 +128,9 @@ async function announce(container: Container, { node }: ParsedOptions): Promise<
   });
 }
 
+const idleOptions = z.strictObject({ timeoutMs: amount.optional() });
+const shutdownOptions = z.strictObject({ graceMs: amount.default(graceMsDefault) });
+
 class OpenKernel implements Kernel {
   readonly nodeId: NodeId;
   readonly processes: ProcessManager;
@@ -121,7 +141,7 @@ class OpenKernel implements Kernel {
   readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
   private readonly faces: ProcessFaces;
-  private closing: Promise<void> | undefined;
+  private closing: Promise<ShutdownReport> | undefined;
 
   constructor(
     readonly container: Container,
@@ -146,23 +166,25 @@ class OpenKernel implements Kernel {
     return this.faces.of(pid);
   }
 
-  shutdown(): Promise<void> {
-    this.closing ??= this.close();
+  async idle(options: unknown = {}): Promise<void> {
+    const { timeoutMs } = parseSpec(idleOptions, options, 'options');
+    await this.container.get(Executor).idle(timeoutMs);
+  }
+
+  async shutdown(options: unknown = {}): Promise<ShutdownReport> {
+    const { graceMs } = parseSpec(shutdownOptions, options, 'options');
+    this.closing ??= this.close(graceMs);
     return this.closing;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.shutdown();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
   }
 
-  private async close(): Promise<void> {
+  private async close(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
-    const { node, readOnly } = this.options;
-    await container.get(Alarms).stop();
-    if (node.executor && !readOnly) {
-      await container.get(Recovery).stop();
-      await container.get(NodeLease).close();
-    }
+    const { readOnly } = this.options;
+    const report = await this.giveUp(graceMs);
     if (!readOnly) {
       await container.get(RevocationSweep).settled();
       await container.get(Refusals).close();
@@ -173,5 +195,17 @@ class OpenKernel implements Kernel {
     await container.get(Store).close();
     container.get(EndWatch).close();
     container.get(ApprovalWatch).close();
+    return report;
+  }
+
+  /** Bodies first, while everything that they need still works. */
+  private async giveUp(graceMs: number): Promise<ShutdownReport> {
+    const { container } = this;
+    const { node, readOnly } = this.options;
+    if (!node.executor || readOnly) return { released: [], abandoned: [], stopped: [], fenced: [] };
+    const fenced = await container.get(Executor).close(graceMs);
+    await container.get(Alarms).stop();
+    await container.get(Recovery).stop();
+    return { ...(await container.get(NodeLease).close()), fenced };
   }
 }

@@ -10,11 +10,12 @@ import { Endings, graceMsDefault } from './endings.js';
 import type { Outcome, ProcessRow } from './process.js';
 import { ProcessRepository } from './process-repository.js';
 import { nextState } from './transitions.js';
+import { Wakes } from './wakes.js';
 
 const dueRowsMax = 1_000;
 const lookMs = 50;
 
-/** Does what the time demands: stops processes at their deadline, and ends those whose grace is over. */
+/** Does what the time demands: wakes processes, stops them at their deadline, and ends those whose grace is over. */
 @injectable()
 export class Alarms {
   private next: number | null = null;
@@ -26,6 +27,7 @@ export class Alarms {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Wakes) private readonly wakes: Wakes,
     @inject(Endings) private readonly endings: Endings,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
@@ -67,7 +69,8 @@ export class Alarms {
     await this.store.write(async (tx) => {
       const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
       const due = await this.processes.due(tx, act.at, dueRowsMax);
-      const late = due.filter(({ status }) => status !== 'stopping');
+      for (const row of due) if (isTimerOver(row, act.at)) await this.wakes.rouse(tx, act, row, 'timer');
+      const late = due.filter(({ status, deadlineAt }) => status !== 'stopping' && (deadlineAt ?? Infinity) <= act.at);
       await this.endings.stop(tx, act, {
         rows: await this.whole(tx, late),
         order: { kind: 'timed_out', by: 'kernel' },
@@ -100,11 +103,18 @@ export class Alarms {
   }
 }
 
+/** A process that no node runs waits for a moment of the table, such as its next try. */
+function isTimerOver({ wait, node }: ProcessRow, now: number): boolean {
+  return node === null && wait?.kind === 'timer' && (wait.deadline ?? 0) <= now;
+}
+
 /** When a process will want attention, as far as the event tells. */
 function alarmSetBy(event: KernelEvent): number | null {
   switch (event.type) {
     case 'process.stopping':
       return event.data.alarmAt;
+    case 'process.retrying':
+      return event.data.dueAt;
     case 'process.spawned':
     case 'process.forked':
     case 'budget.limited':

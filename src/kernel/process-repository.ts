@@ -35,6 +35,10 @@ export interface ProcessRepository {
   heldBy(tx: ReadTx, node: NodeId): Promise<ProcessRow[]>;
   /** The nodes that hold something, whether they are known or not. */
   holders(tx: ReadTx): Promise<NodeId[]>;
+  /** Whether `node` holds one that is running. */
+  isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
+  /** Up to `limit` that are runnable and of one of `images`, in order of birth. */
+  runnable(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
   /** Rows whose alarm is at or before `now`. */
   due(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
   nextAlarm(tx: ReadTx): Promise<number | null>;

@@ -121,7 +121,8 @@ export class Calls {
 
   /** Remembers that the error came out of this call. */
   attributed<T>(error: T, { key }: OpenCall): T {
-    if (typeof error === 'object' && error !== null) this.failures.set(error, [...(this.failures.get(error) ?? []), key]);
+    if (typeof error === 'object' && error !== null)
+      this.failures.set(error, [...(this.failures.get(error) ?? []), key]);
     return error;
   }
 

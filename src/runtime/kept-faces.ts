@@ -46,8 +46,7 @@ export function keptCapabilities(calls: Calls, run: Run): ProcessCapabilities {
     revoke: async (capability, options) =>
       calls.keptAfter(run, 'revoke', String(capability), (face) => face.capabilities.revoke(capability, options)),
     list: async () => calls.unkept(run, (face) => face.capabilities.list()),
-    check: async (right, resource, args) =>
-      calls.unkept(run, (face) => face.capabilities.check(right, resource, args)),
+    check: async (right, resource, args) => calls.unkept(run, (face) => face.capabilities.check(right, resource, args)),
     explain: async (right, resource, args) =>
       calls.unkept(run, (face) => face.capabilities.explain(right, resource, args)),
   };

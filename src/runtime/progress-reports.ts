@@ -52,7 +52,11 @@ export class ProgressReports {
     try {
       const call = run.beginUnkept();
       try {
-        await this.external.reported({ face: 'process', pid: run.pid, run: run.hooks(call, { isFinished: true }) }, run.pid, progress);
+        await this.external.reported(
+          { face: 'process', pid: run.pid, run: run.hooks(call, { isFinished: true }) },
+          run.pid,
+          progress,
+        );
       } finally {
         run.finish(call);
       }

@@ -28,7 +28,9 @@ export class Replay {
   constructor(entries: readonly RunEntry[]) {
     this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
     const answers = new Set(entries.filter(isAnswered).map(({ key }) => key));
-    this.answered = entries.filter((entry) => isAnswered(entry) && !stepsAround(entry.key).some((key) => answers.has(key)));
+    this.answered = entries.filter(
+      (entry) => isAnswered(entry) && !stepsAround(entry.key).some((key) => answers.has(key)),
+    );
   }
 
   /** What is known of a call that has begun and not been answered. */

@@ -6,15 +6,15 @@ export interface RetryPolicy {
   /** The total number of tries. */
   readonly attempts: number;
   /** Before the second try; default 1,000. */
-  readonly baseMs?: number;
+  readonly baseMs?: number | undefined;
   /** By how much each wait is longer than the one before; default 2. */
-  readonly factor?: number;
+  readonly factor?: number | undefined;
   /** The longest wait; default 60,000. */
-  readonly maxMs?: number;
+  readonly maxMs?: number | undefined;
   /** Which part of a wait is left to chance, 0 to 1; default 0. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** Whether an error is not worth another try. */
-  readonly permanent?: (error: unknown) => boolean;
+  readonly permanent?: ((error: unknown) => boolean) | undefined;
 }
 
 export const retryPolicy = z.strictObject({

@@ -1,8 +1,9 @@
 import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../base/clock.js';
 import { Entropy } from '../base/entropy.js';
 import { InputError, KernelError, MemoryError } from '../base/errors.js';
 import type { JsonObject } from '../base/json.js';
-import type { WriteTx } from '../base/store.js';
+import { Store, type WriteTx } from '../base/store.js';
 import type { Act } from '../kernel/act.js';
 import { Endings } from '../kernel/endings.js';
 import { EntryRepository } from '../kernel/entry-repository.js';
@@ -30,6 +31,8 @@ interface Retry {
 @injectable()
 export class RunEndings {
   constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
     @inject(Exit) private readonly exit: Exit,
     @inject(Endings) private readonly endings: Endings,
     @inject(RunJournal) private readonly runs: RunJournal,
@@ -65,6 +68,15 @@ export class RunEndings {
         else await this.tryAgain(tx, act, row, error, retry);
       }),
     );
+  }
+
+  /** The run was over before its body: it went another way than before. */
+  async stopped(run: Run, error: KernelError): Promise<void> {
+    await this.store.write(async (tx) => {
+      const row = await this.processes.find(tx, run.pid);
+      if (row === undefined || row.fence !== run.fence) return;
+      await this.end(tx, { actor: run.pid, via: 'process', at: this.clock.now() }, row, error);
+    });
   }
 
   private async lastCall(run: Run, make: (call: OpenCall) => Promise<void>): Promise<void> {

@@ -243,11 +243,15 @@ export class Run {
 
   private rest(): void {
     if (this.replays() || !this.tree.isQuiet) return;
-    if (this.closing !== undefined) return this.end(this.closing);
+    if (this.closing !== undefined) {
+      this.end(this.closing);
+      return;
+    }
     this.leaveSlot();
     this.onChange();
     const blockages = this.tree.blockages();
-    if (blockages.length > 0) void this.table.block(this, () => this.tree.isQuiet, blockages).then((error) => this.refuse(error));
+    if (blockages.length > 0)
+      void this.table.block(this, () => this.tree.isQuiet, blockages).then((error) => this.refuse(error));
   }
 
   /** A body that goes another way than before is over: it would corrupt what it has done. */

@@ -22,9 +22,14 @@ export class Sleeps {
     const blockage = { kind: 'timer', what: new Date(due).toISOString(), on: [], deadline: due } as const;
     let alarm: Disposable | undefined;
     try {
-      await run.blocked(call, blockage, () => new Promise<void>((resolve) => {
-        alarm = this.timers.at(due, resolve);
-      }));
+      await run.blocked(
+        call,
+        blockage,
+        () =>
+          new Promise<void>((resolve) => {
+            alarm = this.timers.at(due, resolve);
+          }),
+      );
     } finally {
       alarm?.[Symbol.dispose]();
     }

@@ -24,8 +24,9 @@ export class Slots {
 
   give(): void {
     const next = this.waiting.shift();
-    if (next !== undefined) return next();
-    this.free++;
-    this.onFree();
+    if (next === undefined) {
+      this.free++;
+      this.onFree();
+    } else next();
   }
 }

@@ -28,7 +28,12 @@ export interface StepOptions {
 
 const stepOptions = z.strictObject({
   retry: retryPolicy.optional(),
-  timeoutMs: z.number().int().positive().max(2 ** 31 - 1).optional(),
+  timeoutMs: z
+    .number()
+    .int()
+    .positive()
+    .max(2 ** 31 - 1)
+    .optional(),
   effect: z.enum(['pure', 'idempotent', 'once']).default('idempotent'),
 });
 type ParsedOptions = z.output<typeof stepOptions>;
@@ -61,13 +66,16 @@ export class Steps {
   async run(run: Run, given: string, work: () => unknown, rest: StepOptions = {}): Promise<unknown> {
     const name = parseSpec(label, given, 'name');
     const options = parseOptions(rest);
-    return this.calls.answered(run, 'step', name, stepAnswer, (call) => this.attempts({ run, call, name, work, options }));
+    return this.calls.answered(run, 'step', name, stepAnswer, (call) =>
+      this.attempts({ run, call, name, work, options }),
+    );
   }
 
   private async attempts(step: Step): Promise<unknown> {
     const { run, call, name, options } = step;
     const begun = run.replay.begun(call);
-    if (begun?.status === 'started' && options.effect === 'once') return this.fail(step, begun.attempt, outcomeUnknown(name));
+    if (begun?.status === 'started' && options.effect === 'once')
+      return this.fail(step, begun.attempt, outcomeUnknown(name));
     let due = begun?.status === 'backoff' ? (begun.dueAt ?? undefined) : undefined;
     for (let attempt = begun?.attempt ?? 1; ; attempt++) {
       if (due !== undefined) await this.sleeps.until(run, call, due);

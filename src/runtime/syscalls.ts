@@ -1,17 +1,18 @@
 import { inject, injectable } from 'inversify';
 import type { JsonValue } from '../base/json.js';
 import { amount, parseSpec } from '../base/spec.js';
-import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
 import type { ProcessFace } from '../kernel/process-face.js';
+import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
+import type { SignalReport } from '../kernel/signal.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
-import { keptCapabilities, keptMemory } from './kept-faces.js';
 import { Calls, nothing, plain, result, results } from './calls.js';
+import { keptCapabilities, keptMemory } from './kept-faces.js';
 import { ProgressReports } from './progress-reports.js';
 import type { Run } from './run.js';
+import { RunEnded } from './run-ended.js';
 import { RunJournal } from './run-journal.js';
 import { Sleeps } from './sleeps.js';
 import { type StepOptions, Steps } from './steps.js';
-import { RunEnded } from './run-ended.js';
 
 /**
  * What the body of an image receives as `ctx`: the face of its process, journalled and fenced. A call that has been
@@ -47,7 +48,7 @@ export class SyscallFaces {
     const { calls } = this;
     const { pid } = run;
     const signal = (name: 'kill' | 'cancel' | 'pause' | 'resume', child: string, reason?: string) =>
-      calls.kept(run, name, String(child), plain(), (face) => face[name](child, reason));
+      calls.kept(run, name, String(child), plain<SignalReport>(), (face) => face[name](child, reason));
     return {
       pid,
       args: run.args,
@@ -100,7 +101,11 @@ export class SyscallFaces {
   }
 
   /** The time that is left of a limit which an earlier run may have begun. */
-  private async timed(run: Run, call: Parameters<RunJournal['due']>[1], given?: WaitOptions): Promise<WaitOptions | undefined> {
+  private async timed(
+    run: Run,
+    call: Parameters<RunJournal['due']>[1],
+    given?: WaitOptions,
+  ): Promise<WaitOptions | undefined> {
     const timeoutMs = given?.timeoutMs;
     if (timeoutMs === undefined || timeoutMs === 0) return given;
     const due = await this.journal.due(run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));

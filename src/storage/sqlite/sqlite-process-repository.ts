@@ -163,6 +163,25 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .where(isNotNull(processes.node))
     .orderBy(processes.node)
     .prepare(),
+  runningOn: db
+    .select({ n: processes.n })
+    .from(processes)
+    .where(and(eq(processes.node, sql.placeholder('node')), isNotNull(processes.node), eq(processes.status, 'running')))
+    .limit(1)
+    .prepare(),
+  runnable: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(
+      and(
+        eq(processes.status, 'runnable'),
+        isNull(processes.exitedAt),
+        inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
   due: db
     .select()
     .from(processes)
@@ -262,6 +281,15 @@ export class SqliteProcessRepository implements ProcessRepository {
   async holders(tx: ReadTx): Promise<NodeId[]> {
     const rows = statements.read(tx).holders.all();
     return rows.flatMap(({ node }) => (node === null ? [] : [node]));
+  }
+
+  async isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean> {
+    return statements.read(tx).runningOn.get({ node }) !== undefined;
+  }
+
+  async runnable(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).runnable.all({ images: JSON.stringify(images), limit: rows });
+    return found.map(({ pid }) => pid);
   }
 
   async due(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
