@@ -1,3 +1,4 @@
+import { ProcessError } from '../base/errors.js';
 import type { ApprovalId, CapabilityId, Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 
@@ -33,9 +34,9 @@ export interface RunHooks {
 }
 
 /** Thrown by the hooks of a run whose process is paused: the unit is undone, and run again when that is over. */
-export class Parked extends Error {
+export class Parked extends ProcessError {
   constructor(readonly over: () => Promise<void>) {
-    super('The process is paused.');
+    super('PARKED', 'The process is paused.', { hint: 'The call goes on when the process is resumed.' });
   }
 }
 

@@ -19,7 +19,9 @@ interface Held {
  */
 export class Replay {
   private readonly answered: RunEntry[];
-  private readonly byKey: ReadonlyMap<string, RunEntry>;
+  private readonly byKey: Map<string, RunEntry>;
+  /** What steps that are still open have called, and were answered in this run. */
+  private readonly inner = new Map<string, RunEntry>();
   private readonly claims = new Map<string, Claim>();
   private readonly held = new Map<OpenCall, Held>();
   private next = 0;
@@ -50,8 +52,24 @@ export class Replay {
     });
   }
 
+  /** An answer of this run: a step that is tried again gets it again. */
+  answer(entry: RunEntry): void {
+    if (stepsAround(entry.key).length > 0) this.inner.set(entry.key, entry);
+  }
+
+  /** A step is tried again: what it called before is answered as it was, but for what is dropped. */
+  again(step: string, dropped: readonly string[]): void {
+    const calls = [...this.inner.values()].filter(({ key }) => isWithin(key, step) && !dropped.includes(key));
+    this.hide(step);
+    for (const entry of calls.sort((a, b) => a.seq - b.seq)) {
+      this.byKey.set(entry.key, entry);
+      this.answered.push(entry);
+    }
+  }
+
   /** A step that has been answered hides what it called, also what it did not call again. */
   hide(step: string): void {
+    for (const key of this.inner.keys()) if (isWithin(key, step)) this.inner.delete(key);
     for (let index = this.answered.length - 1; index >= this.next; index--) {
       if (isWithin(this.answered[index]?.key ?? '', step)) this.answered.splice(index, 1);
     }
@@ -72,9 +90,9 @@ export class Replay {
     const held = [...this.held.values()];
     const free = entry === undefined ? held : held.filter(({ call }) => isWithin(entry.key, call.key));
     for (const { release } of free) release();
-    const [first] = held;
-    if (entry === undefined || first === undefined || free.length > 0 || !isQuiet) return free.length > 0;
-    throw nonDeterministic(entry.key, first.call.key);
+    const asked = held[0]?.call.key ?? [...this.claims.keys()][0];
+    if (entry === undefined || asked === undefined || free.length > 0 || !isQuiet) return free.length > 0;
+    throw nonDeterministic(entry.key, asked);
   }
 
   /** The first answer that nobody has asked for. */
@@ -101,6 +119,7 @@ export class Replay {
     this.delivering = true;
     this.next++;
     this.claims.delete(entry.key);
+    this.answer(entry);
     void claim.deliver().finally(() => {
       this.delivering = false;
       again();

@@ -91,7 +91,9 @@ export class RunJournal {
       this.journal.changed(tx, act, run.row, { event: 'step.failed', data, action: 'step.fail', facts: data });
       return retryAt;
     };
-    return this.unit(run, call, 'step.fail', work, run.hooks(call, { isFinished: true }));
+    const retryAt = await this.unit(run, call, 'step.fail', work, run.hooks(call, { isFinished: true }));
+    if (retry !== undefined) run.replay.again(call.key, retry.drop);
+    return retryAt;
   }
 
   unit<T>(
@@ -121,6 +123,7 @@ export class RunJournal {
       at: act.at,
     };
     await this.entries.put(tx, entry);
+    if (isAnswer) run.replay.answer(entry);
     await this.gotOn(tx, run);
   }
 
