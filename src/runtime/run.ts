@@ -199,7 +199,9 @@ export class Run {
   }
 
   private lost(row: ProcessRow | undefined): KernelError {
-    const error = row !== undefined && isTerminal(row.status) ? terminated(row) : leaseLost(this.pid, this.fence);
+    // The end of the process raises the fence once; a release, and the end of another run, more often.
+    const isEnd = row !== undefined && isTerminal(row.status) && row.fence === this.fence + 1;
+    const error = isEnd ? terminated(row) : leaseLost(this.pid, this.fence);
     setImmediate(() => this.end(error));
     return error;
   }

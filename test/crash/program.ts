@@ -48,6 +48,11 @@ export class Program {
     this.child.stdin?.write(`${text}\n`);
   }
 
+  /** Sends it a signal of the operating system. */
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
   /** Ends it as a power cut of the program would: at once, wherever it stands. */
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');

@@ -1,0 +1,69 @@
+import { appendFileSync } from 'node:fs';
+import { createKernel, defineImage, Store, type Syscalls, type WriteTx } from '../../../src/index.js';
+import { deaf, heard, tell } from './tell.js';
+
+/**
+ * A parent with three children, twenty steps in all, each of which appends a line to a file. With a number, it kills
+ * itself at that write of the store: in the unit, or after its commit and before anybody has heard of it.
+ */
+const [store = '', log = '', killAt = '', when = ''] = process.argv.slice(2);
+const stepsEach = 5;
+
+async function work(ctx: Syscalls, who: string): Promise<string[]> {
+  const done: string[] = [];
+  for (let n = 1; n <= stepsEach; n++) {
+    done.push(
+      await ctx.step(`step ${n}`, () => {
+        appendFileSync(log, `${who} ${n}\n`);
+        return `${who} ${n}`;
+      }),
+    );
+  }
+  return done;
+}
+
+const child = defineImage<{ who: string }>({ name: 'child', run: (ctx, { who }) => work(ctx, who) });
+const parent = defineImage({
+  name: 'parent',
+  run: async (ctx) => {
+    const children: string[] = [];
+    for (const who of ['a', 'b', 'c']) children.push(await ctx.spawnChild({ image: 'child', args: { who } }));
+    const own = await work(ctx, 'parent');
+    const [first, ...rest] = children;
+    const results = [await ctx.wait(first as string), ...(await ctx.waitAll(rest))];
+    await ctx.sleep(5);
+    return [...own, ...results.flatMap(({ value }) => value as string[])];
+  },
+});
+
+function killItself(): never {
+  process.kill(process.pid, 'SIGKILL');
+  for (;;);
+}
+
+/** Counts the writes from here on, and dies at one of them. */
+function mine(kernelStore: Store): void {
+  const write = kernelStore.write.bind(kernelStore);
+  let writes = 0;
+  kernelStore.write = async <T>(unit: (tx: WriteTx) => Promise<T>): Promise<T> => {
+    const isIt = ++writes === Number(killAt);
+    const answer = await write(async (tx) => {
+      const value = await unit(tx);
+      if (isIt && when === 'before') killItself();
+      return value;
+    });
+    if (isIt) killItself();
+    return answer;
+  };
+}
+
+tell('ready');
+await heard();
+const kernel = await createKernel({ store, images: [child, parent], node: { leaseMs: 1_000 } });
+if (killAt !== '') mine(kernel.container.get(Store));
+tell('open');
+const pid = await kernel.processes.spawn({ id: 'team', image: 'parent' });
+const { value, outcome } = await kernel.processes.result(pid);
+tell(`result ${JSON.stringify(value ?? outcome)}`);
+await kernel.shutdown();
+deaf();
