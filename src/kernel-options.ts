@@ -19,7 +19,7 @@ export interface KernelOptions {
     readonly name?: string;
     /** false: runs no recovery and no timers, for tools that look at the database of a running kernel. */
     readonly executor?: boolean;
-    /** How many bodies run at once; default 16. */
+    /** How many bodies run at once; default 64. */
     readonly concurrency?: number;
     /** After how long without a sign of life others take over what it runs; default 30,000. */
     readonly leaseMs?: number;
@@ -51,7 +51,7 @@ const schema = z.strictObject({
     .strictObject({
       name: z.string().min(1).max(256).optional(),
       executor: z.boolean().default(true),
-      concurrency: z.number().int().min(1).default(16),
+      concurrency: z.number().int().min(1).default(64),
       leaseMs: z.number().int().min(100).max(86_400_000).default(30_000),
       pollMs: z.number().int().min(1).max(60_000).default(250),
     })

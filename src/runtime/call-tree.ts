@@ -1,3 +1,4 @@
+import type { KernelError } from '../base/errors.js';
 import type { Blockage } from '../kernel/act.js';
 
 export interface Blocked extends Blockage {
@@ -12,7 +13,10 @@ export class OpenCall {
   isOpen = true;
   /** How many calls are open that a step has made. */
   inner = 0;
-  private readonly counts = new Map<string, number>();
+  /** Ends its wait. */
+  interrupt: ((reason: KernelError) => void) | undefined;
+  /** On demand, since most calls make none: a run that waits should cost little. */
+  private counts: Map<string, number> | undefined;
   private attempt = 0;
 
   constructor(
@@ -27,12 +31,13 @@ export class OpenCall {
   }
 
   nextKey(kind: string, name: string): string {
+    this.counts ??= new Map();
     return keyBelow(this.key, this.counts, kind, name);
   }
 
   /** A step that is tried again makes the same calls again. */
   newAttempt(): number {
-    this.counts.clear();
+    this.counts = undefined;
     return ++this.attempt;
   }
 
@@ -89,6 +94,10 @@ export class CallTree {
   /** Every call in flight is blocked, and there is one. */
   get isQuiet(): boolean {
     return this.open.size > 0 && this.active === 0;
+  }
+
+  calls(): Iterable<OpenCall> {
+    return this.open;
   }
 
   /** What the calls wait for, the oldest first. */

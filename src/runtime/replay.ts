@@ -19,16 +19,17 @@ interface Held {
  */
 export class Replay {
   private readonly answered: RunEntry[];
-  private readonly byKey: Map<string, RunEntry>;
+  /** A run that replays nothing, as most that wait for long, needs none. */
+  private byKey: Map<string, RunEntry> | undefined;
   /** What steps that are still open have called, and were answered in this run. */
-  private readonly inner = new Map<string, RunEntry>();
-  private readonly claims = new Map<string, Claim>();
-  private readonly held = new Map<OpenCall, Held>();
+  private readonly inner: RunEntry[] = [];
+  private readonly claims: (Claim & { readonly key: string })[] = [];
+  private readonly held: Held[] = [];
   private next = 0;
   private delivering = false;
 
   constructor(entries: readonly RunEntry[]) {
-    this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
+    if (entries.length > 0) this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
     const answers = new Set(entries.filter(isAnswered).map(({ key }) => key));
     this.answered = entries.filter(
       (entry) => isAnswered(entry) && !stepsAround(entry.key).some((key) => answers.has(key)),
@@ -37,42 +38,40 @@ export class Replay {
 
   /** What is known of a call that has begun and not been answered. */
   begun({ key }: OpenCall): RunEntry | undefined {
-    const entry = this.byKey.get(key);
+    const entry = this.byKey?.get(key);
     return entry === undefined || isAnswered(entry) ? undefined : entry;
   }
 
   /** The answer of an earlier run as `revive` gives it, in its turn; undefined when the call has to be made now. */
   async claim<T>(call: OpenCall, revive: (entry: RunEntry) => Promise<T>): Promise<{ readonly answer: T } | undefined> {
-    const entry = this.byKey.get(call.key);
+    const entry = this.byKey?.get(call.key);
     if (entry === undefined) return this.isOver ? undefined : this.hold(call);
     if (!isAnswered(entry)) return undefined;
     return new Promise((resolve, reject) => {
       const deliver = () => revive(entry).then((answer) => resolve({ answer }), reject);
-      this.claims.set(call.key, { deliver });
+      this.claims.push({ key: call.key, deliver });
     });
   }
 
   /** An answer of this run: a step that is tried again gets it again. */
   answer(entry: RunEntry): void {
-    if (stepsAround(entry.key).length > 0) this.inner.set(entry.key, entry);
+    if (stepsAround(entry.key).length > 0) this.inner.push(entry);
   }
 
   /** A step is tried again: what it called before is answered as it was, but for what is dropped. */
   again(step: string, dropped: readonly string[]): void {
-    const calls = [...this.inner.values()].filter(({ key }) => isWithin(key, step) && !dropped.includes(key));
+    const calls = this.inner.filter(({ key }) => isWithin(key, step) && !dropped.includes(key));
     this.hide(step);
-    for (const entry of calls.sort((a, b) => a.seq - b.seq)) {
-      this.byKey.set(entry.key, entry);
-      this.answered.push(entry);
-    }
+    this.byKey ??= new Map();
+    for (const entry of calls) this.byKey.set(entry.key, entry);
+    this.answered.push(...calls.sort((a, b) => a.seq - b.seq));
   }
 
   /** A step that has been answered hides what it called, also what it did not call again. */
   hide(step: string): void {
-    for (const key of this.inner.keys()) if (isWithin(key, step)) this.inner.delete(key);
-    for (let index = this.answered.length - 1; index >= this.next; index--) {
-      if (isWithin(this.answered[index]?.key ?? '', step)) this.answered.splice(index, 1);
-    }
+    drop(this.inner, ({ key }) => isWithin(key, step));
+    const rest = this.answered.splice(this.next).filter(({ key }) => !isWithin(key, step));
+    this.answered.push(...rest);
   }
 
   /**
@@ -82,22 +81,22 @@ export class Replay {
   turn(isQuiet: boolean, again: () => void): boolean {
     if (this.delivering) return true;
     const entry = this.answered[this.next];
-    const claim = entry === undefined ? undefined : this.claims.get(entry.key);
+    const claim = this.claims.find(({ key }) => key === entry?.key);
     if (entry !== undefined && claim !== undefined) {
       this.deliver(entry, claim, again);
       return true;
     }
-    const held = [...this.held.values()];
+    const held = [...this.held];
     const free = entry === undefined ? held : held.filter(({ call }) => isWithin(entry.key, call.key));
     for (const { release } of free) release();
-    const asked = held[0]?.call.key ?? [...this.claims.keys()][0];
+    const asked = held[0]?.call.key ?? this.claims[0]?.key;
     if (entry === undefined || asked === undefined || free.length > 0 || !isQuiet) return free.length > 0;
     throw nonDeterministic(entry.key, asked);
   }
 
   /** The first answer that nobody has asked for. */
   get unclaimed(): string | undefined {
-    return this.answered.slice(this.next).find(({ key }) => !this.claims.has(key))?.key;
+    return this.answered.slice(this.next).find(({ key }) => !this.claims.some((claim) => claim.key === key))?.key;
   }
 
   /** Whether everything that was answered before has been answered again. */
@@ -108,23 +107,28 @@ export class Replay {
   private hold(call: OpenCall): Promise<undefined> {
     return new Promise((resolve) => {
       const release = () => {
-        this.held.delete(call);
+        drop(this.held, (held) => held.call === call);
         resolve(undefined);
       };
-      this.held.set(call, { call, release });
+      this.held.push({ call, release });
     });
   }
 
   private deliver(entry: RunEntry, claim: Claim, again: () => void): void {
     this.delivering = true;
     this.next++;
-    this.claims.delete(entry.key);
+    drop(this.claims, ({ key }) => key === entry.key);
     this.answer(entry);
     void claim.deliver().finally(() => {
       this.delivering = false;
       again();
     });
   }
+}
+
+/** Takes out of a short list what is over. */
+function drop<T>(list: T[], isOver: (item: T) => boolean): void {
+  for (let index = list.length - 1; index >= 0; index--) if (isOver(list[index] as T)) list.splice(index, 1);
 }
 
 function isAnswered({ status }: RunEntry): boolean {

@@ -13,6 +13,9 @@ import { Replay } from './replay.js';
 import type { RunTable } from './run-table.js';
 import type { Slots } from './slots.js';
 
+/** What a run keeps of the row of its process. */
+export type RunRow = Pick<ProcessRow, 'n' | 'pid' | 'root' | 'generation' | 'attempt'>;
+
 /** What a run is born with. */
 export interface RunStart {
   readonly row: ProcessRow;
@@ -43,13 +46,12 @@ export class Run {
   readonly fence: number;
   readonly args: JsonValue;
   readonly goal: ObjectHandle;
-  readonly row: ProcessRow;
+  readonly row: RunRow;
   readonly replay: Replay;
   cwd: string;
-  private readonly controller = new AbortController();
   private readonly tree = new CallTree(() => this.settle());
-  private readonly interrupts = new Map<OpenCall, (error: KernelError) => void>();
-  private readonly resumes = new Set<() => void>();
+  private controller: AbortController | undefined;
+  private resumes: (() => void)[] = [];
   private refusal: KernelError | undefined;
   private stopping: KernelError | undefined;
   private closing: KernelError | undefined;
@@ -69,12 +71,17 @@ export class Run {
     this.args = row.args;
     this.cwd = row.cwd;
     this.goal = goal;
-    this.row = row;
+    this.row = { n: row.n, pid: row.pid, root: row.root, generation: row.generation, attempt: row.attempt };
     this.replay = new Replay(entries);
     this.answers = entries.at(-1)?.seq ?? 0;
   }
 
+  /** Made on demand: most bodies that wait for long never ask. */
   get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      this.abort();
+    }
     return this.controller.signal;
   }
 
@@ -152,15 +159,15 @@ export class Run {
   stop(reason: KernelError): void {
     if (this.stopping !== undefined) return;
     this.stopping = reason;
-    this.controller.abort(reason);
-    for (const { call } of this.tree.blockages()) this.interrupts.get(call)?.(reason);
+    this.abort();
+    for (const { call } of this.tree.blockages()) call.interrupt?.(reason);
     this.resumed();
   }
 
   /** The node shuts down: the run ends at its next call, or when all that it does is wait. */
   close(reason: KernelError): void {
     this.closing = reason;
-    this.controller.abort(reason);
+    this.abort();
     this.settle();
   }
 
@@ -168,16 +175,21 @@ export class Run {
   end(reason: KernelError): void {
     if (this.refusal !== undefined) return;
     this.refusal = reason;
-    this.controller.abort(reason);
-    for (const interrupt of [...this.interrupts.values()]) interrupt(reason);
+    this.abort();
+    for (const call of this.tree.calls()) call.interrupt?.(reason);
     this.leaveSlot();
     this.onChange();
   }
 
   /** A pause is over, or may be. */
   resumed(): void {
-    for (const resume of [...this.resumes]) resume();
+    for (const resume of this.resumes.splice(0)) resume();
     this.settle();
+  }
+
+  private abort(): void {
+    const reason = this.stopping ?? this.closing ?? this.refusal;
+    if (reason !== undefined) this.controller?.abort(reason);
   }
 
   private enclosing(): OpenCall | undefined {
@@ -208,7 +220,7 @@ export class Run {
 
   private parked(call: OpenCall): Promise<void> {
     return this.held(call, async () => {
-      const resumed = new Promise<void>((resolve) => this.resumes.add(resolve));
+      const resumed = new Promise<void>((resolve) => this.resumes.push(resolve));
       // A resume that was committed before this began to listen rings no more.
       if (await this.table.isPaused(this.pid)) await resumed;
     });
@@ -223,11 +235,11 @@ export class Run {
   private async resting<T>(call: OpenCall, wait: () => Promise<T>): Promise<T> {
     try {
       return await new Promise<T>((resolve, reject) => {
-        this.interrupts.set(call, reject);
+        call.interrupt = reject;
         wait().then(resolve, reject);
       });
     } finally {
-      this.interrupts.delete(call);
+      call.interrupt = undefined;
       await this.regainSlot();
       this.tree.unblock(call);
     }
@@ -268,7 +280,7 @@ export class Run {
 
   /** A call that would wait for ever is refused. */
   private refuse(refused: { readonly call: OpenCall; readonly error: KernelError } | undefined): void {
-    if (refused !== undefined) this.interrupts.get(refused.call)?.(refused.error);
+    refused?.call.interrupt?.(refused.error);
   }
 
   private leaveSlot(): void {

@@ -1,10 +1,15 @@
 import { inject, injectable } from 'inversify';
+import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, parseSpec } from '../base/spec.js';
+import type { ProcessCapabilities } from '../capability/process-capabilities.js';
+import type { ProcessResult } from '../kernel/process.js';
 import type { ProcessFace } from '../kernel/process-face.js';
-import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
+import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from '../kernel/process-manager.js';
 import type { SignalReport } from '../kernel/signal.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
+import type { ProcessMemory } from '../memory/object-memory.js';
+import type { OpenCall } from './call-tree.js';
 import { Calls, nothing, plain, result, results } from './calls.js';
 import { keptCapabilities, keptMemory } from './kept-faces.js';
 import { ProgressReports } from './progress-reports.js';
@@ -33,89 +38,143 @@ export interface Syscalls extends ProcessFace {
   progress(done: number, total?: number, text?: string): void;
 }
 
-/** Makes the `ctx` of runs. */
+/** What the calls of bodies are made with. */
 @injectable()
 export class SyscallFaces {
   constructor(
-    @inject(Calls) private readonly calls: Calls,
-    @inject(Steps) private readonly steps: Steps,
-    @inject(Sleeps) private readonly sleeps: Sleeps,
-    @inject(RunJournal) private readonly journal: RunJournal,
-    @inject(ProgressReports) private readonly reports: ProgressReports,
+    @inject(Calls) readonly calls: Calls,
+    @inject(Steps) readonly steps: Steps,
+    @inject(Sleeps) readonly sleeps: Sleeps,
+    @inject(RunJournal) readonly journal: RunJournal,
+    @inject(ProgressReports) readonly reports: ProgressReports,
   ) {}
 
   of(run: Run): Syscalls {
-    const { calls } = this;
-    const { pid } = run;
-    const signal = (name: 'kill' | 'cancel' | 'pause' | 'resume', child: string, reason?: string) =>
-      calls.kept(run, name, String(child), plain<SignalReport>(), (face) => face[name](child, reason));
-    return {
-      pid,
-      args: run.args,
-      goal: run.goal,
-      get cwd() {
-        return run.cwd;
-      },
-      signal: run.signal,
-      attempt: run.row.attempt,
-      step: async <T>(name: string, work: () => T | Promise<T>, options?: StepOptions) =>
-        (await this.steps.run(run, name, work, options)) as T,
-      sleep: async (ms) => this.sleep(run, ms),
-      progress: (done, total, text) => this.reports.report(run, { done, total, text }),
-      spawnChild: async (spec = {}) =>
-        calls.kept(run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec)),
-      fork: async (spec = {}) => calls.kept(run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec)),
-      exec: async (spec) => this.last(run, (face) => face.exec(spec)),
-      exit: async (spec) => this.last(run, (face) => face.exit(spec)),
-      wait: async (child, options) =>
-        calls.kept(run, 'wait', String(child), result, async (face, call) =>
-          face.wait(child, await this.timed(run, call, options)),
-        ),
-      waitAny: async (children, options) =>
-        calls.kept(run, 'waitAny', '', result, async (face, call) =>
-          face.waitAny(children, await this.timed(run, call, options)),
-        ),
-      waitAll: async (children, options) =>
-        calls.kept(run, 'waitAll', '', results, async (face, call) =>
-          face.waitAll(children, await this.timed(run, call, options)),
-        ),
-      kill: async (child, reason) => signal('kill', child, reason),
-      cancel: async (child, reason) => signal('cancel', child, reason),
-      pause: async (child) => signal('pause', child),
-      resume: async (child) => signal('resume', child),
-      chdir: async (path) => {
-        run.cwd = await calls.kept(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
-        return run.cwd;
-      },
-      memory: keptMemory(calls, run),
-      capabilities: keptCapabilities(calls, run),
-    };
+    return new RunSyscalls(run, this);
+  }
+}
+
+/** The `ctx` of one run. Its calls can be taken out of it; what is seldom used is made on demand. */
+class RunSyscalls implements Syscalls {
+  #memory: ProcessMemory | undefined;
+  #capabilities: ProcessCapabilities | undefined;
+  readonly #run: Run;
+  readonly #kit: SyscallFaces;
+
+  constructor(run: Run, kit: SyscallFaces) {
+    this.#run = run;
+    this.#kit = kit;
   }
 
-  private async sleep(run: Run, given: number): Promise<void> {
+  get pid(): Pid {
+    return this.#run.pid;
+  }
+
+  get args(): JsonValue {
+    return this.#run.args;
+  }
+
+  get goal(): ObjectHandle {
+    return this.#run.goal;
+  }
+
+  get cwd(): string {
+    return this.#run.cwd;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get attempt(): number {
+    return this.#run.row.attempt;
+  }
+
+  get memory(): ProcessMemory {
+    this.#memory ??= keptMemory(this.#kit.calls, this.#run);
+    return this.#memory;
+  }
+
+  get capabilities(): ProcessCapabilities {
+    this.#capabilities ??= keptCapabilities(this.#kit.calls, this.#run);
+    return this.#capabilities;
+  }
+
+  step = async <T>(name: string, work: () => T | Promise<T>, options?: StepOptions): Promise<T> =>
+    (await this.#kit.steps.run(this.#run, name, work, options)) as T;
+
+  sleep = async (given: number): Promise<void> => {
+    const { calls, journal, sleeps } = this.#kit;
+    const run = this.#run;
     const ms = parseSpec(amount, given, 'ms');
-    await this.calls.answered(run, 'sleep', '', nothing, async (call) => {
-      await this.sleeps.until(run, call, await this.journal.due(run, call, ms));
-      await this.journal.unit(run, call, 'call.end', (tx, act) => this.journal.done(tx, act, run, call, true));
+    await calls.answered(run, 'sleep', '', nothing, async (call) => {
+      await sleeps.until(run, call, await journal.due(run, call, ms));
+      await journal.unit(run, call, 'call.end', (tx, act) => journal.done(tx, act, run, call, true));
     });
+  };
+
+  progress = (done: number, total?: number, text?: string): void =>
+    this.#kit.reports.report(this.#run, { done, total, text });
+
+  spawnChild = async (spec: ChildSpec = {}): Promise<Pid> =>
+    this.#kit.calls.kept(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
+
+  fork = async (spec: ForkSpec = {}): Promise<Pid> =>
+    this.#kit.calls.kept(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
+
+  exec = async (spec: ExecSpec): Promise<void> => this.#last((face) => face.exec(spec));
+
+  exit = async (spec?: ExitSpec): Promise<void> => this.#last((face) => face.exit(spec));
+
+  wait = async (child: Pid, options?: WaitOptions): Promise<ProcessResult> =>
+    this.#kit.calls.kept(this.#run, 'wait', String(child), result, async (face, call) =>
+      face.wait(child, await this.#timed(call, options)),
+    );
+
+  waitAny = async (children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult> =>
+    this.#kit.calls.kept(this.#run, 'waitAny', '', result, async (face, call) =>
+      face.waitAny(children, await this.#timed(call, options)),
+    );
+
+  waitAll = async (children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]> =>
+    this.#kit.calls.kept(this.#run, 'waitAll', '', results, async (face, call) =>
+      face.waitAll(children, await this.#timed(call, options)),
+    );
+
+  kill = async (child: Pid, reason?: string): Promise<SignalReport> => this.#send('kill', child, reason);
+
+  cancel = async (child: Pid, reason?: string): Promise<SignalReport> => this.#send('cancel', child, reason);
+
+  pause = async (child: Pid): Promise<SignalReport> => this.#send('pause', child);
+
+  resume = async (child: Pid): Promise<SignalReport> => this.#send('resume', child);
+
+  chdir = async (path: string): Promise<string> => {
+    const run = this.#run;
+    run.cwd = await this.#kit.calls.kept(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
+    return run.cwd;
+  };
+
+  #send(name: 'kill' | 'cancel' | 'pause' | 'resume', child: Pid, reason?: string): Promise<SignalReport> {
+    return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), (face) =>
+      face[name](child, reason),
+    );
   }
 
   /** The time that is left of a limit which an earlier run may have begun. */
-  private async timed(
-    run: Run,
-    call: Parameters<RunJournal['due']>[1],
-    given?: WaitOptions,
-  ): Promise<WaitOptions | undefined> {
+  async #timed(call: OpenCall, given?: WaitOptions): Promise<WaitOptions | undefined> {
     const timeoutMs = given?.timeoutMs;
     if (timeoutMs === undefined || timeoutMs === 0) return given;
-    const due = await this.journal.due(run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
-    return { ...given, timeoutMs: this.sleeps.left(due) };
+    const { journal, sleeps } = this.#kit;
+    const due = await journal.due(this.#run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
+    return { ...given, timeoutMs: sleeps.left(due) };
   }
 
   /** The run is over with the commit of such a call. */
-  private async last(run: Run, live: (face: ProcessFace) => Promise<void>): Promise<never> {
-    this.reports.flush(run);
-    await this.calls.unkept(run, live);
+  async #last(live: (face: ProcessFace) => Promise<void>): Promise<never> {
+    const run = this.#run;
+    this.#kit.reports.flush(run);
+    await this.#kit.calls.unkept(run, live);
     const ended = new RunEnded(run.pid);
     run.end(ended);
     throw ended;

@@ -120,7 +120,7 @@ async function site(): Promise<{
   return {
     kernel,
     start: async (name) => {
-      const program = new Program(join(programs, 'node.js'), store, name);
+      const program = new Program(join(programs, 'slow-node.js'), store, name);
       await program.line((line) => line.startsWith('open'));
       return program;
     },
