@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createKernel, type Kernel, type KernelOptions, Store } from '../../src/index.js';
+import { NodeLease } from '../../src/runtime/node-lease.js';
+import { handClock, stage } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
+import { nodesIn, toldOfNodes } from './nodes.js';
+
+const leaseMs = 300;
+
+/** Kernels here register no images, so that what a test has put into their hands stays there. */
+function openNode(store: string, options: KernelOptions = {}): Promise<Kernel> {
+  return openKernel({ store, durability: 'normal', node: { leaseMs }, ...options });
+}
+
+function assertLive(kernel: Kernel): Promise<void> {
+  return kernel.container.get(Store).read((tx) => kernel.container.get(NodeLease).assertLive(tx));
+}
+
+async function written(kernel: Kernel): Promise<unknown> {
+  const events = await kernel.events.list({ limit: 10_000 });
+  const records = await kernel.audit.list({ limit: 10_000 });
+  return { events: events.items.length, records: records.items.length };
+}
+
+describe('a node that runs processes', () => {
+  it('has a row with its epoch, its lease and the program it runs in', async () => {
+    const store = newStore();
+    const clock = handClock();
+    const kernel = await openNode(store, { clock, node: { name: 'first' } });
+    const row = nodesIn(store).get(kernel.nodeId);
+    expect(row).toMatchObject({
+      name: 'first',
+      epoch: 1,
+      expires_at: clock.now() + 30_000,
+      started_at: clock.now(),
+      ended_at: null,
+    });
+    expect(JSON.parse(row?.host ?? '')).toMatchObject({ pid: process.pid });
+    await assertLive(kernel);
+  });
+
+  it('is not what a kernel without an executor or without the right to write is', async () => {
+    const { kernel, path } = await stage();
+    const reader = await createKernel({ store: path, readOnly: true });
+    expect(nodesIn(path).all()).toEqual([]);
+    await reader.shutdown();
+    await kernel.shutdown();
+    expect(nodesIn(path).all()).toEqual([]);
+  });
+
+  it('renews its lease again and again, and says nothing of it', async () => {
+    const store = newStore();
+    const kernel = await openNode(store);
+    const nodes = nodesIn(store);
+    const before = await written(kernel);
+    for (let renewal = 0; renewal < 3; renewal++) {
+      const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
+      await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(last);
+    }
+    expect(await written(kernel)).toEqual(before);
+    expect(nodes.get(kernel.nodeId)?.epoch).toBe(1);
+  });
+
+  it('goes on with the same epoch when its lease has lapsed and nobody has ended it', async () => {
+    const store = newStore();
+    const kernel = await openNode(store);
+    let lost = 0;
+    kernel.container.get(NodeLease).onLost(() => lost++);
+    const nodes = nodesIn(store);
+    nodes.edit(kernel.nodeId, { expires_at: 1 });
+    await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(1);
+    expect([nodes.get(kernel.nodeId)?.epoch, lost]).toEqual([1, 0]);
+    await assertLive(kernel);
+  });
+
+  it('does not lose its lease to a file that was busy for longer than a call waits', async () => {
+    const store = newStore();
+    const told: string[] = [];
+    const logger = { warn: () => undefined, error: (_facts: unknown, text: string) => void told.push(text) };
+    const kernel = await openNode(store, { logger });
+    const nodes = nodesIn(store);
+    {
+      using _lock = nodes.lock();
+      await expect.poll(() => told, { timeout: 15_000 }).toContain('the lease of this node could not be renewed');
+    }
+    const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
+    await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at, { timeout: 5_000 }).toBeGreaterThan(last);
+    expect(nodes.get(kernel.nodeId)).toMatchObject({ epoch: 1, ended_at: null });
+  });
+
+  it('stops renewing when the store is closed under it', async () => {
+    const told: unknown[] = [];
+    const logger = { warn: () => undefined, error: (facts: unknown) => void told.push(facts) };
+    const kernel = await openNode(newStore(), { logger });
+    await kernel.container.get(Store).close();
+    await expect.poll(() => told).toHaveLength(1);
+    await sleep(leaseMs);
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe('a node whose epoch somebody has ended', () => {
+  it('may claim nothing until it has registered again, with the next epoch', async () => {
+    const store = newStore();
+    const kernel = await openNode(store, { node: { leaseMs: 3_000 } });
+    const nodes = nodesIn(store);
+    let lost = 0;
+    kernel.container.get(NodeLease).onLost(() => lost++);
+    nodes.edit(kernel.nodeId, { ended_at: 1 });
+    expect(await refusal(assertLive(kernel))).toEqual({
+      code: 'LEASE_LOST',
+      facts: { node: kernel.nodeId, epoch: 1 },
+    });
+    await expect.poll(() => lost, { timeout: 5_000 }).toBe(1);
+    expect(nodes.get(kernel.nodeId)).toMatchObject({ epoch: 2, ended_at: null });
+    await assertLive(kernel);
+    const { items } = await kernel.audit.list({ action: 'node.start', target: kernel.nodeId });
+    expect(items).toHaveLength(2);
+    await checkInvariants(kernel, store);
+  });
+
+  it('does the same when its row is gone', async () => {
+    const store = newStore();
+    const kernel = await openNode(store);
+    const nodes = nodesIn(store);
+    nodes.remove(kernel.nodeId);
+    await expect.poll(() => nodes.get(kernel.nodeId)?.epoch).toBe(2);
+    await expect.poll(() => attempt(assertLive(kernel))).toBe('fine');
+  });
+
+  it('tells nobody who has stopped listening', async () => {
+    const store = newStore();
+    const kernel = await openNode(store);
+    let lost = 0;
+    kernel.container
+      .get(NodeLease)
+      .onLost(() => lost++)
+      [Symbol.dispose]();
+    const nodes = nodesIn(store);
+    nodes.edit(kernel.nodeId, { ended_at: 1 });
+    await expect.poll(() => nodes.get(kernel.nodeId)?.epoch).toBe(2);
+    await expect.poll(() => attempt(assertLive(kernel))).toBe('fine');
+    expect(lost).toBe(0);
+  });
+
+  it('gives up nothing more when it is shut down before that', async () => {
+    const { kernel: host, path, edit, row } = await stage();
+    const pid = await host.processes.spawn({ image: 'worker' });
+    const node = await openNode(path, { node: {} });
+    const nodes = nodesIn(path);
+    edit(pid, { status: 'running', node: node.nodeId, started_at: 1 });
+    nodes.edit(node.nodeId, { ended_at: 1 });
+    const before = row(pid);
+    await node.shutdown();
+    expect(row(pid)).toEqual(before);
+    expect(nodes.get(node.nodeId)).toMatchObject({ epoch: 1, ended_at: 1 });
+    expect(await toldOfNodes(host)).toEqual([]);
+  });
+});
+
+describe('a node that is shut down', () => {
+  it('gives back what it holds and its lease, and the record of it is signed', async () => {
+    const { kernel: host, path, edit, row } = await stage();
+    const spawn = () => host.processes.spawn({ image: 'worker' });
+    const [again, once, held, stopping] = [await spawn(), await spawn(), await spawn(), await spawn()];
+    const node = await openNode(path, { node: {} });
+    const { nodeId } = node;
+    for (const pid of [again, once, held, stopping]) edit(pid, { status: 'running', node: nodeId, started_at: 1 });
+    edit(once, { recovery: 'fail' });
+    await host.processes.pause(held);
+    await host.processes.cancel(stopping, 'enough');
+    const fence = Number(row(again).fence);
+    await node.shutdown();
+    expect(row(again)).toMatchObject({ status: 'runnable', node: null, fence: fence + 1 });
+    expect(row(held)).toMatchObject({ status: 'paused', previous: 'runnable', node: null, fence: fence + 1 });
+    expect((await host.processes.get(once)).outcome).toEqual({
+      kind: 'abandoned',
+      reason: 'owner_lost',
+      evidence: { kind: 'owner_lost', node: nodeId, reason: 'shutdown' },
+    });
+    expect((await host.processes.get(stopping)).outcome).toEqual({ kind: 'cancelled', reason: 'enough', by: 'host' });
+    expect(nodesIn(path).get(nodeId)?.ended_at).toBeGreaterThan(0);
+    expect((await toldOfNodes(host)).map(({ type, data }) => [type, data])).toEqual([
+      ['node.stopped', { node: nodeId, released: 2, abandoned: 1 }],
+    ]);
+    const { items } = await host.audit.list({ action: 'node.stop' });
+    expect(items).toMatchObject([{ target: nodeId, actor: 'host', outcome: 'ok' }]);
+    expect((await host.audit.verify()).sealed).toBeGreaterThanOrEqual(items[0]?.seq ?? Number.NaN);
+    await checkInvariants(host, path, { edited: true });
+  });
+
+  it('leaves alone what other nodes hold', async () => {
+    const { kernel: host, path, edit, row } = await stage();
+    const pid = await host.processes.spawn({ image: 'worker' });
+    const [one, two] = [await openNode(path), await openNode(path)];
+    edit(pid, { status: 'running', node: two.nodeId, started_at: 1 });
+    const before = row(pid);
+    await one.shutdown();
+    expect(row(pid)).toEqual(before);
+  });
+});
+
+describe('a node that comes back under the id it had', () => {
+  it('has the next epoch, and what was held under the id is not held any more', async () => {
+    const { kernel: host, path, edit, row } = await stage();
+    const pid = await host.processes.spawn({ image: 'worker' });
+    let made = 0;
+    const ids = {
+      next: (kind: string) => (kind === 'node' ? 'n_same' : `${kind}-${process.hrtime.bigint()}-${++made}`),
+    };
+    const open = () => createKernel({ store: path, ids, workspace: tempFolder(), durability: 'normal' });
+    const first = await open();
+    edit(pid, { status: 'running', node: 'n_same', started_at: 1 });
+    // As if it had been killed: its lease is not given back.
+    await first.container.get(Store).close();
+    const second = await open();
+    expect(nodesIn(path).all()).toMatchObject([{ id: 'n_same', epoch: 2, ended_at: null }]);
+    expect(row(pid)).toMatchObject({ status: 'runnable', node: null });
+    await second.shutdown();
+    await checkInvariants(host, path, { edited: true });
+  });
+});
+
+function attempt(call: Promise<void>): Promise<string> {
+  return call.then(
+    () => 'fine',
+    () => 'refused',
+  );
+}

@@ -1,0 +1,371 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ContainerModule } from 'inversify';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Kernel, type KernelOptions, OsProcesses, type Pid, type RecoveryReport } from '../../src/index.js';
+import { Recovery } from '../../src/runtime/recovery.js';
+import { compilePrograms } from '../crash/compile.js';
+import { Program } from '../crash/program.js';
+import { handClock, type Stage, stage } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { openKernel } from '../support/kernel.js';
+import { nodesIn, toldOfNodes } from './nodes.js';
+
+let programs = '';
+beforeAll(async () => {
+  programs = await compilePrograms();
+});
+
+const none: RecoveryReport = {
+  checked: 0,
+  adopted: 0,
+  rerun: 0,
+  abandoned: {},
+  unverified: 0,
+  paused: 0,
+  stopped: 0,
+};
+const edited = { edited: true };
+const elsewhere = 'n_elsewhere';
+const leaseMs = 300;
+
+/** Kernels here register no images, so that what is released stays to be looked at. */
+function openNode(store: string, options: KernelOptions = {}): Promise<Kernel> {
+  return openKernel({ store, durability: 'normal', ...options });
+}
+
+/** A program of its own that has registered a node on the file, and the id of the node. */
+async function startNode(store: string): Promise<{ program: Program; node: string }> {
+  const program = new Program(join(programs, 'node.js'), store);
+  program.tell('go');
+  const line = await program.line((each) => each.startsWith('node '));
+  return { program, node: line.slice('node '.length) };
+}
+
+/** The node of a program that was killed: it holds what `hold` gives it, and its lease has long to go. */
+async function deadNode(set: Stage, hold: (node: string) => Promise<void>): Promise<string> {
+  const { program, node } = await startNode(set.path);
+  await hold(node);
+  await program.kill();
+  expect(nodesIn(set.path).get(node)).toMatchObject({ ended_at: null });
+  return node;
+}
+
+/** A process as a node runs it. */
+async function held({ kernel, edit }: Stage, node: string, more: Parameters<Stage['edit']>[1] = {}): Promise<Pid> {
+  const pid = await kernel.processes.spawn({ image: 'worker' });
+  edit(pid, { status: 'running', node, started_at: 1, ...more });
+  return pid;
+}
+
+async function releasesOf(kernel: Kernel, pid: Pid): Promise<unknown[]> {
+  const { items } = await kernel.events.list({ pid, types: ['process.released'] });
+  return items.map(({ data }) => data);
+}
+
+describe('a node whose program was killed', () => {
+  it('is given up when the next kernel opens, and what it ran can be claimed at once', async () => {
+    const set = await stage();
+    const { row } = set;
+    const pids: Pid[] = [];
+    const node = await deadNode(set, async (id) => {
+      const wait = JSON.stringify({ kind: 'timer', what: 'sleep', since: 1, on: ['timer:1'] });
+      pids.push(await held(set, id, { fence: 6, deadline_at: 5_000_000_000_000, alarm_at: 4_000_000_000_000 }));
+      pids.push(await held(set, id, { status: 'waiting', wait, fence: 1, alarm_at: 4_000_000_000_000 }));
+    });
+    const kernel = await openNode(set.path);
+    const released = { status: 'runnable', previous: null, node: null, wait: null };
+    expect(pids.map((pid) => row(pid))).toMatchObject([
+      { ...released, fence: 7, alarm_at: 5_000_000_000_000 },
+      { ...released, fence: 2, alarm_at: null },
+    ]);
+    const report = { ...none, checked: 2, rerun: 2 };
+    expect(kernel.recovery).toEqual(report);
+    expect((await toldOfNodes(kernel)).map(({ type, data }) => [type, data])).toEqual([
+      ['node.lapsed', { node, epoch: 1, reason: 'dead' }],
+      ['node.recovered', { node, epoch: 1, reason: 'dead', ...report }],
+    ]);
+    for (const pid of pids) expect(await releasesOf(kernel, pid)).toEqual([{ reason: 'dead', node }]);
+    const { items } = await kernel.audit.list({ action: 'node.recover' });
+    expect(items).toMatchObject([{ actor: 'kernel', target: node, outcome: 'ok' }]);
+    await checkInvariants(kernel, set.path, edited);
+  });
+
+  it('is given up by a kernel that is open, when it next renews its own lease', async () => {
+    const set = await stage();
+    const kernel = await openNode(set.path, { node: { leaseMs } });
+    const { program, node } = await startNode(set.path);
+    const pid = await held(set, node);
+    await program.kill();
+    await expect.poll(() => set.row(pid).status).toBe('runnable');
+    await expect.poll(() => kernel.recovery).toEqual({ ...none, checked: 1, rerun: 1 });
+  });
+
+  it('is not mistaken for one that is alive', async () => {
+    const set = await stage();
+    const { program, node } = await startNode(set.path);
+    const pid = await held(set, node);
+    const before = set.row(pid);
+    const kernel = await openNode(set.path);
+    await kernel.container.get(Recovery).run();
+    expect([set.row(pid), kernel.recovery]).toEqual([before, none]);
+    await program.kill();
+    await kernel.container.get(Recovery).run();
+    expect(kernel.recovery.rerun).toBe(1);
+  });
+});
+
+describe('a node on another machine', () => {
+  it('is given up when its lease has lapsed, and not before', async () => {
+    const clock = handClock();
+    const set = await stage({ clock });
+    nodesIn(set.path).addElsewhere(elsewhere, clock.now() + 60_000);
+    const pid = await held(set, elsewhere);
+    const kernel = await openNode(set.path, { clock, node: { leaseMs } });
+    clock.advance(60_000);
+    await kernel.container.get(Recovery).run();
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
+    clock.advance(1);
+    await expect.poll(() => set.row(pid).status).toBe('runnable');
+    expect(nodesIn(set.path).get(elsewhere)?.ended_at).toBe(clock.now());
+    expect(await releasesOf(kernel, pid)).toEqual([{ reason: 'lapsed', node: elsewhere }]);
+  });
+
+  it('is left alone when it has renewed its lease by the time that its end would be written', async () => {
+    const clock = handClock();
+    const set = await stage({ clock });
+    const nodes = nodesIn(set.path);
+    nodes.addElsewhere(elsewhere, clock.now());
+    const pid = await held(set, elsewhere);
+    const kernel = await openNode(set.path, { clock });
+    clock.advance(1);
+    const lock = nodes.lock();
+    const running = kernel.container.get(Recovery).run();
+    // It has seen the lapsed lease by then, and waits for the lock to end it.
+    await sleep(100);
+    nodes.edit(elsewhere, { expires_at: clock.now() + 60_000 });
+    lock[Symbol.dispose]();
+    await running;
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
+    expect(nodes.get(elsewhere)?.ended_at).toBeNull();
+  });
+});
+
+describe('what becomes of the processes of a lost node', () => {
+  it.each([
+    ['at once', 1],
+    ['a year later', 365 * 86_400_000],
+  ])('one that must not run twice is abandoned with the evidence, %s', async (_when, ms) => {
+    const clock = handClock();
+    const set = await stage({ clock });
+    nodesIn(set.path).addElsewhere(elsewhere, clock.now());
+    const running = await held(set, elsewhere, { recovery: 'fail' });
+    const paused = await held(set, elsewhere, { recovery: 'fail', status: 'paused', previous: 'running' });
+    const notStarted = await set.kernel.processes.spawn({ image: 'worker' });
+    set.edit(notStarted, { recovery: 'fail' });
+    clock.advance(ms);
+    const kernel = await openNode(set.path, { clock });
+    for (const pid of [running, paused]) {
+      const { status, outcome } = await kernel.processes.get(pid);
+      expect({ status, outcome }).toEqual({
+        status: 'abandoned',
+        outcome: {
+          kind: 'abandoned',
+          reason: 'owner_lost',
+          evidence: { kind: 'owner_lost', node: elsewhere, reason: 'lapsed' },
+        },
+      });
+      expect(await releasesOf(kernel, pid)).toEqual([]);
+    }
+    expect((await kernel.processes.get(notStarted)).status).toBe('runnable');
+    expect(kernel.recovery).toEqual({ ...none, checked: 2, abandoned: { owner_lost: 2 } });
+    await checkInvariants(kernel, set.path, edited);
+  });
+
+  it('one that must not run twice and has not begun is given back', async () => {
+    const set = await stage();
+    const pid = await held(set, elsewhere, { recovery: 'fail', started_at: null });
+    const kernel = await openNode(set.path);
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['runnable', { ...none, checked: 1, rerun: 1 }]);
+  });
+
+  it('one that was being stopped ends with the reason that was stored, and keeps no grace', async () => {
+    const set = await stage();
+    const pids: Pid[] = [];
+    await deadNode(set, async (node) => {
+      pids.push(await held(set, node), await held(set, node, { recovery: 'fail' }));
+      for (const pid of pids) await set.kernel.processes.cancel(pid, 'enough');
+    });
+    expect(pids.map((pid) => set.row(pid).status)).toEqual(['stopping', 'stopping']);
+    const kernel = await openNode(set.path);
+    for (const pid of pids) {
+      const { status, outcome } = await kernel.processes.get(pid);
+      expect({ status, outcome }).toEqual({
+        status: 'killed',
+        outcome: { kind: 'cancelled', reason: 'enough', by: 'host' },
+      });
+    }
+    expect(kernel.recovery).toEqual({ ...none, checked: 2, stopped: 2 });
+    await checkInvariants(kernel, set.path, edited);
+  });
+
+  it('one that was paused stays so, and can be claimed once it is resumed', async () => {
+    const set = await stage();
+    const pids: Pid[] = [];
+    await deadNode(set, async (node) => {
+      pids.push(await held(set, node), await held(set, node, { status: 'waiting' }));
+      for (const pid of pids) await set.kernel.processes.pause(pid, 'lunch');
+    });
+    const fences = pids.map((pid) => Number(set.row(pid).fence));
+    const kernel = await openNode(set.path);
+    expect(kernel.recovery).toEqual({ ...none, checked: 2, paused: 2 });
+    for (const [index, pid] of pids.entries()) {
+      expect(set.row(pid)).toMatchObject({ status: 'paused', node: null, fence: (fences[index] ?? 0) + 1 });
+      await kernel.processes.resume(pid);
+      expect((await kernel.processes.get(pid)).status).toBe('runnable');
+    }
+    await checkInvariants(kernel, set.path, edited);
+  });
+
+  it('children of one that is abandoned end with it if the node held them too, and are stopped elsewhere', async () => {
+    const set = await stage();
+    const { kernel: host, edit, row } = set;
+    const other = await openNode(set.path);
+    const tree = { parent: '', same: '', others: '' };
+    await deadNode(set, async (node) => {
+      tree.parent = await held(set, node, { recovery: 'fail' });
+      tree.same = await host.processes.spawnChild(tree.parent, { image: 'worker' });
+      tree.others = await host.processes.spawnChild(tree.parent, { image: 'worker' });
+      edit(tree.same, { status: 'running', node, started_at: 1 });
+      edit(tree.others, { status: 'running', node: other.nodeId, started_at: 1 });
+    });
+    const kernel = await openNode(set.path);
+    expect(kernel.recovery).toEqual({ ...none, checked: 2, abandoned: { owner_lost: 1 }, stopped: 1 });
+    expect(row(tree.parent).status).toBe('abandoned');
+    expect((await kernel.processes.get(tree.same)).outcome).toEqual({ kind: 'parent_exited', by: tree.parent });
+    expect(row(tree.others)).toMatchObject({ status: 'stopping', node: other.nodeId });
+    await checkInvariants(kernel, set.path, edited);
+  });
+
+  it('what runs elsewhere and what is not judged yet is left as it is, and nothing is told of it', async () => {
+    const set = await stage();
+    const command = await held(set, 'n_unknown', { kind: 'command' });
+    const external = await set.kernel.processes.spawn({});
+    set.edit(external, { status: 'running', node: 'n_unknown', started_at: 1 });
+    const before = [set.row(command), set.row(external)];
+    const kernel = await openNode(set.path);
+    expect([set.row(command), set.row(external)]).toEqual(before);
+    expect(kernel.recovery).toEqual({ ...none, checked: 2 });
+    expect(await toldOfNodes(kernel)).toEqual([]);
+  });
+
+  it.each(['nobody knows', 'has ended'])(
+    'what is held by a node that %s is released when a kernel opens',
+    async (which) => {
+      const set = await stage();
+      const nodes = nodesIn(set.path);
+      if (which === 'has ended') nodes.addElsewhere(elsewhere, 1);
+      nodes.edit(elsewhere, { ended_at: 1 });
+      const pid = await held(set, elsewhere);
+      const kernel = await openNode(set.path);
+      expect(set.row(pid)).toMatchObject({ status: 'runnable', node: null });
+      const report = { ...none, checked: 1, rerun: 1 };
+      expect((await toldOfNodes(kernel)).map(({ type, data }) => [type, data])).toEqual([
+        ['node.recovered', { node: elsewhere, reason: 'missing', ...report }],
+      ]);
+      expect(kernel.recovery).toEqual(report);
+      await checkInvariants(kernel, set.path, edited);
+    },
+  );
+});
+
+describe('recovery', () => {
+  it('never gives up the node that does it, however late that is with its own lease', async () => {
+    const clock = handClock();
+    const set = await stage({ clock });
+    const kernel = await openNode(set.path, { clock });
+    const pid = await held(set, kernel.nodeId);
+    clock.advance(86_400_000);
+    await kernel.container.get(Recovery).run();
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
+  });
+
+  it('a second time changes nothing more', async () => {
+    const set = await stage();
+    const pids: Pid[] = [];
+    await deadNode(set, async (node) => {
+      pids.push(await held(set, node), await held(set, node, { recovery: 'fail' }));
+    });
+    const first = await openNode(set.path);
+    const rows = pids.map((pid) => set.row(pid));
+    const told = await toldOfNodes(first);
+    await first.container.get(Recovery).run();
+    const second = await openNode(set.path);
+    expect(pids.map((pid) => set.row(pid))).toEqual(rows);
+    expect(await toldOfNodes(second)).toEqual(told);
+    expect(second.recovery).toEqual(none);
+  });
+
+  it('is done by one of several programs that find the same node gone', { timeout: 60_000 }, async () => {
+    const set = await stage();
+    const pids: Pid[] = [];
+    const node = await deadNode(set, async (id) => {
+      for (let n = 0; n < 20; n++) pids.push(await held(set, id, { fence: 0 }));
+    });
+    const racers = Array.from({ length: 3 }, () => new Program(join(programs, 'node.js'), set.path));
+    for (const racer of racers) await racer.line((line) => line === 'ready');
+    for (const racer of racers) racer.tell('go');
+    const kernels = await Promise.all([openNode(set.path), openNode(set.path)]);
+    for (const racer of racers) await racer.line((line) => line.startsWith('node '));
+    const told = await toldOfNodes(set.kernel);
+    expect(told.map(({ type, data }) => [type, 'node' in data && data.node])).toEqual([
+      ['node.lapsed', node],
+      ['node.recovered', node],
+    ]);
+    expect(pids.map((pid) => set.row(pid).fence)).toEqual(pids.map(() => 1));
+    const doneHere = kernels.filter(({ recovery }) => recovery.checked > 0);
+    expect(doneHere.length).toBe(kernels.some(({ nodeId }) => nodeId === told[0]?.node) ? 1 : 0);
+    for (const racer of racers) await racer.kill();
+  });
+
+  it('of ten thousand processes is one transaction', { timeout: 120_000 }, async () => {
+    const count = 10_000;
+    const set = await stage();
+    const node = await deadNode(set, async (id) => {
+      await Promise.all(Array.from({ length: count }, () => set.kernel.processes.spawn({ image: 'worker' })));
+      nodesIn(set.path).holdAll(id);
+    });
+    const kernel = await openNode(set.path);
+    expect(kernel.recovery).toEqual({ ...none, checked: count, rerun: count });
+    const [lapsed, recovered, ...more] = await toldOfNodes(kernel);
+    expect(more).toEqual([]);
+    expect(lapsed).toMatchObject({ type: 'node.lapsed', data: { node } });
+    expect(recovered).toMatchObject({ type: 'node.recovered', seq: (lapsed?.seq ?? 0) + count + 1 });
+    expect((await kernel.processes.list({ status: 'runnable', limit: count })).items).toHaveLength(count);
+    expect((await kernel.processes.list({ node })).items).toEqual([]);
+  });
+
+  it('believes what a caller binds in place of the operating system', async () => {
+    const set = await stage();
+    nodesIn(set.path).addElsewhere(elsewhere, 9_000_000_000_000);
+    const pid = await held(set, elsewhere);
+    const self = { machine: 'm', boot: 'b', pid: 1, startTicks: '1' };
+    const module = new ContainerModule(({ bind }) => {
+      bind(OsProcesses).toConstantValue({ self: () => self, isAlive: ({ machine }) => machine !== 'elsewhere' });
+    });
+    const kernel = await openNode(set.path, { modules: [module] });
+    expect(await releasesOf(kernel, pid)).toEqual([{ reason: 'dead', node: elsewhere }]);
+    expect(JSON.parse(nodesIn(set.path).get(kernel.nodeId)?.host ?? '')).toEqual(self);
+  });
+
+  it('is nothing that a kernel without an executor does', async () => {
+    const set = await stage();
+    let pid = '';
+    await deadNode(set, async (node) => {
+      pid = await held(set, node);
+    });
+    const before = set.row(pid);
+    const looker = await openNode(set.path, { node: { executor: false } });
+    expect([set.row(pid), looker.recovery]).toEqual([before, none]);
+  });
+});
