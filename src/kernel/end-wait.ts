@@ -5,17 +5,11 @@ import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { Store } from '../base/store.js';
 import { type Blockage, blocked, type Caller } from './act.js';
+import { Bell, type WaitLimits } from './bell.js';
 import { EndWatch } from './end-watch.js';
 import { Lookup, noSuchProcess } from './lookup.js';
 import { isTerminal, type ProcessRow } from './process.js';
 import { ProcessRepository } from './process-repository.js';
-
-export interface WaitLimits {
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-const timerMsMax = 2 ** 31 - 1;
 
 /** Waits until processes have ended. Every process is read once at the start, and again only when it may have ended. */
 @injectable()
@@ -41,22 +35,18 @@ export class EndWait {
   ): Promise<ProcessRow[]> {
     const { timeoutMs } = limits;
     const due = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
-    const bell = new Bell(limits);
+    using bell = new Bell(limits);
     using _alive = keepAlive();
     using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.ring(pid));
     const ended = new Map<Pid, ProcessRow>();
-    try {
-      for (let rung: Iterable<Pid> = pids; ; ) {
-        for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
-        if (ended.size >= count) return [...ended.values()].sort(byEnd);
-        if (waiter !== undefined) await this.assertGoingOn(waiter);
-        if (limits.signal?.aborted === true) throw waitAborted(pids);
-        if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
-        const left = [...pids].filter((pid) => !ended.has(pid));
-        rung = await blocked(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
-      }
-    } finally {
-      bell.stop();
+    for (let rung: Iterable<Pid> = pids; ; ) {
+      for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
+      if (ended.size >= count) return [...ended.values()].sort(byEnd);
+      if (waiter !== undefined) await this.assertGoingOn(waiter);
+      if (limits.signal?.aborted === true) throw waitAborted(pids);
+      if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
+      const left = [...pids].filter((pid) => !ended.has(pid));
+      rung = await blocked(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
     }
   }
 
@@ -78,54 +68,6 @@ export class EndWait {
     const row = await this.store.read((tx) => this.lookup.live(tx, waiter));
     if (row.status === 'stopping') throw waiterStopped(row);
   }
-}
-
-/** Collects what has rung while nobody listened; time and the caller's signal ring too. */
-class Bell {
-  expired: boolean;
-  private pids = new Set<Pid>();
-  private pending = false;
-  private wake: (() => void) | undefined;
-  private readonly timer: NodeJS.Timeout | undefined;
-
-  constructor(private readonly limits: WaitLimits) {
-    const { timeoutMs, signal } = limits;
-    this.expired = timeoutMs === 0;
-    this.timer = timeoutMs === undefined ? undefined : setTimeout(this.expire, Math.min(timeoutMs, timerMsMax));
-    signal?.addEventListener('abort', this.rouse);
-  }
-
-  ring(pid: Pid): void {
-    this.pids.add(pid);
-    this.rouse();
-  }
-
-  async rung(): Promise<ReadonlySet<Pid>> {
-    if (!this.pending) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-    }
-    this.pending = false;
-    const { pids } = this;
-    this.pids = new Set();
-    return pids;
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-    this.limits.signal?.removeEventListener('abort', this.rouse);
-  }
-
-  private readonly rouse = (): void => {
-    this.pending = true;
-    this.wake?.();
-  };
-
-  private readonly expire = (): void => {
-    this.expired = true;
-    this.rouse();
-  };
 }
 
 /** Who waits for all of them is woken by one of them at a time; who waits for some, by each. */
