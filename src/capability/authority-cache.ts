@@ -203,6 +203,7 @@ export class AuthorityCache {
       case 'capability.delegated':
       case 'capability.derived':
       case 'capability.transferred':
+      case 'object.shared':
         if (this.compiled.has(event.pid ?? '') || graph.slots.has(event.data.capability)) {
           stale.capabilities.add(event.data.capability);
         }

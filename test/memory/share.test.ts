@@ -35,6 +35,15 @@ describe('sharing an object', () => {
     await checkInvariants(again, path);
   });
 
+  it('is seen by the next check, also of a receiver that was asked about before', async () => {
+    const { kernel, owner, stranger, note } = await company();
+    const { id } = await note();
+    const may = async () => (await kernel.capabilities.check(stranger, 'read', `object:${id}`)).effect;
+    expect(await may()).toBe('deny');
+    await kernel.memory.share(owner, stranger, id, ['read']);
+    expect(await may()).toBe('allow');
+  });
+
   it('ends with what it was shared from', async () => {
     const { kernel, path, owner, stranger, note } = await company();
     const handle = await note();
