@@ -1,6 +1,7 @@
 import { ContainerModule } from 'inversify';
 import { LineageQuery } from '../audit/lineage.js';
 import { FilePlaces } from '../capability/file-places.js';
+import { Waking } from '../capability/waking.js';
 import { TokenCharges } from '../memory/token-charges.js';
 import { AccountCharges } from './account-charges.js';
 import { Accounts } from './accounts.js';
@@ -66,6 +67,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     bind<object>(part).toSelf();
   bind(FilePlaces).to(WorkspacePlaces);
   bind(LineageQuery).to(ProcessLineage);
+  bind(Waking).toService(Wakes);
   bind(TokenCharges).to(AccountCharges);
   bind(ProcessManager).to(HostProcessManager);
 });

@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../base/ids.js';
 import type { WriteTx } from '../base/store.js';
+import type { Waking } from '../capability/waking.js';
 import type { Act } from './act.js';
 import { Journal } from './journal.js';
 import type { ProcessRow } from './process.js';
@@ -9,13 +10,12 @@ import { conflict, nextState } from './transitions.js';
 
 /** Wakes processes in the commit of what they waited for, so that no wake-up is lost. */
 @injectable()
-export class Wakes {
+export class Wakes implements Waking {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
-  /** Wakes `pid` if `what`, as `kind:id`, is among what it waits for. */
   async wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void> {
     const row = await this.processes.find(tx, pid);
     if (row?.wait?.on?.includes(what) === true) await this.rouse(tx, act, row, what);

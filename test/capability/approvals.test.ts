@@ -252,6 +252,28 @@ describe('an answer', () => {
     await kernel.approvals.answer((await pending(kernel)).id, { ...ann, ...answer } as never);
   }
 
+  it('wakes the process that waits for it, in its commit, and no other', async () => {
+    for (const decision of ['once', 'deny'] as const) {
+      const { kernel, child, grandchild, edit, row } = await asking();
+      await refusal(use(kernel, child));
+      const { id } = await pending(kernel);
+      const waiting = (on: string) => ({
+        status: 'waiting',
+        wait: JSON.stringify({ kind: 'approval', what: on, since: 1, on: [`approval:${on}`] }),
+      });
+      edit(child, waiting(id));
+      edit(grandchild, waiting('v_other'));
+      await kernel.approvals.answer(id, { ...ann, decision });
+      expect(row(child)).toMatchObject({ status: 'runnable', wait: null });
+      expect(row(grandchild).status).toBe('waiting');
+      const { items } = await kernel.events.list({ types: ['approval.answered', 'process.woken'] });
+      expect(items.map(({ type, pid, at }) => [type, pid, at === items[0]?.at])).toEqual([
+        ['approval.answered', child, true],
+        ['process.woken', child, true],
+      ]);
+    }
+  });
+
   it('is refused when it has no form, names nothing, or comes twice', async () => {
     const set = await asking();
     const { kernel, child, refused } = set;

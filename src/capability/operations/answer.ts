@@ -25,6 +25,7 @@ import { named } from '../named.js';
 import { RecordedUnits } from '../recorded-units.js';
 import { maskOfRights } from '../rights.js';
 import { RuleWriter } from '../rule-writer.js';
+import { Waking } from '../waking.js';
 
 const answerSpec = z.strictObject({
   decision: z.enum(approvalDecisions),
@@ -43,6 +44,7 @@ export class Answer {
     @inject(RuleWriter) private readonly rules: RuleWriter,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
+    @inject(Waking) private readonly waking: Waking,
   ) {}
 
   /** Throws NO_SUCH_APPROVAL, CONFLICT for one that was answered or is void, INVALID_INPUT. */
@@ -72,6 +74,7 @@ export class Answer {
         payload: { by },
         subject: pid,
       });
+      await this.waking.wake(tx, act, pid, `approval:${id}`);
     });
   }
 
