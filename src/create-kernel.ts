@@ -22,6 +22,7 @@ import { EventFeed } from './events/event-feed.js';
 import { EventLog } from './events/event-log.js';
 import { EventRepository } from './events/event-repository.js';
 import { Alarms } from './kernel/alarms.js';
+import { ArrivalWatch } from './kernel/arrival-watch.js';
 import { EndWatch } from './kernel/end-watch.js';
 import { graceMsDefault } from './kernel/endings.js';
 import { type ProcessFace, ProcessFaces } from './kernel/process-face.js';
@@ -194,6 +195,7 @@ class OpenKernel implements Kernel {
     await container.get(EventFeed).stop();
     await container.get(Store).close();
     container.get(EndWatch).close();
+    container.get(ArrivalWatch).close();
     container.get(ApprovalWatch).close();
     return report;
   }

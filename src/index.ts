@@ -58,6 +58,7 @@ export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.
 export type { EventData, EventType, KernelEvent } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
 export type { Budget, BudgetLine, BudgetReport, Usage } from './kernel/budget.js';
+export type { Message, MessageBody, ReceiveOptions } from './kernel/message.js';
 export type { HostIdentity } from './kernel/node-repository.js';
 export type {
   OnBudget,
@@ -107,18 +108,7 @@ export type { ContextOrder } from './memory/rendering.js';
 export type { ObjectVersion, StoredObject } from './memory/stored-object.js';
 export { Tokenizer } from './memory/tokenizer.js';
 export { OsProcesses } from './runtime/host-identity.js';
-export {
-  defineImage,
-  defineImage,
-  externalImage,
-  externalImage,
-  type Image,
-  type Image,
-  type ImageResult,
-  type ImageSpec,
-  type ImageSpec,
-  type RetryPolicy,
-} from './runtime/image.js';
+export { defineImage, externalImage, type Image, type ImageResult, type ImageSpec } from './runtime/image.js';
 export { ImageRegistry } from './runtime/image-registry.js';
 export type { RecoveryReport } from './runtime/recovery-report.js';
 export type { RetryPolicy } from './runtime/retry.js';

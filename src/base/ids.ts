@@ -20,6 +20,7 @@ export type IdKind =
   | 'rule'
   | 'approval'
   | 'reservation'
+  | 'message'
   | 'record'
   | 'node'
   | 'log';
@@ -37,6 +38,7 @@ const prefixes: Record<IdKind, string> = {
   rule: 'u_',
   approval: 'v_',
   reservation: 'r_',
+  message: 'm_',
   record: 'a_',
   node: 'n_',
   log: 'l_',

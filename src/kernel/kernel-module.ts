@@ -6,7 +6,10 @@ import { TokenCharges } from '../memory/token-charges.js';
 import { AccountCharges } from './account-charges.js';
 import { Accounts } from './accounts.js';
 import { Alarms } from './alarms.js';
+import { ArrivalWatch } from './arrival-watch.js';
+import { Arrivals } from './arrivals.js';
 import { Births } from './births.js';
+import { Enclosures } from './enclosures.js';
 import { EndWait } from './end-wait.js';
 import { EndWatch } from './end-watch.js';
 import { Endings } from './endings.js';
@@ -28,6 +31,8 @@ import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
+import { Receive } from './syscalls/receive.js';
+import { Send } from './syscalls/send.js';
 import { BirthShaper } from './syscalls/shape-birth.js';
 import { Signal } from './syscalls/signal.js';
 import { Spawn } from './syscalls/spawn.js';
@@ -42,7 +47,10 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [
     Accounts,
     Alarms,
+    ArrivalWatch,
+    Arrivals,
     Births,
+    Enclosures,
     EndWait,
     EndWatch,
     Endings,
@@ -53,7 +61,22 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Units,
     Wakes,
   ];
-  const syscalls = [Budgets, Chdir, Exec, Exit, External, Fork, Prune, Queries, Signal, Spawn, SpawnChild, Wait];
+  const syscalls = [
+    Budgets,
+    Chdir,
+    Exec,
+    Exit,
+    External,
+    Fork,
+    Prune,
+    Queries,
+    Receive,
+    Send,
+    Signal,
+    Spawn,
+    SpawnChild,
+    Wait,
+  ];
   for (const part of [
     ...parts,
     ...syscalls,

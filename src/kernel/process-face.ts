@@ -3,6 +3,7 @@ import type { Pid } from '../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../capability/process-capabilities.js';
 import { MemoryFaces, type ProcessMemory } from '../memory/object-memory.js';
 import type { ProcessCaller, RunHooks } from './act.js';
+import type { Message, MessageBody, ReceiveOptions } from './message.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import type { SignalReport } from './signal.js';
@@ -11,6 +12,8 @@ import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
 import { Fork } from './syscalls/fork.js';
+import { Receive } from './syscalls/receive.js';
+import { Send } from './syscalls/send.js';
 import { Signal } from './syscalls/signal.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
@@ -30,6 +33,13 @@ export interface ProcessFace {
   cancel(child: Pid, reason?: string): Promise<SignalReport>;
   pause(child: Pid): Promise<SignalReport>;
   resume(child: Pid): Promise<SignalReport>;
+  /**
+   * Puts a message into the mailbox of a child, the parent, or one that it holds the right `send` on. A handle in it gives
+   * the receiver the reading of the object. Throws CAPABILITY_DENIED, PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT.
+   */
+  send(to: Pid, message: MessageBody): Promise<void>;
+  /** The oldest message, or the next that comes. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED. */
+  receive(options?: ReceiveOptions): Promise<Message>;
   /** Needs `read` on the folder. Throws INVALID_PATH, CAPABILITY_DENIED. */
   chdir(path: string): Promise<string>;
   readonly memory: ProcessMemory;
@@ -48,6 +58,8 @@ export class ProcessFaces {
     @inject(Exit) private readonly exit: Exit,
     @inject(Wait) private readonly wait: Wait,
     @inject(Signal) private readonly signal: Signal,
+    @inject(Send) private readonly send: Send,
+    @inject(Receive) private readonly receive: Receive,
     @inject(Chdir) private readonly chdir: Chdir,
   ) {}
 
@@ -55,7 +67,7 @@ export class ProcessFaces {
   of(input: Pid, run?: RunHooks): ProcessFace {
     const pid = parsePid(input);
     const caller: ProcessCaller = { face: 'process', pid, ...(run === undefined ? {} : { run }) };
-    const send = async (child: Pid, signal: string, reason?: string) =>
+    const signalled = async (child: Pid, signal: string, reason?: string) =>
       this.signal.run(caller, child, signal, { reason });
     return {
       pid,
@@ -66,10 +78,12 @@ export class ProcessFaces {
       wait: async (child, options) => this.wait.one(caller, pid, child, options),
       waitAny: async (children, options) => this.wait.any(caller, pid, children, options),
       waitAll: async (children, options) => this.wait.all(caller, pid, children, options),
-      kill: async (child, reason) => send(child, 'kill', reason),
-      cancel: async (child, reason) => send(child, 'cancel', reason),
-      pause: async (child) => send(child, 'pause'),
-      resume: async (child) => send(child, 'resume'),
+      kill: async (child, reason) => signalled(child, 'kill', reason),
+      cancel: async (child, reason) => signalled(child, 'cancel', reason),
+      pause: async (child) => signalled(child, 'pause'),
+      resume: async (child) => signalled(child, 'resume'),
+      send: async (to, message) => this.send.run(caller, pid, to, message),
+      receive: async (options) => this.receive.run(caller, pid, options),
       chdir: async (path) => this.chdir.run(caller, pid, path),
       memory: this.memory.of(pid, caller),
       capabilities: this.capabilities.of(caller),

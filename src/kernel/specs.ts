@@ -99,6 +99,7 @@ export const waitOptions = z.strictObject({
   timeoutMs: durationMs.optional(),
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
 });
+export const receiveOptions = waitOptions.extend({ from: pid.optional() });
 export const pidList = z.array(pid).max(100_000);
 export const signalScope = z.strictObject({
   tree: pid.optional(),

@@ -64,19 +64,19 @@ const notData: Readonly<Record<string, unknown>> = {
 };
 
 /** One live tree, one ended process. */
-async function populated(): Promise<Stage & { live: Pid; ended: Pid }> {
+async function populated(): Promise<Stage & { live: Pid; child: Pid; ended: Pid }> {
   const set = await stage();
   const live = await set.kernel.processes.spawn({ image: 'worker' });
-  await set.kernel.processes.spawnChild(live, {});
+  const child = await set.kernel.processes.spawnChild(live, {});
   const ended = await set.kernel.processes.spawn({});
   await set.kernel.processes.exit(ended);
-  return { ...set, live, ended };
+  return { ...set, live, child, ended };
 }
 
 describe('a payload that is not data', () => {
   for (const [name, payload] of Object.entries(notData)) {
     it(`is refused everywhere: ${name}`, async () => {
-      const { kernel, live, refused } = await populated();
+      const { kernel, live, child, refused } = await populated();
       const bad = payload as never;
       const calls = [
         () => kernel.processes.spawn({ goal: bad }),
@@ -86,6 +86,8 @@ describe('a payload that is not data', () => {
         () => kernel.processes.exec(live, { image: 'worker', goal: bad }),
         () => kernel.processes.exit(live, { result: bad }),
         () => kernel.processes.signal(live, 'user.x', { payload: bad }),
+        () => kernel.as(live).send(child, bad),
+        () => kernel.as(live).receive(bad),
         () => kernel.processes.spawn(bad),
         () => kernel.processes.list(bad),
       ];
@@ -224,6 +226,7 @@ describe('an unknown property', () => {
       ['waitAny', () => kernel.processes.waitAny(live, undefined, odd)],
       ['waitAll', () => kernel.processes.waitAll(live, undefined, odd)],
       ['result', () => kernel.processes.result(ended, odd)],
+      ['receive', () => kernel.as(live).receive(odd)],
       ['signal', () => kernel.processes.signal(live, 'kill', odd)],
       ['scope', () => kernel.processes.signal(odd, 'kill')],
       ['owner', () => kernel.processes.spawn({ owner: odd })],
@@ -297,7 +300,7 @@ describe('any argument of any public method', () => {
   const others = [
     on((kernel) => kernel, 'as'),
     on((kernel) => kernel.images, 'register'),
-    ...'spawnChild fork exec exit wait waitAny waitAll kill cancel pause resume chdir'
+    ...'spawnChild fork exec exit wait waitAny waitAll kill cancel pause resume send receive chdir'
       .split(' ')
       .map((name) => on((kernel) => kernel.as('p_none'), name)),
     ...'list check explain'.split(' ').map((name) => on((kernel) => kernel.as('p_none').capabilities, name)),
@@ -348,7 +351,8 @@ describe('any argument of any public method', () => {
     fc.array(fc.tuple(keys, fc.oneof(anything, strange)), { maxLength: 3 }).map((members) => new Options(members)),
   );
 
-  const counted = 'processes accounts capabilities objects user_signals object_versions view_entries links approvals';
+  const counted =
+    'processes accounts capabilities objects user_signals messages object_versions view_entries links approvals';
 
   const groups = { processes, capabilities, approvals, memory, audit, events, others };
   for (const [group, methods] of Object.entries(groups)) {

@@ -49,7 +49,8 @@ describe('a store operation that fails', () => {
 });
 
 /** A little of everything that writes. */
-async function script({ processes, capabilities }: Kernel): Promise<void> {
+async function script(kernel: Kernel): Promise<void> {
+  const { processes, capabilities } = kernel;
   const root = await processes.spawn({
     labels: { of: 'script' },
     env: { A: 'b' },
@@ -64,6 +65,8 @@ async function script({ processes, capabilities }: Kernel): Promise<void> {
   await processes.setBudget(child, { tokens: 50 });
   await capabilities.grant(child, { resource: 'tool:u', rights: ['call'] });
   await processes.signal(child, 'user.hello', { payload: { n: 1 } });
+  await kernel.as(root).send(child, { n: 1 });
+  await kernel.as(child).receive();
   await processes.pause(child);
   await processes.resume(child);
   const grandchild = await processes.spawnChild(forked, { onParentExit: 'reparent' });

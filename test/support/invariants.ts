@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
 import { authorityOnlyNarrows } from './authority-invariants.js';
+import { deliveredOnceInOrder } from './delivery-invariants.js';
 import { type MemoryFacts, memoryIsWhole } from './memory-invariants.js';
 
 /**
@@ -20,6 +21,7 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
     ...treeIsWhole(facts),
     ...waitsHaveNoCycle(facts),
     ...(await endedHoldNothing(kernel, facts)),
+    ...deliveredOnceInOrder(facts),
     ...memoryIsWhole(facts),
     ...changesAreTold(facts),
     ...sequencesHaveNoGap(facts),
@@ -370,6 +372,10 @@ function readFacts(path: string) {
       views: all<MemoryFacts['views'][number]>('SELECT * FROM views'),
       entries: all<MemoryFacts['entries'][number]>('SELECT * FROM view_entries'),
       links: all<MemoryFacts['links'][number]>('SELECT * FROM links'),
+      messages: all<{ id: string; to_pid: string; from_pid: string }>('SELECT * FROM messages ORDER BY n'),
+      signals: all<{ pid: string; name: string; ordinal: number; taken: number }>(
+        'SELECT * FROM user_signals ORDER BY pid, name, ordinal',
+      ),
       events: all<{ seq: number; type: string; at: number; pid: string | null; data: string }>(
         'SELECT * FROM events ORDER BY seq',
       ),

@@ -11,19 +11,21 @@ import { messages } from './schema/execution.js';
 import { prepared } from './sqlite-tx.js';
 
 const toIt = eq(messages.to, sql.placeholder('to'));
+const itself = eq(messages.n, sql.placeholder('n'));
 
 const statements = prepared((db: Db, raw: Database.Database) => ({
   insert: compiled(raw, db.insert(messages).values(everyColumnButNumber(messages))),
   count: db.select({ count: count() }).from(messages).where(toIt).prepare(),
-  first: db.select().from(messages).where(toIt).orderBy(messages.n).limit(1).prepare(),
-  firstFrom: db
-    .select()
+  next: db.select({ n: messages.n }).from(messages).where(toIt).orderBy(messages.n).limit(1).prepare(),
+  nextFrom: db
+    .select({ n: messages.n })
     .from(messages)
     .where(and(toIt, eq(messages.from, sql.placeholder('from'))))
     .orderBy(messages.n)
     .limit(1)
     .prepare(),
-  delete: compiled(raw, db.delete(messages).where(eq(messages.n, sql.placeholder('n')))),
+  find: db.select().from(messages).where(itself).prepare(),
+  delete: compiled(raw, db.delete(messages).where(itself)),
   clear: compiled(raw, db.delete(messages).where(toIt)),
 }));
 
@@ -37,16 +39,26 @@ export class SqliteMessageRepository implements MessageRepository {
     return statements.read(tx).count.get({ to })?.count ?? 0;
   }
 
+  async has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean> {
+    return oldest(tx, to, from) !== undefined;
+  }
+
   async take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
-    const all = statements.read(tx);
-    const found = from === undefined ? all.first.get({ to }) : all.firstFrom.get({ to, from });
+    const n = oldest(tx, to, from);
+    const found = n === undefined ? undefined : statements.read(tx).find.get({ n });
     if (found === undefined) return undefined;
-    const { n, to: _to, ...message } = found;
+    const { n: _n, to: _to, ...message } = found;
     statements.write(tx).delete.run({ n });
-    return message as StoredMessage;
+    return message;
   }
 
   async clear(tx: WriteTx, to: Pid): Promise<void> {
     statements.write(tx).clear.run({ to });
   }
+}
+
+/** The number of the message that is next, without reading it. */
+function oldest(tx: ReadTx, to: Pid, from: Pid | undefined): number | undefined {
+  const { next, nextFrom } = statements.read(tx);
+  return (from === undefined ? next.get({ to }) : nextFrom.get({ to, from }))?.n;
 }

@@ -1,0 +1,57 @@
+import { inject, injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import type { Act, Blockage, Caller } from '../act.js';
+import { Arrivals } from '../arrivals.js';
+import { Journal } from '../journal.js';
+import type { Message } from '../message.js';
+import { openedBody } from '../message-body.js';
+import { MessageRepository } from '../message-repository.js';
+import type { ProcessRow } from '../process.js';
+import { parse, parsePid, receiveOptions } from '../specs.js';
+
+@injectable()
+export class Receive {
+  constructor(
+    @inject(Arrivals) private readonly arrivals: Arrivals,
+    @inject(MessageRepository) private readonly messages: MessageRepository,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /**
+   * The oldest message of its mailbox, of `from` if that is given, or the next that comes; nobody else gets it. Throws
+   * WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
+   */
+  async run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message> {
+    const pid = parsePid(input);
+    const { from, ...limits } = parse(receiveOptions, options, 'options');
+    return this.arrivals.next<Message>(
+      caller,
+      {
+        pid,
+        action: 'message.receive',
+        blockage: awaited(from),
+        isThere: (tx) => this.messages.has(tx, pid, from),
+        take: (tx, act, row) => this.take(tx, act, row, from),
+      },
+      limits,
+    );
+  }
+
+  private async take(tx: WriteTx, act: Act, row: ProcessRow, wanted: Pid | undefined): Promise<Message | undefined> {
+    const stored = await this.messages.take(tx, row.pid, wanted);
+    if (stored === undefined) return undefined;
+    const { id, from, at, kind } = stored;
+    this.journal.changed(tx, act, row, {
+      event: 'message.received',
+      data: { from, message: id },
+      action: 'message.receive',
+      facts: { message: id, from },
+    });
+    return { id, from, at, kind, body: openedBody(stored) };
+  }
+}
+
+function awaited(from: Pid | undefined): Blockage {
+  return { kind: 'message', what: from ?? '', on: [from === undefined ? 'message:*' : `message:${from}`] };
+}

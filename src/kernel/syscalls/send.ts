@@ -1,0 +1,97 @@
+import { inject, injectable } from 'inversify';
+import { ProcessError } from '../../base/errors.js';
+import { IdSource, type Pid } from '../../base/ids.js';
+import type { JsonObject } from '../../base/json.js';
+import type { WriteTx } from '../../base/store.js';
+import { severalOf } from '../../capability/host-rules.js';
+import { plainQuestion } from '../../capability/question.js';
+import { parseRequest } from '../../capability/resource.js';
+import { type Warrant, Warrants } from '../../capability/warrants.js';
+import type { Act, Caller } from '../act.js';
+import { Enclosures, type Handed } from '../enclosures.js';
+import { Journal } from '../journal.js';
+import { Lookup } from '../lookup.js';
+import { type ParsedBody, parseBody } from '../message-body.js';
+import { MessageRepository } from '../message-repository.js';
+import type { ProcessRow } from '../process.js';
+import { parsePid } from '../specs.js';
+import { Units } from '../units.js';
+import { Wakes } from '../wakes.js';
+
+/** Messages that wait for one process. */
+const mailboxMax = 1_000;
+
+@injectable()
+export class Send {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(Enclosures) private readonly enclosures: Enclosures,
+    @inject(MessageRepository) private readonly messages: MessageRepository,
+    @inject(Journal) private readonly journal: Journal,
+    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(IdSource) private readonly ids: IdSource,
+  ) {}
+
+  /**
+   * Puts a message into the mailbox of another process, behind all that is there, and wakes it. A stranger and a pid
+   * that does not exist are refused alike: CAPABILITY_DENIED. Throws PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT
+   * for a handle that may not be handed on, INVALID_INPUT.
+   */
+  async run(caller: Caller, input: unknown, given: unknown, message: unknown): Promise<void> {
+    const from = parsePid(input);
+    const to = parsePid(given, 'to');
+    const parsed = parseBody(message);
+    await this.units.commit({ caller, actor: from, action: 'message.send', target: to }, async (tx, act) => {
+      const warrant = await this.warrant(tx, act, from, to, parsed);
+      const receiver = await this.lookup.live(tx, to);
+      if ((await this.messages.count(tx, to)) >= mailboxMax) throw mailboxFull(to);
+      const handed = await this.enclosures.hand(tx, act, from, to, parsed.enclosures);
+      const id = this.ids.next('message');
+      const { body } = parsed;
+      const handles = handed.handles.length === 0 ? null : handed.handles;
+      await this.messages.insert(tx, to, { id, from, at: act.at, kind: 'message', body, handles });
+      this.tell(tx, act, receiver, { id, from, body }, warrant, handed);
+      await this.wakes.wake(tx, act, to, 'message:*');
+      await this.wakes.wake(tx, act, to, `message:${from}`);
+    });
+  }
+
+  /** What is sent are the arguments, so that a person who is asked approves this message and no other. */
+  private async warrant(tx: WriteTx, act: Act, from: Pid, to: Pid, { body, enclosures }: ParsedBody): Promise<Warrant> {
+    await this.lookup.live(tx, from);
+    const objects = enclosures.map(({ path, object }) => ({ path, object }));
+    const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
+    return this.warrants.take(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
+  }
+
+  private tell(tx: WriteTx, act: Act, to: ProcessRow, sent: Sent, { capability, approval }: Warrant, handed: Handed) {
+    const approvals = [...(approval === undefined ? [] : [approval]), ...handed.approvals];
+    const { handles } = handed;
+    const given = handles.map(({ object, capability: reading }) => ({ object, reading }));
+    this.journal.changed(tx, act, to, {
+      event: 'message.sent',
+      data: { from: sent.from, message: sent.id, kind: 'message' },
+      action: 'message.send',
+      capability,
+      approval: approvals[0],
+      facts: { message: sent.id, ...(given.length === 0 ? {} : { given }), ...severalOf(approvals) },
+      payload: { body: sent.body },
+    });
+  }
+}
+
+interface Sent {
+  readonly id: string;
+  readonly from: Pid;
+  readonly body: ParsedBody['body'];
+}
+
+function mailboxFull(to: Pid): ProcessError {
+  return new ProcessError('MAILBOX_FULL', `${mailboxMax} messages wait for process ${to} already.`, {
+    facts: { to, limit: mailboxMax },
+    hint: 'Send it again when the receiver has taken some.',
+    retryable: true,
+  });
+}
