@@ -20,6 +20,7 @@ export interface EventData {
   'process.paused': { previous: string };
   'process.resumed': { status: string };
   'process.signalled': { signal: string; ordinal: number };
+  'process.received': { signal: string; ordinal: number };
   'process.stopping': { outcome: string; alarmAt: number };
   'process.exited': { status: string; outcome: string; result: ObjectId | null; parent?: Pid };
   'process.reparented': { from: Pid | null; to: Pid | null };
@@ -95,6 +96,7 @@ const known: Record<EventType, true> = {
   'process.paused': true,
   'process.resumed': true,
   'process.signalled': true,
+  'process.received': true,
   'process.stopping': true,
   'process.exited': true,
   'process.reparented': true,

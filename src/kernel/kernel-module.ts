@@ -38,6 +38,7 @@ import { Signal } from './syscalls/signal.js';
 import { Spawn } from './syscalls/spawn.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
+import { WaitSignal } from './syscalls/wait-signal.js';
 import { Units } from './units.js';
 import { Wakes } from './wakes.js';
 import { WorkingDirectories } from './working-directory.js';
@@ -76,6 +77,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Spawn,
     SpawnChild,
     Wait,
+    WaitSignal,
   ];
   for (const part of [
     ...parts,

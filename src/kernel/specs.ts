@@ -118,12 +118,16 @@ export const signalOptions = z.strictObject({
   graceMs: durationMs.optional(),
   id: label.optional(),
 });
+const userName = /^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export const signalName = z.union([
   z.enum(['pause', 'resume', 'cancel', 'kill']),
-  z
-    .string()
-    .regex(/^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'is not a signal: pause, resume, cancel, kill or user.NAME'),
+  z.string().regex(userName, 'is not a signal: pause, resume, cancel, kill or user.NAME'),
 ]);
+/** The name of a signal that people have made up, with the `user.` or without. */
+export const userSignal = z
+  .string()
+  .transform((name) => (name.startsWith('user.') ? name : `user.${name}`))
+  .pipe(z.string().regex(userName, 'is not the name of a signal: NAME or user.NAME'));
 
 /** Parses what a caller gave; handles and abort signals pass as they are. */
 export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, name: string): z.output<Schema> {

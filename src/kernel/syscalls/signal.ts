@@ -16,6 +16,7 @@ import { SignalTargets, type Target } from '../signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
 import { conflict, nextState, type ProcessEvent } from '../transitions.js';
 import { Units } from '../units.js';
+import { Wakes } from '../wakes.js';
 
 type Options = z.output<typeof signalOptions>;
 
@@ -30,6 +31,7 @@ export class Signal {
     @inject(SignalAuthority) private readonly authority: SignalAuthority,
     @inject(Endings) private readonly endings: Endings,
     @inject(Journal) private readonly journal: Journal,
+    @inject(Wakes) private readonly wakes: Wakes,
   ) {}
 
   /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */
@@ -148,6 +150,7 @@ export class Signal {
       ...(payload === null ? {} : { payload: { payload } }),
       lineage: true,
     });
+    await this.wakes.wake(tx, act, row.pid, `signal:${signal}`);
   }
 }
 

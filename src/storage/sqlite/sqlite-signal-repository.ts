@@ -4,20 +4,36 @@ import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { SignalReceipt, SignalRepository } from '../../kernel/signal-repository.js';
+import type { SignalReceipt, SignalRepository, TakenSignal } from '../../kernel/signal-repository.js';
 import { everyColumn } from './bind.js';
 import { compiled } from './compiled.js';
 import type { Db } from './connection.js';
 import { signalReceipts, userSignals } from './schema/processes.js';
 import { prepared } from './sqlite-tx.js';
 
+const ofName = and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name')));
+
 const statements = prepared((db: Db, raw: Database.Database) => ({
   last: db
     .select({ ordinal: max(userSignals.ordinal) })
     .from(userSignals)
-    .where(and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name'))))
+    .where(ofName)
     .prepare(),
   push: compiled(raw, db.insert(userSignals).values(everyColumn(userSignals))),
+  first: db
+    .select({ ordinal: userSignals.ordinal, payload: userSignals.payload })
+    .from(userSignals)
+    .where(and(ofName, eq(userSignals.taken, false)))
+    .orderBy(userSignals.ordinal)
+    .limit(1)
+    .prepare(),
+  take: compiled(
+    raw,
+    db
+      .update(userSignals)
+      .set({ taken: true })
+      .where(and(ofName, eq(userSignals.ordinal, sql.placeholder('ordinal')))),
+  ),
   findReceipt: db
     .select({ hash: signalReceipts.hash, report: signalReceipts.report })
     .from(signalReceipts)
@@ -32,6 +48,18 @@ export class SqliteSignalRepository implements SignalRepository {
     const ordinal = (statements.read(tx).last.get({ pid, name })?.ordinal ?? 0) + 1;
     statements.write(tx).push.run({ pid, name, ordinal, at, payload, taken: false });
     return ordinal;
+  }
+
+  async has(tx: ReadTx, pid: Pid, name: string): Promise<boolean> {
+    return statements.read(tx).first.get({ pid, name }) !== undefined;
+  }
+
+  async take(tx: WriteTx, pid: Pid, name: string): Promise<TakenSignal | undefined> {
+    const found = statements.read(tx).first.get({ pid, name });
+    if (found === undefined) return undefined;
+    const { ordinal, payload } = found;
+    statements.write(tx).take.run({ pid, name, ordinal });
+    return { ordinal, payload };
   }
 
   async findReceipt(tx: ReadTx, id: string): Promise<SignalReceipt | undefined> {

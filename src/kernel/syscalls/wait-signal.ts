@@ -1,0 +1,52 @@
+import { inject, injectable } from 'inversify';
+import type { JsonValue } from '../../base/json.js';
+import type { WriteTx } from '../../base/store.js';
+import type { Act, Caller } from '../act.js';
+import { Arrivals } from '../arrivals.js';
+import { Journal } from '../journal.js';
+import type { ProcessRow } from '../process.js';
+import { SignalRepository } from '../signal-repository.js';
+import { parse, parsePid, userSignal, waitOptions } from '../specs.js';
+
+@injectable()
+export class WaitSignal {
+  constructor(
+    @inject(Arrivals) private readonly arrivals: Arrivals,
+    @inject(SignalRepository) private readonly signals: SignalRepository,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /**
+   * The payload of the oldest signal `user.NAME` that no wait has taken, or of the next that comes. `name` may be given
+   * with the `user.` or without. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT.
+   */
+  async run(caller: Caller, input: unknown, name: unknown, options: unknown = {}): Promise<JsonValue> {
+    const pid = parsePid(input);
+    const signal = parse(userSignal, name, 'name');
+    const limits = parse(waitOptions, options, 'options');
+    return this.arrivals.next<JsonValue>(
+      caller,
+      {
+        pid,
+        action: 'process.waitSignal',
+        blockage: { kind: 'signal', what: signal, on: [`signal:${signal}`] },
+        isThere: (tx) => this.signals.has(tx, pid, signal),
+        take: (tx, act, row) => this.take(tx, act, row, signal),
+      },
+      limits,
+    );
+  }
+
+  private async take(tx: WriteTx, act: Act, row: ProcessRow, signal: string): Promise<JsonValue | undefined> {
+    const taken = await this.signals.take(tx, row.pid, signal);
+    if (taken === undefined) return undefined;
+    const { ordinal, payload } = taken;
+    this.journal.changed(tx, act, row, {
+      event: 'process.received',
+      data: { signal, ordinal },
+      action: 'process.waitSignal',
+      facts: { signal, ordinal },
+    });
+    return payload;
+  }
+}

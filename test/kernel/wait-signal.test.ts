@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { createKernel, type JsonValue, type Kernel, type Pid } from '../../src/index.js';
+import type { ProcessCaller } from '../../src/kernel/act.js';
+import { WaitSignal } from '../../src/kernel/syscalls/wait-signal.js';
+import { watched } from '../capability/parked.js';
+import { checkInvariants } from '../support/invariants.js';
+import { newStore, refusal, tempFolder } from '../support/kernel.js';
+import { lastSeq, type Stage, stage, toldAfter } from './stage.js';
+
+/** As the body of a process calls it. */
+function waitSignal(kernel: Kernel, pid: Pid, name: unknown, options?: unknown): Promise<JsonValue> {
+  const caller: ProcessCaller = { face: 'process', pid };
+  return kernel.container.get(WaitSignal).run(caller, pid, name, options);
+}
+
+async function listener(given?: Stage): Promise<Stage & { pid: Pid }> {
+  const place = given ?? (await stage());
+  return { ...place, pid: await place.kernel.processes.spawn({ image: 'worker' }) };
+}
+
+const poll = { timeoutMs: 0 };
+
+describe('waitSignal', () => {
+  it('gets the payloads of signals in the order in which they were sent, each once', async () => {
+    const { kernel, path, pid } = await listener();
+    for (const n of [1, 2, 3]) await kernel.processes.signal(pid, 'user.tick', { payload: { n } });
+    await kernel.processes.signal(pid, 'user.tick');
+    const got: JsonValue[] = [];
+    for (let n = 0; n < 4; n++) got.push(await waitSignal(kernel, pid, 'tick'));
+    expect(got).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, null]);
+    expect((await refusal(waitSignal(kernel, pid, 'tick', poll))).code).toBe('WAIT_TIMEOUT');
+    await checkInvariants(kernel, path);
+  });
+
+  it('of several callers resolves the n-th with the n-th signal, also when several come at once', async () => {
+    const { kernel, path, pid } = await listener();
+    const waits = Array.from({ length: 5 }, () => waitSignal(kernel, pid, 'go'));
+    await Promise.all([1, 2, 3, 4, 5].map((n) => kernel.processes.signal(pid, 'user.go', { payload: n })));
+    expect(await Promise.all(waits)).toEqual([1, 2, 3, 4, 5]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('takes the name with its prefix and without it', async () => {
+    const { kernel, pid } = await listener();
+    await kernel.processes.signal(pid, 'user.a', { payload: 1 });
+    await kernel.processes.signal(pid, 'user.a', { payload: 2 });
+    await kernel.processes.signal(pid, 'user.user.a', { payload: 3 });
+    expect(await waitSignal(kernel, pid, 'user.a')).toBe(1);
+    expect(await waitSignal(kernel, pid, 'a')).toBe(2);
+    expect(await waitSignal(kernel, pid, 'user.user.a')).toBe(3);
+  });
+
+  it('leaves signals of other names, and those of other processes', async () => {
+    const { kernel, path, pid } = await listener();
+    const other = await kernel.processes.spawn({});
+    await kernel.processes.signal(pid, 'user.b', { payload: 'b' });
+    await kernel.processes.signal(other, 'user.a', { payload: 'other' });
+    expect((await refusal(waitSignal(kernel, pid, 'a', poll))).code).toBe('WAIT_TIMEOUT');
+    expect(await waitSignal(kernel, pid, 'b', poll)).toBe('b');
+    expect(await waitSignal(kernel, other, 'a', poll)).toBe('other');
+    await checkInvariants(kernel, path);
+  });
+
+  it('goes on counting after the kernel was closed and opened again', async () => {
+    const path = newStore();
+    const first = await listener(await stage({ store: path }));
+    const { pid } = first;
+    for (const n of [1, 2]) await first.kernel.processes.signal(pid, 'user.x', { payload: n });
+    expect(await waitSignal(first.kernel, pid, 'x')).toBe(1);
+    await first.kernel.shutdown();
+    const { kernel } = await stage({ store: path });
+    await kernel.processes.signal(pid, 'user.x', { payload: 3 });
+    expect([await waitSignal(kernel, pid, 'x'), await waitSignal(kernel, pid, 'x')]).toEqual([2, 3]);
+    const { items } = await kernel.events.list({ types: ['process.received'] });
+    expect(items.map(({ data }) => data)).toEqual([1, 2, 3].map((ordinal) => ({ signal: 'user.x', ordinal })));
+    await checkInvariants(kernel, path);
+  });
+
+  it('is woken by a signal that another kernel on the same file commits', async () => {
+    const { kernel, path, pid } = await listener();
+    await using other = await createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
+    const waiting = waitSignal(kernel, pid, 'far');
+    await other.processes.signal(pid, 'user.far', { payload: 'away' });
+    expect(await waiting).toBe('away');
+  });
+
+  it('is on record and told as an event, without the payload', async () => {
+    const { kernel, pid } = await listener();
+    await kernel.processes.signal(pid, 'user.x', { payload: 'secret' });
+    const before = await lastSeq(kernel);
+    await waitSignal(kernel, pid, 'x');
+    expect(await toldAfter(kernel, before)).toEqual([['process.received', pid]]);
+    const { items } = await kernel.audit.list({ action: 'process.waitSignal' });
+    expect(items).toMatchObject([{ actor: pid, target: pid, facts: { signal: 'user.x', ordinal: 1 } }]);
+    expect(JSON.stringify(items)).not.toContain('secret');
+  });
+
+  it('gives up after its timeout and by the signal of its caller, and writes nothing', async () => {
+    const { kernel, pid, refused } = await listener();
+    expect(await refused(() => waitSignal(kernel, pid, 'x', { timeoutMs: 10 }))).toEqual({
+      code: 'WAIT_TIMEOUT',
+      facts: { pid, kind: 'signal', what: 'user.x', timeoutMs: 10 },
+    });
+    const signal = AbortSignal.abort();
+    expect((await refused(() => waitSignal(kernel, pid, 'x', { signal }))).code).toBe('CANCELLED');
+  });
+
+  it('ends with the stop and the end of its process, and when the kernel closes', async () => {
+    const { kernel, pid, edit } = await listener();
+    edit(pid, { status: 'running', node: 'n_other' });
+    const stopped = watched(waitSignal(kernel, pid, 'x'));
+    await kernel.processes.cancel(pid);
+    await stopped.done;
+    const killed = await kernel.processes.spawn({});
+    const ended = watched(waitSignal(kernel, killed, 'x'));
+    await kernel.processes.kill(killed);
+    await ended.done;
+    const closed = watched(waitSignal(kernel, await kernel.processes.spawn({}), 'x'));
+    await kernel.shutdown();
+    await closed.done;
+    expect([stopped.state, ended.state, closed.state]).toEqual(['CANCELLED', 'PROCESS_TERMINATED', 'KERNEL_CLOSED']);
+  });
+
+  it('refuses what is no name and options that it does not know', async () => {
+    const { kernel, pid, refused } = await listener();
+    for (const name of ['', 'user.', 'a b', 5, null, undefined, 'x'.repeat(129), '../x', { toString: () => 'x' }]) {
+      expect((await refused(() => waitSignal(kernel, pid, name, poll))).code).toBe('INVALID_INPUT');
+    }
+    expect((await refused(() => waitSignal(kernel, pid, 'x', { from: 'p' }))).code).toBe('INVALID_INPUT');
+    expect((await refused(() => waitSignal(kernel, 'p_none', 'x', poll))).code).toBe('NO_SUCH_PROCESS');
+  });
+});
+
+describe('a user signal that a process waits for', () => {
+  const waiting = (name: string) => ({
+    status: 'waiting',
+    wait: JSON.stringify({ kind: 'signal', what: name, since: 1, on: [`signal:${name}`] }),
+  });
+
+  it('wakes it in the commit of the sending, also behind a pause', async () => {
+    const { kernel, pid, edit, row } = await listener();
+    edit(pid, waiting('user.go'));
+    const before = await lastSeq(kernel);
+    await kernel.processes.signal(pid, 'user.go');
+    expect(row(pid)).toMatchObject({ status: 'runnable', wait: null });
+    expect(await toldAfter(kernel, before)).toEqual([
+      ['process.signalled', pid],
+      ['process.woken', pid],
+    ]);
+    edit(pid, { ...waiting('user.go'), status: 'paused', previous: 'waiting' });
+    await kernel.processes.signal(pid, 'user.go');
+    expect(row(pid)).toMatchObject({ status: 'paused', previous: 'runnable', wait: null });
+  });
+
+  it('of another name does not wake it', async () => {
+    const { kernel, pid, edit, row } = await listener();
+    edit(pid, waiting('user.go'));
+    await kernel.processes.signal(pid, 'user.stay');
+    expect(row(pid).status).toBe('waiting');
+  });
+});
