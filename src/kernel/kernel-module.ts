@@ -40,6 +40,7 @@ import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
 import { Units } from './units.js';
+import { WaitGraph } from './wait-graph.js';
 import { Wakes } from './wakes.js';
 import { WorkingDirectories } from './working-directory.js';
 import { WorkspacePlaces } from './workspace-places.js';
@@ -60,6 +61,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Overspending,
     ProcessResults,
     Units,
+    WaitGraph,
     Wakes,
   ];
   const syscalls = [

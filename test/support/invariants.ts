@@ -226,8 +226,9 @@ function treeIsWhole({ processes }: Facts): string[] {
 function waitsHaveNoCycle({ processes }: Facts): string[] {
   const edges = new Map<string, string>();
   for (const { pid, status, wait } of processes) {
-    const facet = wait === null ? undefined : (JSON.parse(wait) as { kind: string; what: string });
-    if (status === 'waiting' && facet?.kind === 'child') edges.set(pid, facet.what);
+    const facet = wait === null ? undefined : (JSON.parse(wait) as { kind: string; what: string; deadline?: number });
+    const isEdge = facet?.kind === 'child' || facet?.kind === 'message';
+    if (status === 'waiting' && isEdge && facet.deadline === undefined) edges.set(pid, facet.what);
   }
   return [...edges.keys()].flatMap((start) => {
     const seen = new Set<string>();
