@@ -15,6 +15,7 @@ import { kernelModule } from './kernel/kernel-module.js';
 import { Workspace } from './kernel/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
+import { PayloadBytesMax } from './memory/payloads.js';
 import { NodeSettings } from './runtime/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
@@ -39,13 +40,14 @@ export function buildContainer(options: ParsedOptions): Container {
 }
 
 function baseModule(options: ParsedOptions): ContainerModule {
-  const { seed, workspace, logger, ids, node } = options;
+  const { seed, workspace, logger, ids, node, payloadBytesMax } = options;
   return new ContainerModule(({ bind }) => {
     const clock = options.clock ?? (seed === undefined ? systemClock() : seededClock());
     bind(Clock).toConstantValue(new KernelClock(clock));
     bind(Entropy).toConstantValue(seed === undefined ? new SystemEntropy() : new SeededEntropy(seed));
     bind(Logger).toConstantValue(logger ?? silentLogger);
     bind(Workspace).toConstantValue(workspace);
+    bind(PayloadBytesMax).toConstantValue(payloadBytesMax);
     bind(IdSource).toDynamicValue(({ get }) => ids ?? new TimeOrderedIds(get(Clock), get(Entropy)));
     bind(NodeIdentity).toDynamicValue(({ get }) => ({
       nodeId: get<IdSource>(IdSource).next('node'),

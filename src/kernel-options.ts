@@ -30,6 +30,8 @@ export interface KernelOptions {
   readonly durability?: 'full' | 'normal';
   /** For list, verify and export; opens a broken log too. */
   readonly readOnly?: boolean;
+  /** How many bytes of JSON an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
+  readonly payloadBytesMax?: number;
   readonly images?: readonly Image[];
   readonly signer?: Signer;
   readonly clock?: Clock;
@@ -43,6 +45,7 @@ export interface KernelOptions {
   readonly modules?: readonly ContainerModule[];
 }
 
+const mebibyte = 1024 * 1024;
 const part = <T>() => z.custom<T>((value) => typeof value === 'object' && value !== null, 'is not an object');
 const schema = z.strictObject({
   store: z.string().min(1).default(':memory:'),
@@ -58,6 +61,12 @@ const schema = z.strictObject({
     .prefault({}),
   durability: z.enum(['full', 'normal']).default('full'),
   readOnly: z.boolean().default(false),
+  payloadBytesMax: z
+    .number()
+    .int()
+    .min(1024)
+    .max(64 * mebibyte)
+    .default(mebibyte),
   images: z.array(part<Image>()).default([]),
   signer: part<Signer>().optional(),
   clock: part<Clock>().optional(),

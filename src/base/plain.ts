@@ -8,8 +8,9 @@ export interface PlainLimits {
   readonly depthMax: number;
 }
 
+/** Of arguments, and of what is kept elsewhere than in objects: those have a limit that is an option. */
 export const payloadLimits: PlainLimits = { bytesMax: 1024 * 1024, depthMax: 64 };
-/** A spec carries payloads some levels down. */
+/** A spec carries arguments and payloads some levels down. */
 export const specLimits: PlainLimits = { bytesMax: 4 * 1024 * 1024, depthMax: 72 };
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type InputError, invalidInput } from './errors.js';
 import { pageLimitDefault, pageLimitMax } from './page.js';
-import { copyPlain, specLimits } from './plain.js';
+import { copyPlain, type PlainLimits, specLimits } from './plain.js';
 
 /**
  * Copies what a caller gave to plain data and parses it. Throws INVALID_INPUT that names the path.
@@ -12,8 +12,9 @@ export function parseSpec<Schema extends z.ZodType>(
   input: unknown,
   name: string,
   opaque?: (value: object) => boolean,
+  limits: PlainLimits = specLimits,
 ): z.output<Schema> {
-  const plain = copyPlain(input, name, specLimits, opaque);
+  const plain = copyPlain(input, name, limits, opaque);
   const result = schema.safeParse(plain);
   if (result.success) return result.data;
   throw fromIssue(name, result.error.issues[0]);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isAbortSignal } from '../base/abort-signal.js';
 import type { JsonValue } from '../base/json.js';
+import type { PlainLimits } from '../base/plain.js';
 import { amount, label, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/capability-spec.js';
 import { rights } from '../capability/rights.js';
@@ -130,8 +131,13 @@ export const userSignal = z
   .pipe(z.string().regex(userName, 'is not the name of a signal: NAME or user.NAME'));
 
 /** Parses what a caller gave; handles and abort signals pass as they are. */
-export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, name: string): z.output<Schema> {
-  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value) || isAbortSignal(value));
+export function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  name: string,
+  limits?: PlainLimits,
+): z.output<Schema> {
+  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value) || isAbortSignal(value), limits);
 }
 
 export function parsePid(input: unknown, name = 'pid'): string {

@@ -17,12 +17,13 @@ import { ReadObject } from './operations/read.js';
 import { ShareObject } from './operations/share.js';
 import { SweepObjects } from './operations/sweep.js';
 import { UpdateObject } from './operations/update.js';
+import { Payloads } from './payloads.js';
 import { GptTokenizer, Tokenizer } from './tokenizer.js';
 import { Views } from './views.js';
 import { Writing } from './writing.js';
 
 export const memoryModule = new ContainerModule(({ bind }) => {
-  const parts = [MemoryFaces, MemoryJournal, MergePlanner, Narrowings, ObjectAccess, Objects, Views, Writing];
+  const parts = [MemoryFaces, MemoryJournal, MergePlanner, Narrowings, ObjectAccess, Objects, Payloads, Views, Writing];
   const operations = [
     ChangeObjects,
     CreateObject,

@@ -2,7 +2,6 @@ import { inject, injectable } from 'inversify';
 import { canonicalJson, sha256Hex } from '../base/canonical.js';
 import { IdSource, type ObjectId, type Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { copyPlain, payloadLimits } from '../base/plain.js';
 import type { WriteTx } from '../base/store.js';
 import {
   type ForkMode,
@@ -94,11 +93,6 @@ export function newVersion(
 ): NewVersion {
   const text = canonicalJson(payload);
   return { version, hash: sha256Hex(text), payload: text, tokens: estimateTokens(text), sources, madeBy, madeAt };
-}
-
-/** `value` as the payload of an object: plain data within the limits. Throws INVALID_INPUT. */
-export function toPayload(value: unknown, path: string): JsonValue {
-  return copyPlain(value, path, payloadLimits);
 }
 
 /** About four bytes of English or JSON make a token; materialize counts them. */

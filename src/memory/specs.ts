@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
+import type { PlainLimits } from '../base/plain.js';
 import { amount, label, pageOptions, parseSpec } from '../base/spec.js';
 import { parseRequest } from '../capability/resource.js';
 import { rights } from '../capability/rights.js';
@@ -52,8 +53,13 @@ export const querySpec = z.strictObject({
 });
 
 /** Parses what a caller gave; handles pass as they are. */
-export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown, name: string): z.output<Schema> {
-  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value));
+export function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  name: string,
+  limits?: PlainLimits,
+): z.output<Schema> {
+  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value), limits);
 }
 
 /** A namespace in canonical spelling. Throws INVALID_INPUT. */

@@ -6,6 +6,7 @@ import { HostRules } from '../../capability/host-rules.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
 import { Objects } from '../../memory/objects.js';
+import { Payloads } from '../../memory/payloads.js';
 import type { Act, Caller } from '../act.js';
 
 import { EntryRepository } from '../entry-repository.js';
@@ -23,6 +24,7 @@ import { noSuchObject, parseArgs, type ShapedBirth, shapeGoal } from './shape-bi
 export class Exec {
   constructor(
     @inject(Units) private readonly units: Units,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(Images) private readonly images: Images,
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
@@ -40,10 +42,10 @@ export class Exec {
    */
   async run(caller: Caller, input: unknown, given: unknown): Promise<void> {
     const pid = parsePid(input);
-    const spec = parse(execSpec, given, 'spec');
+    const spec = parse(execSpec, given, 'spec', this.payloads.specLimits);
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
-    const goal = spec.goal === undefined ? undefined : shapeGoal(spec.goal);
+    const goal = spec.goal === undefined ? undefined : shapeGoal(this.payloads, spec.goal);
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
       const row = await this.lookup.fertile(tx, pid);
       const approval = await this.rules.pass(tx, act, pid, 'spawn', `image:${image.name}`, args);

@@ -1,5 +1,4 @@
 import { inject, injectable } from 'inversify';
-import { invalidInput } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
@@ -9,7 +8,8 @@ import { parsePattern } from '../../capability/resource.js';
 import { namespaceOf } from '../../memory/object.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
-import { Objects, toPayload } from '../../memory/objects.js';
+import { Objects } from '../../memory/objects.js';
+import { Payloads } from '../../memory/payloads.js';
 import type { Act, Caller } from '../act.js';
 import { Endings } from '../endings.js';
 import { Lookup } from '../lookup.js';
@@ -24,6 +24,7 @@ import { noSuchObject } from './shape-birth.js';
 export class Exit {
   constructor(
     @inject(Units) private readonly units: Units,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
@@ -36,8 +37,8 @@ export class Exit {
   /** Ends a process once, with its result. Throws PROCESS_TERMINATED for one that has ended, NO_SUCH_OBJECT. */
   async run(caller: Caller, input: unknown, given: unknown = {}): Promise<void> {
     const pid = parsePid(input);
-    const spec = parse(exitSpec, given, 'outcome');
-    const result = toResult(spec.result);
+    const spec = parse(exitSpec, given, 'outcome', this.payloads.specLimits);
+    const result = this.result(spec.result);
     const outcome: Outcome = {
       kind: spec.failed ? 'failed' : 'completed',
       ...(spec.exitCode === undefined ? {} : { exitCode: spec.exitCode }),
@@ -55,6 +56,11 @@ export class Exit {
         ...(object === undefined ? {} : { result: object }),
       });
     });
+  }
+
+  private result(given: unknown): Result | undefined {
+    if (given === undefined || ObjectHandle.is(given)) return given;
+    return { value: this.payloads.copied(given, 'outcome.result') };
   }
 
   private async store(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {
@@ -90,11 +96,3 @@ export class Exit {
 }
 
 type Result = ObjectHandle | { readonly value: JsonValue };
-
-function toResult(given: unknown): Result | undefined {
-  if (given === undefined) return undefined;
-  if (ObjectHandle.is(given)) return given;
-  const value = toPayload(given, 'outcome.result');
-  if (value === undefined) throw invalidInput('outcome.result', 'is not JSON', 'Give JSON or an object handle.');
-  return { value };
-}

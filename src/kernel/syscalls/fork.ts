@@ -6,6 +6,7 @@ import { parseDelegationSpec } from '../../capability/capability-spec.js';
 import { Narrowings } from '../../memory/narrowings.js';
 import type { ViewNarrowing } from '../../memory/object.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
+import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../act.js';
 import { Births } from '../births.js';
 import { imageReference } from '../images.js';
@@ -19,6 +20,7 @@ export class Fork {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(Births) private readonly births: Births,
     @inject(Narrowings) private readonly narrowings: Narrowings,
@@ -28,7 +30,7 @@ export class Fork {
   /** Makes a child whose view is forked from the parent's; image and cwd default to the parent's. Throws as spawnChild. */
   async run(caller: Caller, parentPid: unknown, input: unknown): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
-    const given = parse(forkSpec, input, 'spec');
+    const given = parse(forkSpec, input, 'spec', this.payloads.specLimits);
     const { mode, view, delegate: stated, image, ...born } = given;
     const delegate = stated.map((one, index) => parseDelegationSpec(one, `spec.delegate.${index}`));
     const fork = { mode, narrowing: view === undefined ? null : narrowing(view) };

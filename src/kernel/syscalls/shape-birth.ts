@@ -4,11 +4,12 @@ import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { InputError, MemoryError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
+import { copyPlain, payloadLimits } from '../../base/plain.js';
 import type { ReadTx } from '../../base/store.js';
 import { Grants } from '../../capability/grants.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
-import { toPayload } from '../../memory/objects.js';
+import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../act.js';
 import { BirthRepository } from '../birth-repository.js';
 import type { Birth, Goal } from '../births.js';
@@ -43,6 +44,7 @@ export class BirthShaper {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(Grants) private readonly grants: Grants,
+    @inject(Payloads) private readonly payloads: Payloads,
   ) {}
 
   /** `given` is what an id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED. */
@@ -52,7 +54,7 @@ export class BirthShaper {
     return {
       image,
       args: await parseArgs(image, spec.args),
-      goal: shapeGoal(spec.goal ?? {}),
+      goal: shapeGoal(this.payloads, spec.goal ?? {}),
       ...(spec.cwd === undefined ? {} : await this.access.find(caller, 'process.spawnChild', '.', spec.cwd)),
       name: spec.name ?? null,
       labels: spec.labels ?? null,
@@ -105,12 +107,16 @@ export class BirthShaper {
 }
 
 export async function parseArgs(image: ImageFacts, args: JsonValue | undefined): Promise<JsonValue> {
-  return toPayload(await image.parseArgs(toPayload(args ?? {}, 'spec.args')), 'spec.args');
+  const given = copyPlain(args ?? {}, 'spec.args', payloadLimits);
+  return copyPlain(await image.parseArgs(given), 'spec.args', payloadLimits);
 }
 
-export function shapeGoal(goal: string | Record<string, JsonValue> | ObjectHandle): ShapedBirth['goal'] {
+export function shapeGoal(
+  payloads: Payloads,
+  goal: string | Record<string, JsonValue> | ObjectHandle,
+): ShapedBirth['goal'] {
   if (ObjectHandle.is(goal)) return goal;
-  return { payload: toPayload(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
+  return { payload: payloads.copied(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
 }
 
 export function noSuchObject(id: string): MemoryError {

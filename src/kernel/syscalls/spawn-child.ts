@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { parseDelegationSpec } from '../../capability/capability-spec.js';
+import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../act.js';
 import { Births } from '../births.js';
 import { Lookup } from '../lookup.js';
@@ -12,6 +13,7 @@ import { BirthShaper } from './shape-birth.js';
 export class SpawnChild {
   constructor(
     @inject(Units) private readonly units: Units,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(Births) private readonly births: Births,
     @inject(Lookup) private readonly lookup: Lookup,
@@ -23,7 +25,7 @@ export class SpawnChild {
    */
   async run(caller: Caller, parentPid: unknown, input: unknown): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
-    const spec = parse(childSpec, input, 'spec');
+    const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
     const delegate = spec.delegate.map((one, index) => parseDelegationSpec(one, `spec.delegate.${index}`));
     const shaped = await this.shaper.shape(caller, actor, spec);
     return this.units.commit({ caller, actor, action: 'process.spawnChild', target: actor }, async (tx, act) => {

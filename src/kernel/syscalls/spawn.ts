@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { parseCapabilitySpec } from '../../capability/capability-spec.js';
+import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../act.js';
 import { Births } from '../births.js';
 import { parse, spawnSpec } from '../specs.js';
@@ -11,13 +12,14 @@ import { BirthShaper } from './shape-birth.js';
 export class Spawn {
   constructor(
     @inject(Units) private readonly units: Units,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(Births) private readonly births: Births,
   ) {}
 
   /** Makes a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT. */
   async run(caller: Caller, input: unknown): Promise<Pid> {
-    const spec = parse(spawnSpec, input, 'spec');
+    const spec = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
     const grants = spec.capabilities.map((grant, index) => parseCapabilitySpec(grant, `spec.capabilities.${index}`));
     const shaped = await this.shaper.shape(caller, null, spec);
     return this.units.commit({ caller, actor: 'host', action: 'process.spawn' }, async (tx, act) => {

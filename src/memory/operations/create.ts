@@ -16,7 +16,8 @@ import { type NewObject, namespaceOf, type Source } from '../object.js';
 import { ObjectAccess } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
 import { ObjectRepository } from '../object-repository.js';
-import { newVersion, toPayload } from '../objects.js';
+import { newVersion } from '../objects.js';
+import { Payloads } from '../payloads.js';
 import { createSpec, parse } from '../specs.js';
 import { ViewRepository } from '../view-repository.js';
 import { Views } from '../views.js';
@@ -25,6 +26,7 @@ import { Views } from '../views.js';
 export class CreateObject {
   constructor(
     @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(Holders) private readonly holders: Holders,
     @inject(Warrants) private readonly warrants: Warrants,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
@@ -41,8 +43,8 @@ export class CreateObject {
    * Throws CAPABILITY_DENIED, CONFLICT for a name that is taken, NO_SUCH_OBJECT for a source that it may not read.
    */
   async run(caller: Caller, pid: Pid, given: unknown): Promise<ObjectHandle> {
-    const spec = parse(createSpec, given, 'spec');
-    const payload = toPayload(spec.payload, 'spec.payload');
+    const spec = parse(createSpec, given, 'spec', this.payloads.specLimits);
+    const payload = this.payloads.copied(spec.payload, 'spec.payload');
     const namespace = spec.namespace ?? namespaceOf(pid);
     const call = { caller, actor: pid, action: 'memory.create', target: pid };
     return this.units.commit(call, async (tx, act) => {

@@ -22,7 +22,8 @@ import {
 import { MergePlanner } from '../merge-planner.js';
 import { namespaceOf, type ObjectRecord } from '../object.js';
 import { ObjectRepository } from '../object-repository.js';
-import { newVersion, toPayload } from '../objects.js';
+import { newVersion } from '../objects.js';
+import { Payloads } from '../payloads.js';
 import { ViewRepository } from '../view-repository.js';
 import { Writing } from '../writing.js';
 
@@ -35,6 +36,7 @@ export class MergeChild {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(MergePlanner) private readonly planner: MergePlanner,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
@@ -81,7 +83,7 @@ export class MergeChild {
       const object = step.place.object.id;
       try {
         const answer = await policy(step.base.payload, step.place.before.payload, step.theirs.payload, { object });
-        answers.set(fingerprint(step), toPayload(answer, 'policy'));
+        answers.set(fingerprint(step), this.payloads.copied(answer, 'policy'));
       } catch (error) {
         throw error instanceof KernelError ? error : policyFailed(object, error);
       }

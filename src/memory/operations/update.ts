@@ -7,7 +7,8 @@ import { rightsOfMask } from '../../capability/rights.js';
 import { MemoryJournal } from '../memory-journal.js';
 import { ObjectAccess } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
-import { newVersion, toPayload } from '../objects.js';
+import { newVersion } from '../objects.js';
+import { Payloads } from '../payloads.js';
 import { parse, refSpec, updateOptions } from '../specs.js';
 import { Writing } from '../writing.js';
 
@@ -15,6 +16,7 @@ import { Writing } from '../writing.js';
 export class UpdateObject {
   constructor(
     @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Payloads) private readonly payloads: Payloads,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(Writing) private readonly writing: Writing,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
@@ -26,7 +28,7 @@ export class UpdateObject {
    */
   async run(caller: Caller, pid: Pid, ref: unknown, given: unknown, options: unknown = {}): Promise<ObjectHandle> {
     const id = parse(refSpec, ref, 'ref');
-    const payload = toPayload(given, 'payload');
+    const payload = this.payloads.copied(given, 'payload');
     const { ifVersion } = parse(updateOptions, options, 'options');
     const call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
