@@ -34,6 +34,7 @@ import { Questions } from './questions.js';
 import { Receivers } from './receivers.js';
 import { RecordedUnits } from './recorded-units.js';
 import { RevocationSweep } from './revocation-sweep.js';
+import { Revocations } from './revocations.js';
 import { RuleBook } from './rule-book.js';
 import { RuleWriter } from './rule-writer.js';
 import { Uses } from './uses.js';
@@ -61,6 +62,7 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
     Receivers,
     RecordedUnits,
     RevocationSweep,
+    Revocations,
     RuleBook,
     RuleWriter,
     Uses,

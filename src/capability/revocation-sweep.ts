@@ -29,7 +29,7 @@ export class RevocationSweep {
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
-  /** Takes up what an earlier kernel has left. */
+  /** Goes to work where something is left to do, by this kernel or an earlier one. */
   async start(): Promise<void> {
     const left = await this.store.read((tx) => this.repository.sweeping(tx, 1));
     if (left.length > 0) this.wake();

@@ -59,6 +59,28 @@ describe('what a child made', () => {
     await checkInvariants(kernel, path);
   });
 
+  it('is released by a merge on record, with what the parent has handed on of it', async () => {
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
+    const dropped = await make(child, 'dropped');
+    await kernel.memory.removeFromView(child, dropped);
+    await kernel.processes.exit(child);
+    const [successor] = (await kernel.capabilities.list(parent)).filter(({ grantedBy }) => grantedBy === child);
+    const lent = await kernel.memory.share(parent, sibling, dropped, ['read']);
+    expect(await seen(sibling, dropped)).toBe('dropped');
+    await kernel.memory.merge(parent, child);
+    expect(await seen(sibling, dropped)).toBe('NO_SUCH_OBJECT');
+    const records = (await kernel.audit.list({ action: 'capability.revoke' })).items;
+    expect(records.map(({ actor, target, capability, resource }) => [actor, target, capability, resource])).toEqual([
+      [parent, parent, successor?.id, `ns:process/${child}/**`],
+    ]);
+    await kernel.shutdown();
+    const again = (await stage({ store: path })).kernel;
+    const [swept] = (await again.audit.list({ action: 'capability.sweep' })).items;
+    expect(swept?.facts).toEqual({ under: [successor?.id], capabilities: [lent.capability] });
+    await checkInvariants(again, path);
+  });
+
   it('is released by the end of the parent, but for what the parent handed up', async () => {
     // A sweep dropped the result too, because the one who made it and its parent had ended.
     const { kernel, path, parent, fork, make, seen } = await family();

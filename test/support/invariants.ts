@@ -278,9 +278,11 @@ function changesAreTold({ processes, events, records }: Facts): string[] {
   return wrong;
 }
 
-/** What an event says was used, by which its record names it. */
+const namedByWhatTheyUse = new Set(['approval.used', 'capability.used', 'capability.revoked']);
+
+/** What an event says was used or revoked, by which its record names it. */
 function usedUp(type: string, data: string): string | undefined {
-  if (type !== 'approval.used' && type !== 'capability.used') return undefined;
+  if (!namedByWhatTheyUse.has(type)) return undefined;
   const { approval, capability } = JSON.parse(data) as { approval?: string; capability?: string };
   return approval ?? capability;
 }

@@ -1,10 +1,8 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { Ledger } from '../../audit/ledger.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import { parseSpec, reasonText } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import { EventLog } from '../../events/event-log.js';
 import type { Caller } from '../act.js';
 import type { CapabilityRecord } from '../capability-record.js';
 import { CapabilityRepository } from '../capability-repository.js';
@@ -14,6 +12,7 @@ import { Holders } from '../holders.js';
 import { named } from '../named.js';
 import { RecordedUnits } from '../recorded-units.js';
 import { RevocationSweep } from '../revocation-sweep.js';
+import { Revocations } from '../revocations.js';
 
 /** What a revocation has taken, as it was read right after it. */
 export interface RevocationReport {
@@ -38,8 +37,7 @@ export class Revoke {
     @inject(Holders) private readonly holders: Holders,
     @inject(Drawing) private readonly drawing: Drawing,
     @inject(RevocationSweep) private readonly sweep: RevocationSweep,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(Revocations) private readonly revocations: Revocations,
   ) {}
 
   /**
@@ -53,18 +51,7 @@ export class Revoke {
     const holder = await this.units.commit(call, async (tx, act) => {
       const record = await this.revocable(tx, caller, capability);
       if (record.status === 'revoked') return undefined;
-      await this.repository.revoke(tx, record);
-      this.events.append(tx, { type: 'capability.revoked', at: act.at, pid: record.holder, data: { capability } });
-      this.ledger.append(tx, {
-        ...act,
-        action: call.action,
-        outcome: 'ok',
-        target: record.holder,
-        capability,
-        resource: record.resource,
-        ...(reason === undefined ? {} : { payload: { reason } }),
-        subject: record.holder,
-      });
+      await this.revocations.revoke(tx, act, record, reason === undefined ? undefined : { reason });
       return record.holder;
     });
     if (holder === undefined) return { capability, count: 0, holders: 0, sample: [] };

@@ -8,7 +8,8 @@ import { Store, type WriteTx } from '../../base/store.js';
 import { type Act, type Caller, viaOf } from '../../capability/act.js';
 import { CapabilityRepository } from '../../capability/capability-repository.js';
 import { RecordedUnits } from '../../capability/recorded-units.js';
-import { EventLog } from '../../events/event-log.js';
+import { RevocationSweep } from '../../capability/revocation-sweep.js';
+import { Revocations } from '../../capability/revocations.js';
 import { MemoryJournal } from '../memory-journal.js';
 import {
   fingerprint,
@@ -42,7 +43,8 @@ export class MergeChild {
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly views: ViewRepository,
     @inject(Writing) private readonly writing: Writing,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(Revocations) private readonly revocations: Revocations,
+    @inject(RevocationSweep) private readonly sweep: RevocationSweep,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
   ) {}
 
@@ -64,7 +66,10 @@ export class MergeChild {
         if (typeof policy === 'function' && conflicts.some((step) => !answers.has(fingerprint(step)))) return undefined;
         return this.carryOut(tx, act, pid, child, plan, (step) => settled(policy, answers, step));
       });
-      if (result !== undefined) return result;
+      if (result !== undefined) {
+        await this.sweep.start();
+        return result;
+      }
       if (attempt === tries) throw changing(pid, child);
     }
   }
@@ -141,9 +146,7 @@ export class MergeChild {
   private async release(tx: WriteTx, act: Act, pid: Pid, child: Pid): Promise<void> {
     for (const record of await this.capabilities.heldOn(tx, pid, [`ns:${namespaceOf(child)}/**`])) {
       if (record.status !== 'live' || record.grantedBy !== child) continue;
-      await this.capabilities.revoke(tx, record);
-      const data = { capability: record.id };
-      this.events.append(tx, { type: 'capability.revoked', at: act.at, pid, data });
+      await this.revocations.revoke(tx, act, record);
     }
   }
 
