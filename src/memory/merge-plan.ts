@@ -54,7 +54,7 @@ export interface MergePlan {
   readonly view: NumberedView;
   readonly steps: readonly MergeStep[];
   readonly skipped: MergeResult['skipped'];
-  /** What the child made in its own namespace. */
+  /** What the child made in its own namespaces. */
   readonly made: readonly ObjectRecord[];
 }
 

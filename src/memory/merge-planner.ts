@@ -6,7 +6,7 @@ import { CapabilityRepository, type HolderState } from '../capability/capability
 import { Holders } from '../capability/holders.js';
 import type { Asking } from '../capability/host-rules.js';
 import type { MergePlan, MergeResult, MergeStep } from './merge-plan.js';
-import { type NumberedView, namespaceOf, type ObjectRecord, type Overlay, type Version } from './object.js';
+import { isOwnNamespace, type NumberedView, type ObjectRecord, type Overlay, type Version } from './object.js';
 import { ObjectAccess } from './object-access.js';
 import { ObjectRepository } from './object-repository.js';
 import { ViewRepository } from './view-repository.js';
@@ -77,7 +77,7 @@ export class MergePlanner {
     return (await this.views.shown(tx, base, object, { entries, versions })).version;
   }
 
-  /** What it put into its view and its result, as far as they lie in its own namespace. */
+  /** What it put into its view and its result, as far as they lie in its own namespaces. */
   private async made(tx: ReadTx, view: NumberedView, child: Pid, { result }: HolderState): Promise<ObjectRecord[]> {
     const ids = new Set(result === null ? [] : [result]);
     for (let after = '', more = true; more; ) {
@@ -89,7 +89,8 @@ export class MergePlanner {
     const made: ObjectRecord[] = [];
     for (const id of ids) {
       const object = await this.objects.find(tx, id);
-      if (object?.namespace === namespaceOf(child) && object.deletedAt === null) made.push(object);
+      if (object !== undefined && isOwnNamespace(child, object.namespace) && object.deletedAt === null)
+        made.push(object);
     }
     return made;
   }

@@ -141,3 +141,13 @@ export interface Link {
 export function namespaceOf(pid: Pid): string {
   return `process/${pid}`;
 }
+
+/** Whether a namespace is the one that is private to `pid`, or one below it. */
+export function isOwnNamespace(pid: Pid, namespace: string): boolean {
+  return namespace === namespaceOf(pid) || namespace.startsWith(`${namespaceOf(pid)}/`);
+}
+
+/** Of an own namespace of `from`, the same place among those of `to`. */
+export function handedNamespace(namespace: string, from: Pid, to: Pid): string {
+  return namespaceOf(to) + namespace.slice(namespaceOf(from).length);
+}

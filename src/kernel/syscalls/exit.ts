@@ -5,7 +5,7 @@ import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/grants.js';
 import { HostRules } from '../../capability/host-rules.js';
 import { parsePattern } from '../../capability/resource.js';
-import { namespaceOf } from '../../memory/object.js';
+import { isOwnNamespace } from '../../memory/object.js';
 import { ObjectHandle } from '../../memory/object-handle.js';
 import { ObjectRepository } from '../../memory/object-repository.js';
 import { Objects } from '../../memory/objects.js';
@@ -71,7 +71,7 @@ export class Exit {
     }
     const object = await this.stored.find(tx, result.id);
     if (object === undefined || object.deletedAt !== null) throw noSuchObject(result.id);
-    if (object.namespace !== namespaceOf(row.pid)) await this.handUp(tx, act, row, object);
+    if (!isOwnNamespace(row.pid, object.namespace)) await this.handUp(tx, act, row, object);
     return object.id;
   }
 

@@ -21,7 +21,7 @@ import {
   toConflict,
 } from '../merge-plan.js';
 import { MergePlanner } from '../merge-planner.js';
-import { namespaceOf, type ObjectRecord } from '../object.js';
+import { handedNamespace, namespaceOf, type ObjectRecord } from '../object.js';
 import { ObjectRepository } from '../object-repository.js';
 import { newVersion } from '../objects.js';
 import { Payloads } from '../payloads.js';
@@ -113,7 +113,7 @@ export class MergeChild {
       await this.writing.write(tx, place, newVersion(place.before.version + 1, payload, [source], pid, act.at));
       merged.push(place.object.id);
     }
-    const taken = await this.adopt(tx, pid, plan.made);
+    const taken = await this.adopt(tx, pid, child, plan.made);
     await this.views.setState(tx, plan.view.n, 'merged');
     await this.release(tx, act, pid, child);
     const adopted = plan.made.map(({ id }) => id);
@@ -126,13 +126,13 @@ export class MergeChild {
     return { merged, adopted, skipped, conflicts };
   }
 
-  /** What the child made in its own namespace is the parent's; answers with those whose name was taken there. */
-  private async adopt(tx: WriteTx, pid: Pid, made: readonly ObjectRecord[]): Promise<ObjectId[]> {
+  /** What the child made in its own namespaces moves to the parent's; answers with those whose name was taken there. */
+  private async adopt(tx: WriteTx, pid: Pid, child: Pid, made: readonly ObjectRecord[]): Promise<ObjectId[]> {
     const taken: ObjectId[] = [];
-    const namespace = namespaceOf(pid);
-    const [own] = (await this.capabilities.heldOn(tx, pid, [`ns:${namespace}/**`])).filter((record) => record.own);
+    const [own] = (await this.capabilities.heldOn(tx, pid, [`ns:${namespaceOf(pid)}/**`])).filter(({ own }) => own);
     const view = (await this.capabilities.holder(tx, pid))?.view;
-    for (const { id, name } of made) {
+    for (const { id, name, namespace: from } of made) {
+      const namespace = handedNamespace(from, child, pid);
       const isTaken = name !== null && (await this.objects.named(tx, namespace, name)) !== undefined;
       if (isTaken) taken.push(id);
       await this.objects.move(tx, id, { namespace, name: isTaken ? null : name });

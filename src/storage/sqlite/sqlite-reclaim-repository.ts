@@ -9,26 +9,32 @@ import type { Db } from './connection.js';
 import { objects, objectVersions, overlays, payloads } from './schema/memory.js';
 import { prepared } from './sqlite-tx.js';
 
+/** The process in whose own namespace, or below it, an object lies: what stands between the first two slashes. */
+const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespace}, 9) || '/', '/') - 1)`;
+
 /**
- * In the own namespace of a process that has ended, and whose parent has ended too or has merged it, or that was pruned.
- * Not a root's: what it made, and its result whoever made that, are the host's.
+ * Of a process that has ended, and whose parent has ended too or has merged it, or that was pruned. Not a root's: what it
+ * made, and its result whoever made that, are the host's.
  */
 const isLeft = sql`${objects.namespace} LIKE 'process/%'
   AND NOT EXISTS (SELECT 1 FROM processes AS maker
     LEFT JOIN processes AS parent ON parent.pid = maker.parent
     LEFT JOIN views AS view ON view.n = maker.view
-    WHERE maker.pid = substr(${objects.namespace}, 9) AND (maker.exited_at IS NULL OR maker.parent IS NULL
+    WHERE maker.pid = ${owner} AND (maker.exited_at IS NULL OR maker.parent IS NULL
     OR (parent.exited_at IS NULL AND view.state IS NULL)))
   AND ${objects.id} NOT IN (SELECT result FROM processes WHERE parent IS NULL AND result IS NOT NULL)`;
 
-/** What capabilities on objects and private namespaces name that somebody live holds, and that work; without a last `**`. */
+/**
+ * What capabilities on objects and private namespaces name that somebody live holds, and that work. One with a wildcard
+ * behind a slash counts for all that begins as it does before that.
+ */
 const works = (capability: string, holder: string) =>
   sql.raw(`${capability}.status = 'live' AND (${capability}.uses IS NULL OR ${capability}.uses > 0)
     AND (${capability}.own = 1 OR ${capability}.generation >= ${holder}.authority_since) AND ${holder}.exited_at IS NULL`);
 const inTime = (capability: string) =>
   sql`(${sql.raw(`${capability}.expires_at`)} IS NULL OR ${sql.raw(`${capability}.expires_at`)} > ${sql.placeholder('at')})`;
-const reach = sql`SELECT CASE WHEN held.resource LIKE '%/**' THEN substr(held.resource, 1, length(held.resource) - 3)
-  ELSE held.resource END AS name FROM processes AS holder JOIN capabilities AS held ON held.holder = holder.pid
+const reach = sql`SELECT CASE instr(held.resource, '/*') WHEN 0 THEN held.resource
+  ELSE substr(held.resource, 1, instr(held.resource, '/*')) END AS name FROM processes AS holder JOIN capabilities AS held ON held.holder = holder.pid
   WHERE ${works('held', 'holder')} AND ${inTime('held')}
   AND ((held.resource >= 'object:' AND held.resource < 'object;')
     OR (held.resource >= 'ns:process/' AND held.resource < 'ns:process0'))
@@ -38,11 +44,12 @@ const reach = sql`SELECT CASE WHEN held.resource LIKE '%/**' THEN substr(held.re
     SELECT 1 FROM above JOIN capabilities AS one ON one.id = above.id
     LEFT JOIN processes AS giver ON giver.pid = one.holder
     WHERE giver.pid IS NULL OR NOT (${works('one', 'giver')} AND ${inTime('one')}))`;
-/** Every spelling of a pattern that matches the object by its own name or by its place. */
+/** By its own name, by its place, or by the beginning of that: the namespaces on the way up, each with its last slash. */
 const isReached = sql`('object:' || ${objects.id} IN (SELECT name FROM reach)
-  OR 'ns:' || ${objects.namespace} IN (SELECT name FROM reach)
-  OR 'ns:' || ${objects.namespace} || '/*' IN (SELECT name FROM reach)
   OR 'ns:' || ${objects.namespace} || '/' || ${objects.id} IN (SELECT name FROM reach)
+  OR EXISTS (WITH RECURSIVE up(place) AS (SELECT 'ns:' || ${objects.namespace} || '/' UNION ALL
+      SELECT rtrim(rtrim(place, '/'), replace(place, '/', '')) FROM up WHERE place <> '')
+    SELECT 1 FROM up WHERE place IN (SELECT name FROM reach))
   OR EXISTS (SELECT 1 FROM reach WHERE name IN ('object:*', 'object:**')))`;
 const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
 

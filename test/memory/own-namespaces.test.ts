@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { stage } from '../kernel/stage.js';
+import { checkInvariants } from '../support/invariants.js';
+import { family, seenIn } from './family.js';
+
+const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
+
+describe('a namespace below the own one of a process', () => {
+  it('is the process’s own: nobody else creates, reads or looks up there', async () => {
+    const { kernel, parent, make, seen, refused } = await family();
+    const namespace = `process/${parent}/drafts`;
+    const draft = await make(parent, 'draft', { namespace, name: 'one' });
+    const other = await kernel.processes.spawn({ image: 'worker' });
+    expect((await kernel.memory.lookup(parent, 'one', namespace)).id).toBe(draft.id);
+    expect(await seen(other, draft)).toBe('NO_SUCH_OBJECT');
+    expect((await refused(() => kernel.memory.lookup(other, 'one', namespace))).code).toBe('NO_SUCH_OBJECT');
+    expect((await refused(() => make(other, 1, { namespace }))).code).toBe('CAPABILITY_DENIED');
+  });
+
+  it('moves to the same place below the parent’s own one by a merge', async () => {
+    // What lay there was left behind, and was out of reach after the merge.
+    const { kernel, path, parent, fork, make, inView, note } = await family();
+    const child = await fork({ mode: 'copy' });
+    const own = `process/${child}`;
+    const [draft, deep] = [
+      await make(child, 'draft', { namespace: `${own}/drafts`, name: 'one' }),
+      await make(child, 'deep', { namespace: `${own}/a/b/c` }),
+    ];
+    await kernel.processes.exit(child);
+    expect(await kernel.memory.merge(parent, child)).toEqual({ ...nothing, adopted: [draft.id, deep.id] });
+    expect((await kernel.memory.lookup(parent, 'one', `process/${parent}/drafts`)).id).toBe(draft.id);
+    expect((await kernel.memory.read(parent, deep)).namespace).toBe(`process/${parent}/a/b/c`);
+    await kernel.memory.update(parent, deep, 'mine now');
+    expect(await inView(parent)).toEqual([note.id, draft.id, deep.id]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('drops a name that is taken in that place, and only there', async () => {
+    const { kernel, parent, fork, make } = await family();
+    await make(parent, 'ours', { namespace: `process/${parent}/x`, name: 'one' });
+    await make(parent, 'ours', { name: 'two' });
+    const child = await fork({ mode: 'copy' });
+    const [one, two] = [
+      await make(child, 'theirs', { namespace: `process/${child}/x`, name: 'one' }),
+      await make(child, 'theirs', { namespace: `process/${child}/x`, name: 'two' }),
+    ];
+    await kernel.processes.exit(child);
+    expect(await kernel.memory.merge(parent, child)).toEqual({
+      ...nothing,
+      adopted: [one.id, two.id],
+      skipped: [{ object: one.id, reason: 'name_taken' }],
+    });
+    expect((await kernel.memory.lookup(parent, 'two', `process/${parent}/x`)).id).toBe(two.id);
+  });
+
+  it('of another process whose pid begins like this one’s is left where it is', async () => {
+    const { kernel, parent, fork, make, seen } = await family();
+    const child = await fork({ mode: 'copy', id: 'a' });
+    const longer = await fork({ mode: 'copy', id: 'a.b' });
+    expect(longer).toBe(`${child}.b`);
+    const theirs = await make(longer, 'theirs', { namespace: `process/${longer}/x` });
+    await kernel.memory.share(longer, parent, theirs, ['read', 'grant']);
+    await kernel.memory.share(parent, child, theirs, ['read']);
+    await kernel.memory.addToView(child, theirs);
+    await kernel.processes.exit(child);
+    expect(await kernel.memory.merge(parent, child)).toEqual(nothing);
+    expect(await seen(longer, theirs)).toBe('theirs');
+  });
+
+  it('holds results that are the process’s own: the parent gets nothing but what it inherits', async () => {
+    const { kernel, parent, fork, make } = await family();
+    const child = await fork({ mode: 'copy' });
+    const result = await make(child, 'result', { namespace: `process/${child}/out` });
+    await kernel.memory.removeFromView(child, result);
+    await kernel.processes.exit(child, { result });
+    expect((await kernel.processes.wait(parent, child)).value).toBe('result');
+    const resources = (await kernel.capabilities.list(parent)).map(({ resource }) => resource);
+    expect(resources).toEqual([`ns:process/${parent}/**`, `ns:process/${child}/**`]);
+    expect((await kernel.memory.merge(parent, child)).adopted).toEqual([result.id]);
+    expect((await kernel.memory.read(parent, result)).namespace).toBe(`process/${parent}/out`);
+  });
+
+  it('is left by a sweep while its process lives, and what its parent can still read', async () => {
+    // A sweep dropped the payloads of live processes, because no process was found that owned the place.
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const child = await fork();
+    const place = (pid: string) => ({ namespace: `process/${pid}/drafts/today` });
+    const [mine, theirs] = [await make(parent, 'mine', place(parent)), await make(child, 'theirs', place(child))];
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
+    expect([await seen(parent, mine), await seen(child, theirs)]).toEqual(['mine', 'theirs']);
+    await kernel.processes.exit(child);
+    expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
+    expect(await seen(parent, theirs)).toBe('theirs');
+    await checkInvariants(kernel, path);
+  });
+
+  it('is reclaimed when its process was merged, but for what somebody was given of it', async () => {
+    const { kernel, path, parent, fork, make, seen } = await family();
+    const child = await fork({ mode: 'copy' });
+    const made = async (name: string) => {
+      const object = await make(child, name, { namespace: `process/${child}/drafts/${name}` });
+      await kernel.memory.removeFromView(child, object);
+      return object;
+    };
+    const [place, wild, one, far, left] = [
+      await made('place'),
+      await made('wild'),
+      await made('one'),
+      await made('far'),
+      await made('left'),
+    ];
+    const reader = await kernel.processes.spawn({
+      image: 'worker',
+      capabilities: [
+        { resource: `ns:process/${child}/drafts/place/**`, rights: ['read'] },
+        { resource: `ns:process/${child}/drafts/wild/*`, rights: ['read'] },
+        { resource: `ns:process/${child}/drafts/one/${one.id}`, rights: ['read'] },
+        { resource: `object:${far.id}`, rights: ['read'] },
+        { resource: `ns:process/${child}/drafts/lef/**`, rights: ['read'] },
+      ],
+    });
+    await kernel.processes.exit(child);
+    await kernel.memory.merge(parent, child);
+    const all = () => Promise.all([place, wild, one, far, left].map((object) => seen(reader, object)));
+    const before = await all();
+    expect(before).toEqual(['place', 'wild', 'one', 'far', 'NO_SUCH_OBJECT']);
+    await kernel.memory.sweep();
+    expect(await all()).toEqual(before);
+    await kernel.shutdown();
+    const again = (await stage({ store: path })).kernel;
+    await again.capabilities.grant(reader, { resource: `object:${left.id}`, rights: ['read'] });
+    expect(await seenIn(again, reader, left)).toBe('NO_SUCH_OBJECT');
+    await checkInvariants(again, path);
+  });
+
+  it('is left by a sweep where a wildcard in the middle of a place could mean it', async () => {
+    const { kernel, parent, fork, make, seen } = await family();
+    const child = await fork();
+    const made = await make(child, 'made', { namespace: `process/${child}/drafts/today` });
+    const resource = `ns:process/${child}/*/today/*`;
+    const reader = await kernel.processes.spawn({ image: 'worker', capabilities: [{ resource, rights: ['read'] }] });
+    await kernel.processes.exit(parent);
+    await kernel.memory.sweep();
+    expect(await seen(reader, made)).toBe('made');
+  });
+});
