@@ -8,6 +8,7 @@ import { HostObjectMemory, MemoryFaces, ObjectMemory } from './object-memory.js'
 import { ObjectProvenance } from './object-provenance.js';
 import { Objects } from './objects.js';
 import { ChangeObjects } from './operations/change.js';
+import { ChangeView } from './operations/change-view.js';
 import { CreateObject } from './operations/create.js';
 import { DiffObjects } from './operations/diff.js';
 import { FindObjects } from './operations/find.js';
@@ -18,14 +19,27 @@ import { ShareObject } from './operations/share.js';
 import { SweepObjects } from './operations/sweep.js';
 import { UpdateObject } from './operations/update.js';
 import { Payloads } from './payloads.js';
+import { ShownVersions } from './shown-versions.js';
 import { GptTokenizer, Tokenizer } from './tokenizer.js';
 import { Views } from './views.js';
 import { Writing } from './writing.js';
 
 export const memoryModule = new ContainerModule(({ bind }) => {
-  const parts = [MemoryFaces, MemoryJournal, MergePlanner, Narrowings, ObjectAccess, Objects, Payloads, Views, Writing];
+  const parts = [
+    MemoryFaces,
+    MemoryJournal,
+    MergePlanner,
+    Narrowings,
+    ObjectAccess,
+    Objects,
+    Payloads,
+    ShownVersions,
+    Views,
+    Writing,
+  ];
   const operations = [
     ChangeObjects,
+    ChangeView,
     CreateObject,
     DiffObjects,
     FindObjects,

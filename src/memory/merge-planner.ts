@@ -6,9 +6,10 @@ import { CapabilityRepository, type HolderState } from '../capability/capability
 import { Holders } from '../capability/holders.js';
 import type { Asking } from '../capability/host-rules.js';
 import type { MergePlan, MergeResult, MergeStep } from './merge-plan.js';
-import { isOwnNamespace, type NumberedView, type ObjectRecord, type Overlay, type Version } from './object.js';
+import { isOwnNamespace, type NumberedView, type ObjectRecord, type Overlay } from './object.js';
 import { ObjectAccess } from './object-access.js';
 import { ObjectRepository } from './object-repository.js';
+import { ShownVersions } from './shown-versions.js';
 import { ViewRepository } from './view-repository.js';
 import { Views } from './views.js';
 import { Writing } from './writing.js';
@@ -24,6 +25,7 @@ export class MergePlanner {
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly rows: ViewRepository,
+    @inject(ShownVersions) private readonly shown: ShownVersions,
     @inject(Views) private readonly views: Views,
     @inject(Writing) private readonly writing: Writing,
   ) {}
@@ -65,24 +67,16 @@ export class MergePlanner {
     const place = await this.writing.place(tx, pid, object);
     // Either side may have gone back to what it was at the fork: then only the other one has changed it.
     if (place.before.hash === theirs.hash || theirs.hash === theirs.baseHash) return 'same';
-    const base = place.before.hash === theirs.baseHash ? undefined : await this.atFork(tx, view, object);
-    return { place, theirs, base };
-  }
-
-  /** What the child started from. */
-  private async atFork(tx: ReadTx, view: NumberedView, object: ObjectRecord): Promise<Version> {
-    const base = view.base === null ? undefined : await this.views.find(tx, view.base);
-    const { baseEntries: entries, baseVersions: versions } = view;
-    if (base === undefined || entries === null || versions === null) return object;
-    return (await this.views.shown(tx, base, object, { entries, versions })).version;
+    if (place.before.hash === theirs.baseHash) return { place, theirs, base: undefined };
+    return { place, theirs, base: (await this.shown.forked(tx, view, object)).version };
   }
 
   /** What it put into its view and its result, as far as they lie in its own namespaces. */
   private async made(tx: ReadTx, view: NumberedView, child: Pid, { result }: HolderState): Promise<ObjectRecord[]> {
     const ids = new Set(result === null ? [] : [result]);
     for (let after = '', more = true; more; ) {
-      const page = await this.rows.entries(tx, view.n, { after, limit: pageRows });
-      for (const { object } of page) ids.add(object);
+      const page = await this.rows.standings(tx, view.n, { after, limit: pageRows });
+      for (const { object, standing } of page) if (typeof standing === 'object') ids.add(object);
       after = page.at(-1)?.object ?? after;
       more = page.length === pageRows;
     }

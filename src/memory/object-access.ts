@@ -7,12 +7,12 @@ import { CapabilityRepository } from '../capability/capability-repository.js';
 import { applying } from '../capability/decide.js';
 import type { Asking } from '../capability/host-rules.js';
 import type { Question } from '../capability/question.js';
-import { parseRequest } from '../capability/resource.js';
 import type { Right } from '../capability/rights.js';
 import { maskOfRight } from '../capability/rights.js';
 import { RuleBook } from '../capability/rule-book.js';
 import { type Warrant, Warrants } from '../capability/warrants.js';
 import type { ObjectRecord } from './object.js';
+import { objectQuestion } from './object-question.js';
 import { ObjectRepository } from './object-repository.js';
 import { Views } from './views.js';
 
@@ -109,12 +109,6 @@ export class ObjectAccess {
 function byView(capability: CapabilityId, generation: number): Warrant {
   const decision = { effect: 'allow', code: 'ALLOWED', capability, reason: `Allowed by ${capability}.` } as const;
   return { capability, counted: 0, generation, decision };
-}
-
-/** Either name of an object is enough for an allow, and a deny on either is a deny. */
-export function objectQuestion(pid: Pid, right: Right, { id, namespace }: ObjectRecord): Question {
-  const request = parseRequest(`object:${id}`);
-  return { pid, right, request, names: [request, parseRequest(`ns:${namespace}/${id}`)], isEither: true, args: {} };
 }
 
 /** The same for what there is not and for what may not be used. */

@@ -11,6 +11,7 @@ import type { MergePolicy, MergeResult } from './merge-plan.js';
 import type { Link, ObjectType, Relation } from './object.js';
 import type { ObjectHandle, ObjectRef } from './object-handle.js';
 import { ChangeObjects } from './operations/change.js';
+import { ChangeView } from './operations/change-view.js';
 import { CreateObject } from './operations/create.js';
 import { DiffObjects, type DiffSide } from './operations/diff.js';
 import { FindObjects, type MemoryView } from './operations/find.js';
@@ -113,6 +114,7 @@ export class MemoryFaces {
     @inject(ReadObject) private readonly reading: ReadObject,
     @inject(UpdateObject) private readonly updating: UpdateObject,
     @inject(ChangeObjects) private readonly changing: ChangeObjects,
+    @inject(ChangeView) private readonly changingView: ChangeView,
     @inject(FindObjects) private readonly finding: FindObjects,
     @inject(DiffObjects) private readonly diffing: DiffObjects,
     @inject(ShareObject) private readonly sharing: ShareObject,
@@ -135,8 +137,8 @@ export class MemoryFaces {
       query: async (filter) => this.finding.query(caller, pid, filter),
       share: async (to, ref, rights) => this.sharing.run(caller, pid, named(to, 'to'), ref, rights),
       view: async () => this.finding.view(caller, pid),
-      addToView: async (ref) => this.changing.addToView(caller, pid, ref),
-      removeFromView: async (ref) => this.changing.removeFromView(caller, pid, ref),
+      addToView: async (ref) => this.changingView.add(caller, pid, ref),
+      removeFromView: async (ref) => this.changingView.remove(caller, pid, ref),
       merge: async (child, policy) => this.merging.run(caller, pid, named(child, 'pid'), policy),
       materialize: async (options) => this.rendering.run(caller, pid, options),
     };

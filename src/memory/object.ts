@@ -114,6 +114,11 @@ export interface NumberedView extends ViewRecord {
   readonly n: number;
 }
 
+/** Whether what was forked is written into the view itself. */
+export function copies({ mode }: ViewRecord): boolean {
+  return mode === 'copy_on_write' || mode === 'ephemeral';
+}
+
 /** An object in a view. */
 export interface ViewEntry {
   readonly object: ObjectId;
@@ -122,6 +127,9 @@ export interface ViewEntry {
   /** What that gave then, as a mask. */
   readonly rights: number;
 }
+
+/** What the log of a view says of an object: its entry, or that it was taken out. Nothing: it is as in the base. */
+export type Standing = ViewEntry | 'out' | undefined;
 
 /** How far the two logs of memory go: a snapshot is as of these. */
 export interface MemoryMark {

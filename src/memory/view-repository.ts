@@ -6,6 +6,7 @@ import type {
   NewVersion,
   NumberedView,
   Overlay,
+  Standing,
   Version,
   ViewEntry,
   ViewRecord,
@@ -21,15 +22,18 @@ export interface ViewRepository {
   /** How far the logs go now, the writes of this unit among them. */
   mark(tx: ReadTx): Promise<MemoryMark>;
   addEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void>;
-  removeEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void>;
-  /** The entry of an object, as of a row of the log or as it is now. */
-  entry(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<ViewEntry | undefined>;
-  /** The entries in order of their objects, as of a row of the log or as they are now, in pages. */
-  entries(
+  /** Takes an object out, whether it has an entry or comes from the base. */
+  takeOut(tx: WriteTx, view: number, object: ObjectId): Promise<void>;
+  /** Ends that: the object is as in the base again. */
+  bringBack(tx: WriteTx, view: number, object: ObjectId): Promise<void>;
+  /** How an object stands in the log, as of a row of it or as it is now. */
+  standing(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<Standing>;
+  /** All objects that the log tells of in their order, as of a row of it or as they are now, in pages. */
+  standings(
     tx: ReadTx,
     view: number,
     page: { readonly asOf?: number | undefined; readonly after: ObjectId; readonly limit: number },
-  ): Promise<readonly ViewEntry[]>;
+  ): Promise<readonly { readonly object: ObjectId; readonly standing: Standing }[]>;
   /** The version that the view itself has of an object, as of a row of the log or as it is now. */
   overlay(tx: ReadTx, view: number, object: ObjectId, asOf?: number): Promise<Overlay | undefined>;
   /** All the versions that the view itself has had of an object, oldest first, as of a row of the log or until now. */

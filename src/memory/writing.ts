@@ -2,8 +2,9 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { Holders } from '../capability/holders.js';
-import type { NewVersion, NumberedView, ObjectRecord, Version } from './object.js';
+import { copies, type NewVersion, type NumberedView, type ObjectRecord, type Version } from './object.js';
 import { ObjectRepository } from './object-repository.js';
+import { ShownVersions } from './shown-versions.js';
 import { ViewRepository } from './view-repository.js';
 import { Views } from './views.js';
 
@@ -22,17 +23,17 @@ export class Writing {
     @inject(Holders) private readonly holders: Holders,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly rows: ViewRepository,
+    @inject(ShownVersions) private readonly shown: ShownVersions,
     @inject(Views) private readonly views: Views,
   ) {}
 
   /** What was forked is written into the fork; what a process made itself, or was given since, is written in place. */
   async place(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<Place> {
     const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
-    const copies = view?.mode === 'copy_on_write' || view?.mode === 'ephemeral';
-    if (view === undefined || !copies || !(await this.views.isInBase(tx, view, object))) {
+    if (view === undefined || !copies(view) || !(await this.views.isInBase(tx, view, object))) {
       return { object, view: undefined, before: object };
     }
-    return { object, view, before: (await this.views.shown(tx, view, object)).version };
+    return { object, view, before: (await this.shown.shown(tx, view, object)).version };
   }
 
   async write(tx: WriteTx, { object, view, before }: Place, next: NewVersion): Promise<void> {

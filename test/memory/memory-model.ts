@@ -31,6 +31,8 @@ type MainLine = ReadonlyMap<ModelObject, readonly ModelVersion[]>;
 
 class ModelView {
   readonly entries = new Map<ModelObject, ModelCapability>();
+  /** Taken out, wherever it came from. */
+  readonly out = new Set<ModelObject>();
   readonly overlay = new Map<ModelObject, ModelVersion[]>();
 
   constructor(
@@ -44,12 +46,13 @@ class ModelView {
     const base = frozen?.main === 'live' ? { view: frozen.view.copy(main), main } : frozen;
     const copy = new ModelView(this.copies, base);
     for (const [object, capability] of this.entries) copy.entries.set(object, capability);
+    for (const object of this.out) copy.out.add(object);
     for (const [object, versions] of this.overlay) copy.overlay.set(object, [...versions]);
     return copy;
   }
 
   has(object: ModelObject): boolean {
-    return this.entries.has(object) || this.isInBase(object);
+    return this.entries.has(object) || (!this.out.has(object) && this.isInBase(object));
   }
 
   isInBase(object: ModelObject): boolean {
@@ -153,12 +156,16 @@ export class MemoryModel {
 
   add(process: ModelProcess, object: ModelObject): void {
     const own = this.byOwn(process, object, true) ?? this.byOwn(process, object);
-    // What is reached through a base is in the view as it is.
-    if (own !== undefined && !process.view.entries.has(object)) process.view.entries.set(object, own);
+    process.view.out.delete(object);
+    // What is reached through a base is in the view as it is; an entry that no longer works gives way to one that does.
+    const entry = process.view.entries.get(object);
+    if (own !== undefined && (entry === undefined || !this.works(entry, object))) process.view.entries.set(object, own);
   }
 
   remove(process: ModelProcess, object: ModelObject): void {
-    if (!object.isGoal || object.owner !== process) process.view.entries.delete(object);
+    if ((object.isGoal && object.owner === process) || !process.view.has(object)) return;
+    process.view.entries.delete(object);
+    process.view.out.add(object);
   }
 
   end(process: ModelProcess, succeeded: boolean): void {
@@ -222,7 +229,9 @@ export class MemoryModel {
     const adopted = made.filter((one) => one.owner === child && !one.isDeleted && !one.isGoal);
     for (const object of adopted) {
       object.owner = process;
-      if (own !== undefined) process.view.entries.set(object, own);
+      if (own === undefined) continue;
+      process.view.entries.set(object, own);
+      process.view.out.delete(object);
     }
     return adopted.map(({ id }) => id);
   }
@@ -236,6 +245,7 @@ export class MemoryModel {
     let copies = true;
     for (let at = view; at.base !== null; at = at.base.view) {
       copies &&= at.copies;
+      if (at.base.view.out.has(object)) return undefined;
       const entry = at.base.view.entries.get(object);
       if (entry !== undefined && this.works(entry, object)) return { writes: copies && entry.writes && !object.isGoal };
     }

@@ -80,7 +80,8 @@ function nothingDangles({ objects, views, entries, links, processes, capabilitie
   for (const { n, view, object, capability } of entries) {
     if (!known.has(object)) wrong.push(`(19) entry ${n} has no object`);
     if (!numbers.has(view)) wrong.push(`(19) entry ${n} has no view`);
-    if (!held.has(capability)) wrong.push(`(19) entry ${n} has no capability`);
+    // A row that puts nothing there names none.
+    if (capability !== '' && !held.has(capability)) wrong.push(`(19) entry ${n} has no capability`);
   }
   for (const { source, target } of links) {
     if (!known.has(source) || !known.has(target)) wrong.push(`(19) a link from ${source} to ${target} dangles`);

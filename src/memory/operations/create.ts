@@ -18,9 +18,9 @@ import { mintHandle, type ObjectHandle } from '../object-handle.js';
 import { ObjectRepository } from '../object-repository.js';
 import { newVersion } from '../objects.js';
 import { Payloads } from '../payloads.js';
+import { ShownVersions } from '../shown-versions.js';
 import { createSpec, parse } from '../specs.js';
 import { ViewRepository } from '../view-repository.js';
-import { Views } from '../views.js';
 
 @injectable()
 export class CreateObject {
@@ -33,7 +33,7 @@ export class CreateObject {
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly viewRows: ViewRepository,
-    @inject(Views) private readonly views: Views,
+    @inject(ShownVersions) private readonly shown: ShownVersions,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
@@ -82,7 +82,7 @@ export class CreateObject {
     const readings: Warrant[] = [];
     for (const ref of new Set(refs)) {
       const { object, warrant } = await this.access.take(tx, act, pid, ref, 'read');
-      sources.push(await this.views.sourceOf(tx, pid, object));
+      sources.push(await this.shown.sourceOf(tx, pid, object));
       readings.push(warrant);
     }
     return { sources, readings };

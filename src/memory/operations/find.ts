@@ -15,6 +15,7 @@ import { type Link, type NumberedView, namespaceOf } from '../object.js';
 import { type Accessed, ObjectAccess, unseen } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
 import { ObjectRepository } from '../object-repository.js';
+import { ShownVersions } from '../shown-versions.js';
 import { linksOptions, namespaceSpec, parse, querySpec, refSpec } from '../specs.js';
 import { type StoredObject, toStored } from '../stored-object.js';
 import { Views } from '../views.js';
@@ -39,6 +40,7 @@ export class FindObjects {
     @inject(Holders) private readonly holders: Holders,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(ShownVersions) private readonly shown: ShownVersions,
     @inject(Views) private readonly views: Views,
     @inject(ReadObject) private readonly reading: ReadObject,
   ) {}
@@ -129,7 +131,7 @@ export class FindObjects {
     const { ids, last } = await this.views.page(tx, await this.viewOf(tx, pid), after, pageRows);
     for (const id of ids) {
       const accessed = await this.readable(tx, caller, pid, id, 'read');
-      const seen = accessed && (await this.views.seenBy(tx, pid, accessed.object)).version;
+      const seen = accessed && (await this.shown.seenBy(tx, pid, accessed.object)).version;
       objects.push({ id, seen: accessed && seen && toStored(accessed.object, seen) });
     }
     return { objects, last };

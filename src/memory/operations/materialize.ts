@@ -15,6 +15,7 @@ import { objectTypes } from '../object.js';
 import { ObjectAccess, unseen } from '../object-access.js';
 import { ObjectRepository } from '../object-repository.js';
 import { byOrder, type ContextOrder, rendered } from '../rendering.js';
+import { ShownVersions } from '../shown-versions.js';
 import { parse } from '../specs.js';
 import { type StoredObject, toStored } from '../stored-object.js';
 import { TokenCharges } from '../token-charges.js';
@@ -61,6 +62,7 @@ export class Materialize {
     @inject(Holders) private readonly holders: Holders,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(ShownVersions) private readonly versions: ShownVersions,
     @inject(Views) private readonly views: Views,
     @inject(Tokenizer) private readonly tokenizer: Tokenizer,
     @inject(TokenCharges) private readonly charges: TokenCharges,
@@ -117,7 +119,7 @@ export class Materialize {
     const asking = { ...viaOf(caller), at: this.clock.peek() };
     const accessed = await this.access.tried(tx, asking, pid, id, 'materialize');
     if (accessed !== undefined && accessed.warrant.counted === 0) {
-      return toStored(accessed.object, (await this.views.seenBy(tx, pid, accessed.object)).version);
+      return toStored(accessed.object, (await this.versions.seenBy(tx, pid, accessed.object)).version);
     }
     const object = await this.objects.find(tx, id);
     const isThere = object !== undefined && object.deletedAt === null;

@@ -8,9 +8,9 @@ import { RecordedUnits } from '../../capability/recorded-units.js';
 import type { Right } from '../../capability/rights.js';
 import { MemoryJournal } from '../memory-journal.js';
 import { type Accessed, ObjectAccess } from '../object-access.js';
+import { ShownVersions } from '../shown-versions.js';
 import { parse, readOptions, refSpec } from '../specs.js';
 import { type ObjectVersion, type StoredObject, toObjectVersion, toStored } from '../stored-object.js';
-import { Views } from '../views.js';
 
 /** Looking at objects. Leaves no trace, unless it uses something up: then it is a unit of its own, and on record. */
 @injectable()
@@ -19,7 +19,7 @@ export class ReadObject {
     @inject(RecordedUnits) private readonly units: RecordedUnits,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
-    @inject(Views) private readonly views: Views,
+    @inject(ShownVersions) private readonly shown: ShownVersions,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
   ) {}
 
@@ -36,9 +36,9 @@ export class ReadObject {
   /** The same by another right that shows what is in an object. */
   seen(caller: Caller, pid: Pid, id: ObjectId, right: Right, version?: number): Promise<StoredObject> {
     return this.looking(caller, pid, id, right, async (tx, { object }) => {
-      const seen = (await this.views.seenBy(tx, pid, object)).version;
+      const seen = (await this.shown.seenBy(tx, pid, object)).version;
       if (version === undefined || version === seen.version) return toStored(object, seen);
-      const asked = (await this.views.versionsSeenBy(tx, pid, object)).find((one) => one.version === version);
+      const asked = (await this.shown.versionsSeenBy(tx, pid, object)).find((one) => one.version === version);
       if (asked === undefined) throw noSuchVersion(id, version, seen.version);
       return toStored(object, asked);
     });
@@ -48,7 +48,7 @@ export class ReadObject {
   async history(caller: Caller, pid: Pid, ref: unknown): Promise<ObjectVersion[]> {
     const id = parse(refSpec, ref, 'ref');
     return this.looking(caller, pid, id, 'read', async (tx, { object }) => {
-      return (await this.views.versionsSeenBy(tx, pid, object)).map(toObjectVersion);
+      return (await this.shown.versionsSeenBy(tx, pid, object)).map(toObjectVersion);
     });
   }
 

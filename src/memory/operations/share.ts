@@ -17,8 +17,9 @@ import { parsePattern } from '../../capability/resource.js';
 import { maskOfRights, parseRights, type Right } from '../../capability/rights.js';
 import { MemoryJournal } from '../memory-journal.js';
 import type { ObjectRecord } from '../object.js';
-import { objectQuestion, unseen } from '../object-access.js';
+import { unseen } from '../object-access.js';
 import { mintHandle, type ObjectHandle } from '../object-handle.js';
+import { objectQuestion } from '../object-question.js';
 import { ObjectRepository } from '../object-repository.js';
 import { parse, refSpec, rightsSpec } from '../specs.js';
 

@@ -8,6 +8,7 @@ import type {
   NewVersion,
   NumberedView,
   Overlay,
+  Standing,
   Version,
   ViewEntry,
   ViewRecord,
@@ -56,14 +57,14 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .from(objectVersions)
     .prepare(),
   insertEntry: compiled(raw, db.insert(viewEntries).values(everyColumnButNumber(viewEntries))),
-  entry: db
+  standing: db
     .select()
     .from(viewEntries)
     .where(and(inView, eq(viewEntries.object, sql.placeholder('object')), notLater))
     .orderBy(sql`${viewEntries.n} DESC`)
     .limit(1)
     .prepare(),
-  entries: db
+  standings: db
     .select()
     .from(viewEntries)
     .where(
@@ -72,7 +73,6 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
         gt(viewEntries.object, sql.placeholder('after')),
         sql`${viewEntries.n} = (SELECT max(later.n) FROM view_entries AS later WHERE later.view = ${viewEntries.view}
           AND later.object = ${viewEntries.object} AND later.n <= ${sql.placeholder('asOf')})`,
-        eq(viewEntries.isThere, true),
       ),
     )
     .orderBy(viewEntries.object)
@@ -134,22 +134,28 @@ export class SqliteViewRepository implements ViewRepository {
     return done;
   }
 
-  removeEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void> {
-    statements.write(tx).insertEntry.run({ view, ...entry, isThere: false });
+  takeOut(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: false });
     return done;
   }
 
-  async entry(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<ViewEntry | undefined> {
-    const found = statements.read(tx).entry.get({ view, object, asOf });
-    return found?.isThere === true ? found : undefined;
+  bringBack(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: true });
+    return done;
   }
 
-  async entries(
+  async standing(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Standing> {
+    const found = statements.read(tx).standing.get({ view, object, asOf });
+    return found && toStanding(found);
+  }
+
+  async standings(
     tx: ReadTx,
     view: number,
     { asOf = now, after, limit }: { asOf?: number | undefined; after: ObjectId; limit: number },
-  ): Promise<readonly ViewEntry[]> {
-    return statements.read(tx).entries.all({ view, asOf, after, limit });
+  ): Promise<readonly { object: ObjectId; standing: Standing }[]> {
+    const rows = statements.read(tx).standings.all({ view, asOf, after, limit });
+    return rows.map((row) => ({ object: row.object, standing: toStanding(row) }));
   }
 
   async overlay(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Overlay | undefined> {
@@ -189,6 +195,15 @@ export class SqliteViewRepository implements ViewRepository {
     const rows = statements.read(tx).overlays.all({ view });
     return rows.map((row) => ({ ...row, payload: loadPayload(tx, row) }));
   }
+}
+
+/** A row that puts nothing there names no capability. */
+const noEntry = { capability: '', rights: 0 };
+
+function toStanding(row: typeof viewEntries.$inferSelect): Standing {
+  if (!row.isThere) return 'out';
+  const { object, capability, rights } = row;
+  return capability === noEntry.capability ? undefined : { object, capability, rights };
 }
 
 /** That the branch had no version of its own so far. */

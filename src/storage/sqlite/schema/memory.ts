@@ -100,7 +100,7 @@ export const viewEntries = sqliteTable(
     n: integer().primaryKey(),
     view: integer().notNull(),
     object: text().notNull(),
-    /** The capability that it was added under. */
+    /** The capability that it was added under. Empty: it was taken out; or, being there, is as in the base again. */
     capability: text().notNull(),
     rights: integer().notNull(),
     isThere: integer('is_there', { mode: 'boolean' }).notNull(),
