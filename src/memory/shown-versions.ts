@@ -1,8 +1,13 @@
 import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../base/clock.js';
 import type { Pid } from '../base/ids.js';
 import type { ReadTx } from '../base/store.js';
 import { CapabilityRepository } from '../capability/capability-repository.js';
-import type { MemoryMark, NumberedView, ObjectRecord, Source, Version } from './object.js';
+import { Evaluator } from '../capability/evaluator.js';
+import { Held } from '../capability/held.js';
+import { maskOfRight } from '../capability/rights.js';
+import { copies, type MemoryMark, type NumberedView, type ObjectRecord, type Source, type Version } from './object.js';
+import { objectQuestion } from './object-question.js';
 import { ObjectRepository } from './object-repository.js';
 import { ViewRepository } from './view-repository.js';
 import { type Base, latest, Views } from './views.js';
@@ -20,6 +25,7 @@ interface Layers {
 }
 
 const mainLine: Layers = { views: [], main: latest };
+const writeMask = maskOfRight('write');
 
 /** Which version of an object a view shows, and a process sees. */
 @injectable()
@@ -29,6 +35,9 @@ export class ShownVersions {
     @inject(ViewRepository) private readonly rows: ViewRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
+    @inject(Held) private readonly held: Held,
+    @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Clock) private readonly clock: KernelClock,
   ) {}
 
   /** The version that a view shows: its own, or what its bases showed at the fork. */
@@ -48,7 +57,7 @@ export class ShownVersions {
     return { object: object.id, version: version.version, ...(view === null ? {} : { view }) };
   }
 
-  /** The version that `pid` sees. */
+  /** The version that `pid` sees: the one that a write of its own would be made on, where it may write. */
   async seenBy(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<Seen> {
     return this.first(tx, object, await this.layersFor(tx, pid, object));
   }
@@ -73,12 +82,16 @@ export class ShownVersions {
 
   /**
    * What was forked is as the view shows it; everything else, such as an object that was given to the process later, is as
-   * it is in the main line.
+   * it is in the main line. A view that only reads shows a snapshot, or what its parent has: a process that can write the
+   * object by a capability of its own writes the main line, and sees that.
    */
   private async layersFor(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<Layers> {
     const holder = await this.capabilities.holder(tx, pid);
     const view = holder && (await this.views.find(tx, holder.view));
-    return view === undefined ? mainLine : this.layers(tx, view, object);
+    if (view === undefined) return mainLine;
+    const layers = await this.layers(tx, view, object);
+    if (layers.views.length === 0 || copies(view)) return layers;
+    return (await this.writesItself(tx, pid, object)) ? mainLine : layers;
   }
 
   /** A view has an object from its base where it was there; the last one that had it has it from the main line. */
@@ -87,8 +100,24 @@ export class ShownVersions {
     let layers: Layers = mainLine;
     for await (const base of this.views.bases(tx, view, object)) {
       if (base.standing !== undefined) layers = { views: [...passed], main: base.asOf };
+      if (isOfMainLine(base)) break;
       passed.push(base);
     }
     return layers;
   }
+
+  /** Also by one whose last use this was: what was written by it is seen by its writer. */
+  private async writesItself(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<boolean> {
+    for (const record of await this.held.matching(tx, objectQuestion(pid, 'write', object))) {
+      if ((record.rights & writeMask) === 0) continue;
+      const status = await this.evaluator.status(tx, record, this.clock.peek());
+      if (status === 'live' || status === 'spent') return true;
+    }
+    return false;
+  }
+}
+
+/** Its process put it there to write it, and its view does not copy: what it wrote is in the main line. */
+function isOfMainLine({ view, standing }: Base): boolean {
+  return !copies(view) && typeof standing === 'object' && (standing.rights & writeMask) !== 0;
 }
