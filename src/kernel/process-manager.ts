@@ -66,6 +66,7 @@ export interface ChildSpec extends Omit<SpawnSpec, 'capabilities'> {
 }
 
 export interface ViewSpec {
+  /** Objects in the parent's view that it may hand on; nothing else of it is left. */
   readonly roots?: readonly ObjectRef[];
   readonly types?: readonly ObjectType[];
   readonly tags?: readonly string[];

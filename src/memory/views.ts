@@ -45,6 +45,8 @@ export const latest: MemoryMark = { entries: Number.MAX_SAFE_INTEGER, versions: 
 const seeing = maskOfRights(['read', 'diff', 'materialize']);
 const writing = maskOfRights(['write']);
 const readMask = maskOfRights(['read']);
+/** The rights that a fork can have on what it was forked with. */
+export const throughViews = seeing | writing;
 
 /** Views: what is in them, and how far that goes. */
 @injectable()
@@ -101,7 +103,7 @@ export class Views {
    * object out and it was not taken out on the way.
    */
   async *bases(tx: ReadTx, view: NumberedView, object: ObjectRecord): AsyncGenerator<Base> {
-    let rights = seeing | writing;
+    let rights = throughViews;
     let asOf = latest;
     for (let fork = view; fork.base !== null && isLeft(fork.narrowing, object); ) {
       rights &= rightsLeft(fork);
@@ -175,7 +177,7 @@ function earlier(mark: MemoryMark, { baseEntries, baseVersions }: NumberedView):
 
 /** What a fork leaves of rights: seeing, and writing into its own overlay where it has one. */
 function rightsLeft(view: NumberedView): number {
-  const kept = copies(view) ? seeing | writing : seeing;
+  const kept = copies(view) ? throughViews : seeing;
   const rights = view.narrowing?.rights;
   return rights === undefined ? kept : kept & maskOfRights(rights as Right[]);
 }

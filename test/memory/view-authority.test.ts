@@ -46,6 +46,50 @@ describe('the view of a fork can be narrowed', () => {
     expect(await kernel.processes.children(parent)).toEqual([]);
   });
 
+  it('only to roots that are in the view of the parent, and that it may hand on', async () => {
+    // They were taken, and the child had nothing of them.
+    const { kernel, parent, note, make, refused, fork, seen } = await family();
+    const other = await kernel.processes.spawn({ image: 'worker' });
+    const [lent, kept] = [await make(other, 'lent'), await make(other, 'kept')];
+    const grant = (id: string, more: object) =>
+      kernel.capabilities.grant(parent, { resource: `object:${id}`, rights: ['read'], ...more });
+    await grant(lent.id, { delegable: true });
+    await grant(kept.id, {});
+    await kernel.memory.addToView(parent, kept);
+    await kernel.memory.removeFromView(parent, note);
+    for (const mode of ['restricted', 'copy', 'speculative', 'worker'] as const) {
+      for (const object of [lent, kept, note]) {
+        expect(await refused(() => fork({ mode, view: { roots: [object] } }))).toEqual({
+          code: 'NO_SUCH_OBJECT',
+          facts: { pid: parent, object: object.id },
+        });
+      }
+    }
+    await kernel.memory.addToView(parent, lent);
+    await kernel.memory.addToView(parent, note);
+    const child = await fork({ view: { roots: [lent, note.id, (await kernel.processes.get(parent)).goal] } });
+    expect([await seen(child, lent), await seen(child, note)]).toEqual(['lent', { n: 1 }]);
+    const grandchild = await fork({ view: { roots: [lent] } }, child);
+    expect([await seen(grandchild, lent), await seen(grandchild, note)]).toEqual(['lent', 'NO_SUCH_OBJECT']);
+    expect((await refused(() => fork({ view: { roots: [note] } }, grandchild))).code).toBe('NO_SUCH_OBJECT');
+  });
+
+  it('only to rights that the entry in the view of the parent has', async () => {
+    // It was asked what the parent may do by any capability.
+    const { kernel, parent, make, refused, fork } = await family();
+    const given = await make(await kernel.processes.spawn({ image: 'worker' }), 1);
+    const resource = `object:${given.id}`;
+    await kernel.capabilities.grant(parent, { resource, rights: ['read'], delegable: true });
+    await kernel.memory.addToView(parent, given);
+    await kernel.capabilities.grant(parent, { resource, rights: ['write'] });
+    await kernel.memory.update(parent, given, 2);
+    const view = { roots: [given], rights: ['read', 'write'] as const };
+    expect(await refused(() => fork({ mode: 'copy', view }))).toMatchObject({
+      code: 'AMPLIFICATION',
+      facts: { field: 'view.rights', right: 'write' },
+    });
+  });
+
   it('only to rights that the parent has', async () => {
     const { kernel, parent, make, refused, fork } = await family();
     const other = await kernel.processes.spawn({ image: 'worker' });
