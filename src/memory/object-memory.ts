@@ -86,7 +86,9 @@ export interface ProcessMemory {
   /** Throws AMPLIFICATION, CAPABILITY_DENIED. */
   share(to: Pid, ref: ObjectRef, rights: readonly Right[]): Promise<ObjectHandle>;
   view(): Promise<MemoryView>;
+  /** What it may read is ranged over by queries, contexts and forks from now on. */
   addToView(ref: ObjectRef): Promise<void>;
+  /** And no longer, also what came with a fork; authority over it stays. */
   removeFromView(ref: ObjectRef): Promise<void>;
   /** After the child has ended. Throws MERGE_CONFLICT, NOT_A_CHILD, NOT_FORKED. */
   merge(child: Pid, policy?: MergePolicy): Promise<MergeResult>;

@@ -204,6 +204,36 @@ describe('merge', () => {
     expect([root?.capability, root?.rights]).toEqual([note.capability, note.rights]);
   });
 
+  it('gives the parent nothing on what the child was only given by others', async () => {
+    const { kernel, path, parent, fork, make, seen, inView, note } = await family();
+    const owner = await kernel.processes.spawn({ image: 'worker' });
+    const [lent, written] = [await make(owner, 'lent'), await make(owner, 'before')];
+    const child = await fork({ mode: 'copy' });
+    await kernel.memory.share(owner, child, lent, ['read', 'grant']);
+    await kernel.memory.share(owner, child, written, ['read', 'write']);
+    for (const object of [lent, written]) await kernel.memory.addToView(child, object);
+    // It is no part of what was forked: it is written in place.
+    await kernel.memory.update(child, written, 'after');
+    await kernel.processes.exit(child);
+    expect(await kernel.memory.merge(parent, child)).toEqual(nothing);
+    expect([await seen(parent, lent), await seen(parent, written), await inView(parent)]).toEqual([
+      'NO_SUCH_OBJECT',
+      'NO_SUCH_OBJECT',
+      [note.id],
+    ]);
+    expect(await seen(owner, written)).toBe('after');
+    await checkInvariants(kernel, path);
+  });
+
+  it('leaves what the child made to stay as it is immutable for the parent, too', async () => {
+    const { kernel, parent, fork, make, refused } = await family();
+    const child = await fork({ mode: 'copy' });
+    const made = await make(child, 'made', { immutable: true });
+    await kernel.processes.exit(child);
+    expect((await kernel.memory.merge(parent, child)).adopted).toEqual([made.id]);
+    expect((await refused(() => kernel.memory.update(parent, made, 2))).code).toBe('IMMUTABLE');
+  });
+
   it('into a parent that is a copy itself goes into its copy', async () => {
     const { kernel, path, parent, note, fork, make, seen } = await family();
     const child = await fork({ mode: 'copy' });

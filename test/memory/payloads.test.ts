@@ -135,6 +135,27 @@ describe('a payload', () => {
     await checkInvariants(again, path);
   });
 
+  it('keeps the largest and the smallest numbers that a double has, also beyond the safe integers', async () => {
+    const { kernel, path, owner, note } = await company();
+    const { MAX_SAFE_INTEGER, MAX_VALUE, MIN_VALUE, EPSILON } = Number;
+    const numbers = [
+      MAX_SAFE_INTEGER,
+      MAX_SAFE_INTEGER + 1,
+      2 ** 63,
+      1e21,
+      1e308,
+      MAX_VALUE,
+      MIN_VALUE,
+      EPSILON,
+      -1e-7,
+    ];
+    const handle = await note(numbers);
+    await kernel.shutdown();
+    const again = (await stage({ store: path })).kernel;
+    expect((await again.memory.read(owner, handle)).payload).toEqual(numbers);
+    await checkInvariants(again, path);
+  });
+
   it('keeps members whose names belong to every object', async () => {
     const { kernel, owner, note } = await company();
     const payload = JSON.parse('{"constructor":1,"toString":2,"hasOwnProperty":{"prototype":3},"valueOf":null}');
