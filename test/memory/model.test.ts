@@ -85,7 +85,9 @@ async function bear(model: MemoryModel, kernel: Kernel, parent: ModelProcess, mo
 }
 
 async function create(model: MemoryModel, kernel: Kernel, process: ModelProcess, payload: number, immutable: boolean) {
-  const call = kernel.memory.create(process.pid, { type: 'claim', payload, immutable });
+  // Some lie below the process's own namespace, which makes no difference to anybody.
+  const place = payload === 2 ? { namespace: `process/${process.pid}/some/place` } : {};
+  const call = kernel.memory.create(process.pid, { type: 'claim', payload, immutable, ...place });
   if (!process.isLive) return refusedWith(call, 'CAPABILITY_DENIED');
   model.created(process, (await call).id, immutable, payload);
 }
