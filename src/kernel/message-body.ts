@@ -4,7 +4,7 @@ import type { JsonValue } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
 import { mintHandle, ObjectHandle } from '../memory/object-handle.js';
 import type { MessageBody } from './message.js';
-import type { StoredMessage } from './message-repository.js';
+import type { MessageHandle, StoredMessage } from './message-repository.js';
 
 /** An object that is to be sent, and where in the body it stands. */
 export interface Enclosure {
@@ -23,16 +23,22 @@ const enclosuresMax = 100;
 
 /** Copies a message into data, and takes the handles out of it. Throws INVALID_INPUT. */
 export function parseBody(input: unknown): ParsedBody {
+  const { body, handles } = closedBody(input);
+  return { body, enclosures: handles };
+}
+
+/** The reverse of `openedBody`. Throws INVALID_INPUT for what is no message. */
+export function closedBody(input: unknown): { readonly body: JsonValue; readonly handles: readonly MessageHandle[] } {
   const copy: unknown = copyPlain(input, 'message', payloadLimits, ObjectHandle.is);
-  const enclosures: Enclosure[] = [];
-  return { body: withoutHandles(copy, [], enclosures), enclosures };
+  const handles: MessageHandle[] = [];
+  return { body: withoutHandles(copy, [], handles), handles };
 }
 
 /** `path` is where `value` stands. */
-function withoutHandles(value: unknown, path: (string | number)[], found: Enclosure[]): JsonValue {
+function withoutHandles(value: unknown, path: (string | number)[], found: MessageHandle[]): JsonValue {
   if (ObjectHandle.is(value)) {
     if (found.length === enclosuresMax) throw tooMany();
-    found.push({ path: [...path], object: value.id });
+    found.push({ path: [...path], object: value.id, capability: value.capability });
     return null;
   }
   if (typeof value === 'object' && value !== null) {

@@ -1,5 +1,9 @@
 import { inject, injectable } from 'inversify';
 import type { JsonValue } from '../base/json.js';
+import type { ProcessCaller } from '../kernel/act.js';
+import type { Message } from '../kernel/message.js';
+import { closedBody, openedBody } from '../kernel/message-body.js';
+import type { StoredMessage } from '../kernel/message-repository.js';
 import type { ProcessResult } from '../kernel/process.js';
 import { type ProcessFace, ProcessFaces } from '../kernel/process-face.js';
 import { mintHandle, type ObjectHandle } from '../memory/object-handle.js';
@@ -43,7 +47,19 @@ export const results: Codec<ProcessResult[]> = {
   revive: (pids, face) => face.waitAll(pids as string[]),
 };
 
-type Live<T> = (face: ProcessFace, call: OpenCall) => Promise<T>;
+/** A message is kept apart from the handles that stand in it. */
+export const message: Codec<Message> = {
+  encode: (answer) => {
+    const { id, from, at, kind, body } = answer as Message;
+    return { id, from, at, kind, ...closedBody(body) } as object as JsonValue;
+  },
+  revive: (value) => {
+    const { handles, ...stored } = value as object as StoredMessage;
+    return { ...stored, body: openedBody({ body: stored.body, handles }) };
+  },
+};
+
+type Live<T> = (face: ProcessFace, call: OpenCall, caller: ProcessCaller) => Promise<T>;
 
 /** Makes the calls of bodies: each is answered once, and a run that comes later is answered the same. */
 @injectable()
@@ -63,15 +79,17 @@ export class Calls {
         const value = codec.encode(answer);
         if (value !== undefined) await this.journal.done(tx, act, run, call, value);
       };
-      return this.noted(run, call, () => live(this.faces.of(run.pid, run.hooks(call, { leave })), call));
+      const hooks = run.hooks(call, { leave });
+      const caller = { face: 'process', pid: run.pid, run: hooks } as const;
+      return this.noted(run, call, () => live(this.faces.of(run.pid, hooks), call, caller));
     });
   }
 
   /** A call whose effect is the same when it is made twice: its answer is kept after it. */
-  async keptAfter<T>(run: Run, kind: string, name: string, live: Live<T>): Promise<T> {
+  async keptAfter<T>(run: Run, kind: string, name: string, live: (face: ProcessFace) => Promise<T>): Promise<T> {
     return this.answered(run, kind, name, plain<T>(), (call) =>
       this.noted(run, call, async () => {
-        const answer = await live(this.faces.of(run.pid, run.hooks(call)), call);
+        const answer = await live(this.faces.of(run.pid, run.hooks(call)));
         const value = answer as JsonValue;
         await this.journal.unit(run, call, 'call.end', (tx, act) => this.journal.done(tx, act, run, call, value));
         return answer;

@@ -9,6 +9,7 @@ import { Journal } from '../kernel/journal.js';
 import type { ProcessRow, Waiting } from '../kernel/process.js';
 import { ProcessRepository } from '../kernel/process-repository.js';
 import { conflict, nextState } from '../kernel/transitions.js';
+import { WaitGraph } from '../kernel/wait-graph.js';
 import { Wakes } from '../kernel/wakes.js';
 import type { Blocked, OpenCall } from './call-tree.js';
 
@@ -30,6 +31,7 @@ export class RunTable {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(WaitGraph) private readonly graph: WaitGraph,
     @inject(Wakes) private readonly wakes: Wakes,
     @inject(Journal) private readonly journal: Journal,
     @inject(Logger) private readonly logger: Logger,
@@ -74,6 +76,7 @@ export class RunTable {
   private async write(tx: WriteTx, { pid, fence }: Waiter, wait: Waiting): Promise<void> {
     const row = await this.processes.find(tx, pid);
     if (row === undefined || row.fence !== fence || !changes(row, wait)) return;
+    await this.graph.assertNoCycle(tx, pid, { ...wait, on: wait.on ?? [] });
     const act: Act = { actor: pid, via: 'process', at: this.clock.now() };
     const blocked = row.status === 'waiting' ? { ...row, version: row.version + 1 } : nextState(row, 'block');
     const next = { ...blocked, wait, recoveries: 0, updatedAt: act.at };

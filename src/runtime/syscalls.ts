@@ -3,14 +3,16 @@ import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, parseSpec } from '../base/spec.js';
 import type { ProcessCapabilities } from '../capability/process-capabilities.js';
+import type { Message, MessageBody, ReceiveOptions } from '../kernel/message.js';
 import type { ProcessResult } from '../kernel/process.js';
 import type { ProcessFace } from '../kernel/process-face.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from '../kernel/process-manager.js';
 import type { SignalReport } from '../kernel/signal.js';
+import { WaitSignal } from '../kernel/syscalls/wait-signal.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
 import type { ProcessMemory } from '../memory/object-memory.js';
 import type { OpenCall } from './call-tree.js';
-import { Calls, nothing, plain, result, results } from './calls.js';
+import { Calls, message, nothing, plain, result, results } from './calls.js';
 import { keptCapabilities, keptMemory } from './kept-faces.js';
 import { ProgressReports } from './progress-reports.js';
 import type { Run } from './run.js';
@@ -33,6 +35,8 @@ export interface Syscalls extends ProcessFace {
   readonly attempt: number;
   /** Runs `work` once: its result is committed before the promise resolves, and a rerun gets the stored one. */
   step<T>(name: string, work: () => T | Promise<T>, options?: StepOptions): Promise<T>;
+  /** The n-th wait gets the n-th signal `user.NAME` that is sent to it. Throws WAIT_TIMEOUT, CANCELLED. */
+  waitSignal(name: string, options?: WaitOptions): Promise<JsonValue>;
   sleep(ms: number): Promise<void>;
   /** Shown in the process table, at most a few times a second. */
   progress(done: number, total?: number, text?: string): void;
@@ -47,6 +51,7 @@ export class SyscallFaces {
     @inject(Sleeps) readonly sleeps: Sleeps,
     @inject(RunJournal) readonly journal: RunJournal,
     @inject(ProgressReports) readonly reports: ProgressReports,
+    @inject(WaitSignal) readonly signals: WaitSignal,
   ) {}
 
   of(run: Run): Syscalls {
@@ -141,13 +146,13 @@ class RunSyscalls implements Syscalls {
       face.waitAll(children, await this.#timed(call, options)),
     );
 
-  kill = async (child: Pid, reason?: string): Promise<SignalReport> => this.#send('kill', child, reason);
+  kill = async (child: Pid, reason?: string): Promise<SignalReport> => this.#signal('kill', child, reason);
 
-  cancel = async (child: Pid, reason?: string): Promise<SignalReport> => this.#send('cancel', child, reason);
+  cancel = async (child: Pid, reason?: string): Promise<SignalReport> => this.#signal('cancel', child, reason);
 
-  pause = async (child: Pid): Promise<SignalReport> => this.#send('pause', child);
+  pause = async (child: Pid): Promise<SignalReport> => this.#signal('pause', child);
 
-  resume = async (child: Pid): Promise<SignalReport> => this.#send('resume', child);
+  resume = async (child: Pid): Promise<SignalReport> => this.#signal('resume', child);
 
   chdir = async (path: string): Promise<string> => {
     const run = this.#run;
@@ -155,19 +160,32 @@ class RunSyscalls implements Syscalls {
     return run.cwd;
   };
 
-  #send(name: 'kill' | 'cancel' | 'pause' | 'resume', child: Pid, reason?: string): Promise<SignalReport> {
+  send = async (to: Pid, body: MessageBody): Promise<void> =>
+    this.#kit.calls.kept(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
+
+  receive = async (options: ReceiveOptions = {}): Promise<Message> =>
+    this.#kit.calls.kept(this.#run, 'receive', String(options?.from ?? ''), message, async (face, call) =>
+      face.receive(await this.#timed(call, options)),
+    );
+
+  waitSignal = async (name: string, options: WaitOptions = {}): Promise<JsonValue> =>
+    this.#kit.calls.kept(this.#run, 'waitSignal', String(name), plain<JsonValue>(), async (_face, call, caller) =>
+      this.#kit.signals.run(caller, this.#run.pid, name, await this.#timed(call, options)),
+    );
+
+  #signal(name: 'kill' | 'cancel' | 'pause' | 'resume', child: Pid, reason?: string): Promise<SignalReport> {
     return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), (face) =>
       face[name](child, reason),
     );
   }
 
   /** The time that is left of a limit which an earlier run may have begun. */
-  async #timed(call: OpenCall, given?: WaitOptions): Promise<WaitOptions | undefined> {
+  async #timed<Options extends WaitOptions>(call: OpenCall, given?: Options): Promise<Options | undefined> {
     const timeoutMs = given?.timeoutMs;
     if (timeoutMs === undefined || timeoutMs === 0) return given;
     const { journal, sleeps } = this.#kit;
     const due = await journal.due(this.#run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
-    return { ...given, timeoutMs: sleeps.left(due) };
+    return { ...(given as Options), timeoutMs: sleeps.left(due) };
   }
 
   /** The run is over with the commit of such a call. */
