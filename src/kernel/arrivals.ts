@@ -35,32 +35,42 @@ export class Arrivals {
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, CANCELLED, WAIT_TIMEOUT. */
   async next<T>(caller: Caller, arrival: Arrival<T>, limits: WaitLimits): Promise<T> {
-    const { pid, blockage } = arrival;
-    const { timeoutMs, signal } = limits;
-    const due = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
-    using bell = new Bell(limits);
-    using _alive = keepAlive();
-    using _watch = this.watch.watch([pid], (rung) => bell.ring(rung));
-    for (;;) {
-      const { row, isThere } = await this.look(caller, arrival);
-      const taken = isThere ? await this.taken(caller, arrival) : undefined;
-      if (taken !== undefined) return taken.value;
-      if (isThere) continue;
-      if (row.status === 'stopping') throw stopped(row, blockage);
-      if (signal?.aborted === true) throw givenUp(pid, blockage);
-      if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
-      await blocked(caller, { ...blockage, ...due }, () => bell.rung());
+    const bell = new Bell(limits);
+    const alive = keepAlive();
+    const watch = this.watch.watch([arrival.pid], (rung) => bell.ring(rung));
+    try {
+      return await this.rung(caller, arrival, limits, bell);
+    } finally {
+      watch[Symbol.dispose]();
+      alive[Symbol.dispose]();
+      bell[Symbol.dispose]();
     }
   }
 
-  private look<T>(
-    caller: Caller,
-    { pid, action, isThere }: Arrival<T>,
-  ): Promise<{ row: ProcessRow; isThere: boolean }> {
-    return this.units.look({ caller, actor: pid, action, target: pid }, async (tx) => {
+  private async rung<T>(caller: Caller, arrival: Arrival<T>, limits: WaitLimits, bell: Bell): Promise<T> {
+    const { pid, blockage } = arrival;
+    const { timeoutMs, signal } = limits;
+    const awaited = timeoutMs === undefined ? blockage : { ...blockage, deadline: this.clock.peek() + timeoutMs };
+    for (;;) {
+      const found = await this.found(caller, arrival);
+      if (found === 'taken by another') continue;
+      if (found !== undefined) return found.value;
+      if (signal?.aborted === true) throw givenUp(pid, blockage);
+      if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
+      await blocked(caller, awaited, () => bell.rung());
+    }
+  }
+
+  /** Undefined where there is nothing. A process that is being stopped gets what has come, and waits for nothing more. */
+  private async found<T>(caller: Caller, arrival: Arrival<T>): Promise<{ value: T } | 'taken by another' | undefined> {
+    const { pid, action, blockage } = arrival;
+    const isThere = await this.units.look({ caller, actor: pid, action, target: pid }, async (tx) => {
       const row = await this.lookup.live(tx, pid);
-      return { row, isThere: await isThere(tx) };
+      if (await arrival.isThere(tx)) return true;
+      if (row.status === 'stopping') throw stopped(row, blockage);
+      return false;
     });
+    return isThere ? ((await this.taken(caller, arrival)) ?? 'taken by another') : undefined;
   }
 
   /** Undefined where another call was faster: the unit is undone, so that nothing of it is kept, nor journalled. */

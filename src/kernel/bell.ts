@@ -11,7 +11,7 @@ const timerMsMax = 2 ** 31 - 1;
 /** Collects what has rung while nobody listened; time and the caller's signal ring too. */
 export class Bell {
   expired: boolean;
-  private pids = new Set<Pid>();
+  private pids: Set<Pid> | undefined;
   private pending = false;
   private wake: (() => void) | undefined;
   private readonly timer: NodeJS.Timeout | undefined;
@@ -24,6 +24,7 @@ export class Bell {
   }
 
   ring(pid: Pid): void {
+    this.pids ??= new Set();
     this.pids.add(pid);
     this.rouse();
   }
@@ -36,8 +37,8 @@ export class Bell {
       });
     }
     this.pending = false;
-    const { pids } = this;
-    this.pids = new Set();
+    const { pids = new Set() } = this;
+    this.pids = undefined;
     return pids;
   }
 

@@ -50,43 +50,105 @@ export interface ProcessFace {
 @injectable()
 export class ProcessFaces {
   constructor(
-    @inject(CapabilityFaces) private readonly capabilities: CapabilityFaces,
-    @inject(MemoryFaces) private readonly memory: MemoryFaces,
-    @inject(SpawnChild) private readonly spawnChild: SpawnChild,
-    @inject(Fork) private readonly fork: Fork,
-    @inject(Exec) private readonly exec: Exec,
-    @inject(Exit) private readonly exit: Exit,
-    @inject(Wait) private readonly wait: Wait,
-    @inject(Signal) private readonly signal: Signal,
-    @inject(Send) private readonly send: Send,
-    @inject(Receive) private readonly receive: Receive,
-    @inject(Chdir) private readonly chdir: Chdir,
+    @inject(CapabilityFaces) readonly capabilities: CapabilityFaces,
+    @inject(MemoryFaces) readonly memory: MemoryFaces,
+    @inject(SpawnChild) readonly spawnChild: SpawnChild,
+    @inject(Fork) readonly fork: Fork,
+    @inject(Exec) readonly exec: Exec,
+    @inject(Exit) readonly exit: Exit,
+    @inject(Wait) readonly wait: Wait,
+    @inject(Signal) readonly signal: Signal,
+    @inject(Send) readonly send: Send,
+    @inject(Receive) readonly receive: Receive,
+    @inject(Chdir) readonly chdir: Chdir,
   ) {}
 
   /** The face of `pid`. Without the hooks of a run it has no journal and no fence: its calls are refused by state only. */
   of(input: Pid, run?: RunHooks): ProcessFace {
     const pid = parsePid(input);
-    const caller: ProcessCaller = { face: 'process', pid, ...(run === undefined ? {} : { run }) };
-    const signalled = async (child: Pid, signal: string, reason?: string) =>
-      this.signal.run(caller, child, signal, { reason });
-    return {
-      pid,
-      spawnChild: async (spec = {}) => this.spawnChild.run(caller, pid, spec),
-      fork: async (spec = {}) => this.fork.run(caller, pid, spec),
-      exec: async (spec) => this.exec.run(caller, pid, spec),
-      exit: async (spec) => this.exit.run(caller, pid, spec),
-      wait: async (child, options) => this.wait.one(caller, pid, child, options),
-      waitAny: async (children, options) => this.wait.any(caller, pid, children, options),
-      waitAll: async (children, options) => this.wait.all(caller, pid, children, options),
-      kill: async (child, reason) => signalled(child, 'kill', reason),
-      cancel: async (child, reason) => signalled(child, 'cancel', reason),
-      pause: async (child) => signalled(child, 'pause'),
-      resume: async (child) => signalled(child, 'resume'),
-      send: async (to, message) => this.send.run(caller, pid, to, message),
-      receive: async (options) => this.receive.run(caller, pid, options),
-      chdir: async (path) => this.chdir.run(caller, pid, path),
-      memory: this.memory.of(pid, caller),
-      capabilities: this.capabilities.of(caller),
-    };
+    return new CallerFace({ face: 'process', pid, ...(run === undefined ? {} : { run }) }, this);
+  }
+}
+
+/** Its calls can be taken out of it, and are made when they are asked for: a face that waits should cost little. */
+class CallerFace implements ProcessFace {
+  readonly #caller: ProcessCaller;
+  readonly #kit: ProcessFaces;
+
+  constructor(caller: ProcessCaller, kit: ProcessFaces) {
+    this.#caller = caller;
+    this.#kit = kit;
+  }
+
+  get pid(): Pid {
+    return this.#caller.pid;
+  }
+
+  get memory(): ProcessMemory {
+    return this.#kit.memory.of(this.pid, this.#caller);
+  }
+
+  get capabilities(): ProcessCapabilities {
+    return this.#kit.capabilities.of(this.#caller);
+  }
+
+  get spawnChild(): ProcessFace['spawnChild'] {
+    return async (spec = {}) => this.#kit.spawnChild.run(this.#caller, this.pid, spec);
+  }
+
+  get fork(): ProcessFace['fork'] {
+    return async (spec = {}) => this.#kit.fork.run(this.#caller, this.pid, spec);
+  }
+
+  get exec(): ProcessFace['exec'] {
+    return async (spec) => this.#kit.exec.run(this.#caller, this.pid, spec);
+  }
+
+  get exit(): ProcessFace['exit'] {
+    return async (spec) => this.#kit.exit.run(this.#caller, this.pid, spec);
+  }
+
+  get wait(): ProcessFace['wait'] {
+    return async (child, options) => this.#kit.wait.one(this.#caller, this.pid, child, options);
+  }
+
+  get waitAny(): ProcessFace['waitAny'] {
+    return async (children, options) => this.#kit.wait.any(this.#caller, this.pid, children, options);
+  }
+
+  get waitAll(): ProcessFace['waitAll'] {
+    return async (children, options) => this.#kit.wait.all(this.#caller, this.pid, children, options);
+  }
+
+  get kill(): ProcessFace['kill'] {
+    return async (child, reason) => this.#signal(child, 'kill', reason);
+  }
+
+  get cancel(): ProcessFace['cancel'] {
+    return async (child, reason) => this.#signal(child, 'cancel', reason);
+  }
+
+  get pause(): ProcessFace['pause'] {
+    return async (child) => this.#signal(child, 'pause');
+  }
+
+  get resume(): ProcessFace['resume'] {
+    return async (child) => this.#signal(child, 'resume');
+  }
+
+  get send(): ProcessFace['send'] {
+    return async (to, message) => this.#kit.send.run(this.#caller, this.pid, to, message);
+  }
+
+  get receive(): ProcessFace['receive'] {
+    return async (options) => this.#kit.receive.run(this.#caller, this.pid, options);
+  }
+
+  get chdir(): ProcessFace['chdir'] {
+    return async (path) => this.#kit.chdir.run(this.#caller, this.pid, path);
+  }
+
+  #signal(child: Pid, signal: string, reason?: string): Promise<SignalReport> {
+    return this.#kit.signal.run(this.#caller, child, signal, { reason });
   }
 }

@@ -6,24 +6,26 @@ type Wake = (pid: Pid) => void;
 
 /** Tells who waits that something of a certain kind has happened to a process, on whichever node that was. */
 export abstract class ProcessWatch {
-  private readonly watchers = new Map<Pid, Set<Wake>>();
+  /** Lists, since few watch the same one, and many may wait. */
+  private readonly watchers = new Map<Pid, Wake[]>();
 
   constructor(feed: EventFeed, types: readonly EventType[]) {
     const watched = new Set(types);
     feed.subscribe((events) => {
       for (const { type, pid } of events) {
         if (pid === undefined || !watched.has(type)) continue;
-        for (const wake of this.watchers.get(pid) ?? []) wake(pid);
+        for (const wake of [...(this.watchers.get(pid) ?? [])]) wake(pid);
       }
     });
   }
 
   /** Calls `wake` with each of `pids` that it may have happened to, until disposed. */
   watch(pids: Iterable<Pid>, wake: Wake): Disposable {
-    const watched = new Set(pids);
+    const watched = [...new Set(pids)];
     for (const pid of watched) {
-      const wakes = this.watchers.get(pid) ?? new Set();
-      this.watchers.set(pid, wakes.add(wake));
+      const wakes = this.watchers.get(pid);
+      if (wakes === undefined) this.watchers.set(pid, [wake]);
+      else wakes.push(wake);
     }
     return { [Symbol.dispose]: () => this.unwatch(watched, wake) };
   }
@@ -33,11 +35,11 @@ export abstract class ProcessWatch {
     for (const [pid, wakes] of [...this.watchers]) for (const wake of wakes) wake(pid);
   }
 
-  private unwatch(pids: ReadonlySet<Pid>, wake: Wake): void {
+  private unwatch(pids: readonly Pid[], wake: Wake): void {
     for (const pid of pids) {
-      const wakes = this.watchers.get(pid);
-      wakes?.delete(wake);
-      if (wakes?.size === 0) this.watchers.delete(pid);
+      const others = this.watchers.get(pid)?.filter((other) => other !== wake) ?? [];
+      if (others.length === 0) this.watchers.delete(pid);
+      else this.watchers.set(pid, others);
     }
   }
 }

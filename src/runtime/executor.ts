@@ -22,6 +22,9 @@ import { SyscallFaces } from './syscalls.js';
 const storeRetryMs = 250;
 const timerMsMax = 2 ** 31 - 1;
 
+/** How a body ended. */
+type Ended = { readonly value: ImageResult } | { readonly error: unknown };
+
 /**
  * Runs bodies. Commits wake it: its own at once, those of other programs through the same feed; a slow look at the table
  * is the safety net.
@@ -170,11 +173,7 @@ export class Executor {
     this.runs.set(run.pid, run);
     this.alive ??= keepAlive();
     if (!this.isOpen) run.close(shuttingDown(run.pid));
-    void this.carry(run, image).finally(() => this.finished(run));
-  }
-
-  private finished(run: Run): void {
-    run.end(new RunEnded(run.pid));
+    void this.carry(run, image);
   }
 
   /** A run that is over is forgotten, whatever its body still does. */
@@ -189,22 +188,25 @@ export class Executor {
 
   /** A body that throws fails its process and never the host. */
   private async carry(run: Run, image: Image): Promise<void> {
-    const ended = await this.bodyOf(run, image);
+    let ended: Ended;
+    try {
+      ended = { value: await image.run?.(this.faces.of(run), run.args as never) };
+    } catch (error) {
+      ended = { error };
+    }
     this.reports.flush(run);
-    if (run.over?.code === 'NON_DETERMINISTIC')
-      return this.settled(run, () => this.endings.stopped(run, run.over as ProcessError));
-    if (run.over !== undefined || (run.isClosing && 'error' in ended)) return;
+    await this.settle(run, image, ended);
+    run.end(new RunEnded(run.pid));
+  }
+
+  /** What a run that is over gave counts no more, nor what a body threw because the node shuts down. */
+  private async settle(run: Run, image: Image, ended: Ended): Promise<void> {
+    const { over } = run;
+    if (over?.code === 'NON_DETERMINISTIC') return this.settled(run, () => this.endings.stopped(run, over));
+    if (over !== undefined || (run.isClosing && 'error' in ended)) return;
     await this.settled(run, () =>
       'error' in ended ? this.endings.threw(run, image, ended.error) : this.endings.returned(run, image, ended.value),
     );
-  }
-
-  private async bodyOf(run: Run, { run: body }: Image): Promise<{ value: ImageResult } | { error: unknown }> {
-    try {
-      return { value: await body?.(this.faces.of(run), run.args as never) };
-    } catch (error) {
-      return { error };
-    }
   }
 
   /** Writes the end of a body; what the store cannot take now it is given again. */
@@ -215,10 +217,17 @@ export class Executor {
       } catch (error) {
         if (run.over !== undefined && run.over.code !== 'NON_DETERMINISTIC') return;
         this.logger.error({ pid: run.pid, error: String(error) }, 'the end of a body was not written');
-        if (!(error instanceof StoreError) || !error.retryable) return;
+        if (!(error instanceof StoreError) || !error.retryable) return this.givenUp(run, error);
         await new Promise((resolve) => setTimeout(resolve, storeRetryMs).unref());
       }
     }
+  }
+
+  /** A process whose end cannot be written is not left running with nobody behind it. */
+  private async givenUp(run: Run, error: unknown): Promise<void> {
+    await this.endings.stopped(run, error).catch((failure: unknown) => {
+      this.logger.error({ pid: run.pid, error: String(failure) }, 'a process whose body has ended is still running');
+    });
   }
 
   private loseAll(): void {

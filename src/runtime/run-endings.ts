@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../base/clock.js';
 import { Entropy } from '../base/entropy.js';
-import { InputError, KernelError, MemoryError } from '../base/errors.js';
+import { KernelError, StoreError } from '../base/errors.js';
 import type { JsonObject } from '../base/json.js';
 import { Store, type WriteTx } from '../base/store.js';
 import type { Act } from '../kernel/act.js';
@@ -53,7 +53,7 @@ export class RunEndings {
         return this.exit.run(caller, run.pid, value === undefined ? {} : { result: value });
       });
     } catch (error) {
-      if (!(error instanceof InputError) && !(error instanceof MemoryError)) throw error;
+      if (!(error instanceof KernelError) || error instanceof StoreError || run.over !== undefined) throw error;
       await this.threw(run, image, error);
     }
   }
@@ -70,8 +70,8 @@ export class RunEndings {
     );
   }
 
-  /** The run was over before its body: it went another way than before. */
-  async stopped(run: Run, error: KernelError): Promise<void> {
+  /** The run is over by itself: it went another way than before, or how its body ended could not be written. */
+  async stopped(run: Run, error: unknown): Promise<void> {
     await this.store.write(async (tx) => {
       const row = await this.processes.find(tx, run.pid);
       if (row === undefined || row.fence !== run.fence) return;

@@ -135,23 +135,23 @@ export class Run {
     return this.held(call, () => this.replay.claim(call, revive));
   }
 
-  hooks(call: OpenCall, { leave, isFinished = false }: CallHooks = {}): RunHooks {
-    return {
-      look: (tx) => this.assertHolds(tx, call, isFinished).then(() => undefined),
-      enter: async (tx, act) => {
-        const row = await this.assertHolds(tx, call, isFinished);
-        if (row.status === 'waiting') await this.table.rouse(tx, act, row);
-      },
-      leave: async (tx, act, answer) => leave?.(tx, act, answer),
-      blocked: (blockage, wait) => this.blocked(call, blockage, wait),
-    };
+  hooks(call: OpenCall, hooks: CallHooks = {}): RunHooks {
+    return new HooksOfCall(this, call, hooks);
+  }
+
+  /** First in every unit. Throws when another run or nobody holds the process, and Parked while it is paused. */
+  async enter(tx: WriteTx, act: Act, call: OpenCall, isFinished: boolean): Promise<void> {
+    const row = await this.assertHolds(tx, call, isFinished);
+    if (row.status === 'waiting') await this.table.rouse(tx, act, row);
   }
 
   /** Waits with the place given back. Throws CANCELLED while the process is stopping. */
-  async blocked<T>(call: OpenCall, blockage: Blockage, wait: () => Promise<T>): Promise<T> {
+  blocked<T>(call: OpenCall, blockage: Blockage, wait: () => Promise<T>): Promise<T> {
     const refusal = this.refusal ?? this.stopping;
-    if (refusal !== undefined) throw refusal;
-    this.tree.block(call, { ...blockage, since: this.table.now() });
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const { kind, what, on, deadline } = blockage;
+    const since = this.table.now();
+    this.tree.block(call, deadline === undefined ? { kind, what, on, since } : { kind, what, on, since, deadline });
     return this.resting(call, wait);
   }
 
@@ -201,8 +201,8 @@ export class Run {
     return scope.call;
   }
 
-  /** Throws when another run or nobody holds the process, and Parked while it is paused. */
-  private async assertHolds(tx: ReadTx, call: OpenCall, isFinished: boolean): Promise<ProcessRow> {
+  /** Throws as `enter`. */
+  async assertHolds(tx: ReadTx, call: OpenCall, isFinished: boolean): Promise<ProcessRow> {
     if (this.refusal !== undefined) throw this.refusal;
     const row = await this.table.find(tx, this.pid);
     if (row === undefined || row.fence !== this.fence) throw this.lost(row);
@@ -297,6 +297,31 @@ export class Run {
       if (this.refusal !== undefined) this.leaveSlot();
     });
     await this.regaining;
+  }
+}
+
+/** The hooks of one call. A class, since every call that waits has one. */
+class HooksOfCall implements RunHooks {
+  constructor(
+    private readonly run: Run,
+    private readonly call: OpenCall,
+    private readonly hooks: CallHooks,
+  ) {}
+
+  async look(tx: ReadTx): Promise<void> {
+    await this.run.assertHolds(tx, this.call, this.hooks.isFinished === true);
+  }
+
+  enter(tx: WriteTx, act: Act): Promise<void> {
+    return this.run.enter(tx, act, this.call, this.hooks.isFinished === true);
+  }
+
+  async leave(tx: WriteTx, act: Act, answer: unknown): Promise<void> {
+    await this.hooks.leave?.(tx, act, answer);
+  }
+
+  blocked<T>(blockage: Blockage, wait: () => Promise<T>): Promise<T> {
+    return this.run.blocked(this.call, blockage, wait);
   }
 }
 

@@ -3,10 +3,8 @@ import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, parseSpec } from '../base/spec.js';
 import type { ProcessCapabilities } from '../capability/process-capabilities.js';
-import type { Message, MessageBody, ReceiveOptions } from '../kernel/message.js';
-import type { ProcessResult } from '../kernel/process.js';
 import type { ProcessFace } from '../kernel/process-face.js';
-import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from '../kernel/process-manager.js';
+import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
 import type { SignalReport } from '../kernel/signal.js';
 import { WaitSignal } from '../kernel/syscalls/wait-signal.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
@@ -59,7 +57,10 @@ export class SyscallFaces {
   }
 }
 
-/** The `ctx` of one run. Its calls can be taken out of it; what is seldom used is made on demand. */
+/**
+ * The `ctx` of one run. Its calls can be taken out of it, and are made when they are asked for: a run that waits should
+ * cost little.
+ */
 class RunSyscalls implements Syscalls {
   #memory: ProcessMemory | undefined;
   #capabilities: ProcessCapabilities | undefined;
@@ -105,73 +106,108 @@ class RunSyscalls implements Syscalls {
     return this.#capabilities;
   }
 
-  step = async <T>(name: string, work: () => T | Promise<T>, options?: StepOptions): Promise<T> =>
-    (await this.#kit.steps.run(this.#run, name, work, options)) as T;
+  get step(): Syscalls['step'] {
+    return async <T>(name: string, work: () => T | Promise<T>, options?: StepOptions) =>
+      (await this.#kit.steps.run(this.#run, name, work, options)) as T;
+  }
 
-  sleep = async (given: number): Promise<void> => {
-    const { calls, journal, sleeps } = this.#kit;
-    const run = this.#run;
-    const ms = parseSpec(amount, given, 'ms');
-    await calls.answered(run, 'sleep', '', nothing, async (call) => {
-      await sleeps.until(run, call, await journal.due(run, call, ms));
-      await journal.unit(run, call, 'call.end', (tx, act) => journal.done(tx, act, run, call, true));
-    });
-  };
+  get sleep(): Syscalls['sleep'] {
+    return async (given) => {
+      const { calls, journal, sleeps } = this.#kit;
+      const run = this.#run;
+      const ms = parseSpec(amount, given, 'ms');
+      await calls.answered(run, 'sleep', '', nothing, async (call) => {
+        await sleeps.until(run, call, await journal.due(run, call, ms));
+        await journal.unit(run, call, 'call.end', (tx, act) => journal.done(tx, act, run, call, true));
+      });
+    };
+  }
 
-  progress = (done: number, total?: number, text?: string): void =>
-    this.#kit.reports.report(this.#run, { done, total, text });
+  get progress(): Syscalls['progress'] {
+    return (done, total, text) => this.#kit.reports.report(this.#run, { done, total, text });
+  }
 
-  spawnChild = async (spec: ChildSpec = {}): Promise<Pid> =>
-    this.#kit.calls.kept(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
+  get spawnChild(): Syscalls['spawnChild'] {
+    return async (spec = {}) =>
+      this.#kit.calls.kept(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
+  }
 
-  fork = async (spec: ForkSpec = {}): Promise<Pid> =>
-    this.#kit.calls.kept(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
+  get fork(): Syscalls['fork'] {
+    return async (spec = {}) =>
+      this.#kit.calls.kept(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
+  }
 
-  exec = async (spec: ExecSpec): Promise<void> => this.#last((face) => face.exec(spec));
+  get exec(): Syscalls['exec'] {
+    return async (spec) => this.#last((face) => face.exec(spec));
+  }
 
-  exit = async (spec?: ExitSpec): Promise<void> => this.#last((face) => face.exit(spec));
+  get exit(): Syscalls['exit'] {
+    return async (spec) => this.#last((face) => face.exit(spec));
+  }
 
-  wait = async (child: Pid, options?: WaitOptions): Promise<ProcessResult> =>
-    this.#kit.calls.kept(this.#run, 'wait', String(child), result, async (face, call) =>
-      face.wait(child, await this.#timed(call, options)),
-    );
+  get wait(): Syscalls['wait'] {
+    return async (child, options) =>
+      this.#kit.calls.kept(this.#run, 'wait', String(child), result, async (face, call) =>
+        face.wait(child, await this.#timed(call, options)),
+      );
+  }
 
-  waitAny = async (children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult> =>
-    this.#kit.calls.kept(this.#run, 'waitAny', '', result, async (face, call) =>
-      face.waitAny(children, await this.#timed(call, options)),
-    );
+  get waitAny(): Syscalls['waitAny'] {
+    return async (children, options) =>
+      this.#kit.calls.kept(this.#run, 'waitAny', '', result, async (face, call) =>
+        face.waitAny(children, await this.#timed(call, options)),
+      );
+  }
 
-  waitAll = async (children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]> =>
-    this.#kit.calls.kept(this.#run, 'waitAll', '', results, async (face, call) =>
-      face.waitAll(children, await this.#timed(call, options)),
-    );
+  get waitAll(): Syscalls['waitAll'] {
+    return async (children, options) =>
+      this.#kit.calls.kept(this.#run, 'waitAll', '', results, async (face, call) =>
+        face.waitAll(children, await this.#timed(call, options)),
+      );
+  }
 
-  kill = async (child: Pid, reason?: string): Promise<SignalReport> => this.#signal('kill', child, reason);
+  get kill(): Syscalls['kill'] {
+    return async (child, reason) => this.#signal('kill', child, reason);
+  }
 
-  cancel = async (child: Pid, reason?: string): Promise<SignalReport> => this.#signal('cancel', child, reason);
+  get cancel(): Syscalls['cancel'] {
+    return async (child, reason) => this.#signal('cancel', child, reason);
+  }
 
-  pause = async (child: Pid): Promise<SignalReport> => this.#signal('pause', child);
+  get pause(): Syscalls['pause'] {
+    return async (child) => this.#signal('pause', child);
+  }
 
-  resume = async (child: Pid): Promise<SignalReport> => this.#signal('resume', child);
+  get resume(): Syscalls['resume'] {
+    return async (child) => this.#signal('resume', child);
+  }
 
-  chdir = async (path: string): Promise<string> => {
-    const run = this.#run;
-    run.cwd = await this.#kit.calls.kept(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
-    return run.cwd;
-  };
+  get chdir(): Syscalls['chdir'] {
+    return async (path) => {
+      const run = this.#run;
+      run.cwd = await this.#kit.calls.kept(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
+      return run.cwd;
+    };
+  }
 
-  send = async (to: Pid, body: MessageBody): Promise<void> =>
-    this.#kit.calls.kept(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
+  get send(): Syscalls['send'] {
+    return async (to, body) =>
+      this.#kit.calls.kept(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
+  }
 
-  receive = async (options: ReceiveOptions = {}): Promise<Message> =>
-    this.#kit.calls.kept(this.#run, 'receive', String(options?.from ?? ''), message, async (face, call) =>
-      face.receive(await this.#timed(call, options)),
-    );
+  get receive(): Syscalls['receive'] {
+    return async (options = {}) =>
+      this.#kit.calls.kept(this.#run, 'receive', String(options?.from ?? ''), message, async (face, call) =>
+        face.receive(await this.#timed(call, options)),
+      );
+  }
 
-  waitSignal = async (name: string, options: WaitOptions = {}): Promise<JsonValue> =>
-    this.#kit.calls.kept(this.#run, 'waitSignal', String(name), plain<JsonValue>(), async (_face, call, caller) =>
-      this.#kit.signals.run(caller, this.#run.pid, name, await this.#timed(call, options)),
-    );
+  get waitSignal(): Syscalls['waitSignal'] {
+    return async (name, options = {}) =>
+      this.#kit.calls.kept(this.#run, 'waitSignal', String(name), plain<JsonValue>(), async (_face, call, caller) =>
+        this.#kit.signals.run(caller, this.#run.pid, name, await this.#timed(call, options)),
+      );
+  }
 
   #signal(name: 'kill' | 'cancel' | 'pause' | 'resume', child: Pid, reason?: string): Promise<SignalReport> {
     return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), (face) =>

@@ -4,9 +4,16 @@ import { Clock, type KernelClock } from '../base/clock.js';
 /** How often the time is looked at: the clock may be a caller's own, so it cannot be slept through. */
 const lookMs = 50;
 
-interface Alarm {
-  readonly at: number;
-  readonly ring: () => void;
+class Alarm implements Disposable {
+  constructor(
+    private readonly alarms: Set<Alarm>,
+    readonly at: number,
+    readonly ring: () => void,
+  ) {}
+
+  [Symbol.dispose](): void {
+    this.alarms.delete(this);
+  }
 }
 
 /** Waits for moments of kernel time, any number of them with one timer. */
@@ -20,11 +27,11 @@ export class Timers {
 
   /** Calls `ring` once when it is `at` or later, unless it is disposed before. */
   at(at: number, ring: () => void): Disposable {
-    const alarm = { at, ring };
+    const alarm = new Alarm(this.alarms, at, ring);
     this.alarms.add(alarm);
     this.next = Math.min(this.next, at);
     this.arm();
-    return { [Symbol.dispose]: () => void this.alarms.delete(alarm) };
+    return alarm;
   }
 
   private arm(): void {

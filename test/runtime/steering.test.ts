@@ -114,7 +114,7 @@ describe('cancel', () => {
       return [
         await codeOf(ctx.step('tidy up', () => 1)),
         await codeOf(ctx.spawnChild({})),
-        await codeOf(ctx.sleep(10)),
+        await codeOf(ctx.sleep(60_000)),
       ];
     });
     await started.opened;
