@@ -7,7 +7,7 @@ import type { Message, MessageBody, ReceiveOptions } from './message.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import type { SignalReport } from './signal.js';
-import { parsePid } from './specs.js';
+import { cancelOptions, parse, parsePid } from './specs.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
@@ -30,7 +30,8 @@ export interface ProcessFace {
   waitAll(children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]>;
   /** Signals go to own children, and to those that it holds the right `signal` on. Throws NOT_A_CHILD, CAPABILITY_DENIED. */
   kill(child: Pid, reason?: string): Promise<SignalReport>;
-  cancel(child: Pid, reason?: string): Promise<SignalReport>;
+  /** `graceMs`: how long it may take to end before it is killed; default 5,000. */
+  cancel(child: Pid, reason?: string, options?: { graceMs?: number }): Promise<SignalReport>;
   pause(child: Pid): Promise<SignalReport>;
   resume(child: Pid): Promise<SignalReport>;
   /**
@@ -121,11 +122,12 @@ class CallerFace implements ProcessFace {
   }
 
   get kill(): ProcessFace['kill'] {
-    return async (child, reason) => this.#signal(child, 'kill', reason);
+    return async (child, reason) => this.#signal(child, 'kill', { reason });
   }
 
   get cancel(): ProcessFace['cancel'] {
-    return async (child, reason) => this.#signal(child, 'cancel', reason);
+    return async (child, reason, options = {}) =>
+      this.#signal(child, 'cancel', { reason, ...parse(cancelOptions, options, 'options') });
   }
 
   get pause(): ProcessFace['pause'] {
@@ -148,7 +150,7 @@ class CallerFace implements ProcessFace {
     return async (path) => this.#kit.chdir.run(this.#caller, this.pid, path);
   }
 
-  #signal(child: Pid, signal: string, reason?: string): Promise<SignalReport> {
-    return this.#kit.signal.run(this.#caller, child, signal, { reason });
+  #signal(child: Pid, signal: string, options: object = {}): Promise<SignalReport> {
+    return this.#kit.signal.run(this.#caller, child, signal, options);
   }
 }

@@ -119,6 +119,7 @@ export const signalOptions = z.strictObject({
   graceMs: durationMs.optional(),
   id: label.optional(),
 });
+export const cancelOptions = signalOptions.pick({ graceMs: true });
 const userName = /^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export const signalName = z.union([
   z.enum(['pause', 'resume', 'cancel', 'kill']),

@@ -167,19 +167,20 @@ class RunSyscalls implements Syscalls {
   }
 
   get kill(): Syscalls['kill'] {
-    return async (child, reason) => this.#signal('kill', child, reason);
+    return async (child, reason) => this.#signalled('kill', child, (face) => face.kill(child, reason));
   }
 
   get cancel(): Syscalls['cancel'] {
-    return async (child, reason) => this.#signal('cancel', child, reason);
+    return async (child, reason, options) =>
+      this.#signalled('cancel', child, (face) => face.cancel(child, reason, options));
   }
 
   get pause(): Syscalls['pause'] {
-    return async (child) => this.#signal('pause', child);
+    return async (child) => this.#signalled('pause', child, (face) => face.pause(child));
   }
 
   get resume(): Syscalls['resume'] {
-    return async (child) => this.#signal('resume', child);
+    return async (child) => this.#signalled('resume', child, (face) => face.resume(child));
   }
 
   get chdir(): Syscalls['chdir'] {
@@ -209,10 +210,8 @@ class RunSyscalls implements Syscalls {
       );
   }
 
-  #signal(name: 'kill' | 'cancel' | 'pause' | 'resume', child: Pid, reason?: string): Promise<SignalReport> {
-    return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), (face) =>
-      face[name](child, reason),
-    );
+  #signalled(name: string, child: Pid, send: (face: ProcessFace) => Promise<SignalReport>): Promise<SignalReport> {
+    return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), send);
   }
 
   /** The time that is left of a limit which an earlier run may have begun. */

@@ -101,6 +101,19 @@ describe('the process face', () => {
     expect((await kernel.as(child).kill(below)).delivered).toEqual([below]);
   });
 
+  it('gives a child the time to end that it names, and refuses what is no duration', async () => {
+    const set = await stage();
+    const { root, child } = await family(set);
+    set.edit(child, { status: 'running', node: 'n_other' });
+    const face = set.kernel.as(root);
+    for (const options of [{ graceMs: -1 }, { graceMs: 0.5 }, { tree: false }, 5]) {
+      expect((await set.refused(() => face.cancel(child, 'enough', options as never))).code).toBe('INVALID_INPUT');
+    }
+    await face.cancel(child, 'enough', { graceMs: 777 });
+    const { updated_at, alarm_at } = set.row(child) as Record<string, number>;
+    expect(alarm_at).toBe((updated_at ?? 0) + 777);
+  });
+
   it('refuses to wait for a stranger, and says so on record', async () => {
     const set = await stage();
     const { kernel, refused } = set;
