@@ -86,7 +86,10 @@ export class Executor {
   async close(graceMs: number): Promise<Pid[]> {
     this.isOpen = false;
     this.queue.clear();
-    for (const run of this.runs.values()) run.close(shuttingDown(run.pid));
+    for (const run of this.runs.values()) {
+      this.reports.flush(run);
+      run.close(shuttingDown(run.pid));
+    }
     using grace = this.limit(graceMs);
     while (this.runs.size > 0 && !grace.isReached) await this.nextChange();
     const fenced = [...this.runs.keys()];

@@ -50,7 +50,7 @@ export class ProgressReports {
   /** A report that fails is no failure of the body: it is told to the log. */
   private async send(run: Run, progress: object): Promise<void> {
     try {
-      const call = run.beginUnkept();
+      const call = run.beginReport();
       try {
         await this.external.reported(
           { face: 'process', pid: run.pid, run: run.hooks(call, { isFinished: true }) },

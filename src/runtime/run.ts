@@ -119,6 +119,12 @@ export class Run {
     return this.tree.beginUnkept(this.enclosing());
   }
 
+  /** A report belongs to no step: the one that made it may be over when it is written. */
+  beginReport(): OpenCall {
+    if (this.refusal !== undefined) throw this.refusal;
+    return this.tree.beginUnkept(undefined);
+  }
+
   finish(call: OpenCall): void {
     this.tree.end(call);
   }
