@@ -6,7 +6,8 @@ import { Logger } from '../base/logger.js';
 import type { KernelEvent } from '../events/event.js';
 import { EventFeed } from '../events/event-feed.js';
 import { Claims } from './claims.js';
-import type { Image, ImageResult } from './image.js';
+import type { ImageResult } from './image.js';
+import type { ParsedImage } from './image-definition.js';
 import { MemoryImageRegistry } from './image-registry.js';
 import { NodeLease } from './node-lease.js';
 import { NodeSettings } from './node-settings.js';
@@ -170,7 +171,7 @@ export class Executor {
     this.logger.error({ pid, error: String(error) }, 'a process could not be claimed');
   }
 
-  private begin(start: RunStart, image: Image): void {
+  private begin(start: RunStart, image: ParsedImage): void {
     const run: Run = new Run(start, this.table, this.slots, () => this.moved(run));
     this.runs.get(run.pid)?.end(leaseLost(run.pid, run.fence));
     this.runs.set(run.pid, run);
@@ -190,7 +191,7 @@ export class Executor {
   }
 
   /** A body that throws fails its process and never the host. */
-  private async carry(run: Run, image: Image): Promise<void> {
+  private async carry(run: Run, image: ParsedImage): Promise<void> {
     let ended: Ended;
     try {
       ended = { value: await image.run?.(this.faces.of(run), run.args as never) };
@@ -203,7 +204,7 @@ export class Executor {
   }
 
   /** What a run that is over gave counts no more, nor what a body threw because the node shuts down. */
-  private async settle(run: Run, image: Image, ended: Ended): Promise<void> {
+  private async settle(run: Run, image: ParsedImage, ended: Ended): Promise<void> {
     const { over } = run;
     if (over?.code === 'NON_DETERMINISTIC') return this.settled(run, () => this.endings.stopped(run, over));
     if (over !== undefined || (run.isClosing && 'error' in ended)) return;

@@ -3,19 +3,8 @@ import type { CapabilitySpec } from '../capability/capability.js';
 import type { ProcessKind, Recovery } from '../kernel/process.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
 import type { RetryPolicy } from './retry.js';
+import type { Schema } from './schema.js';
 import type { Syscalls } from './syscalls.js';
-
-/** The part of the Standard Schema interface that is used: any zod, valibot or arktype schema has it. */
-export interface StandardSchema {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>;
-  };
-}
-type StandardResult =
-  | { readonly value: unknown; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 
 /** What an image's body may return. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a body that returns nothing is written without a return.
@@ -26,7 +15,7 @@ export interface Image {
   readonly name: string;
   readonly version: string;
   readonly kind: ProcessKind;
-  readonly input?: StandardSchema;
+  readonly input?: Schema;
   readonly tools?: readonly string[];
   readonly requires: readonly CapabilitySpec[];
   readonly recovery: Recovery;
@@ -39,7 +28,7 @@ type ImageBody = (ctx: Syscalls, args: never) => ImageResult | Promise<ImageResu
 export interface ImageSpec<Args = JsonValue> {
   readonly name: string;
   readonly version?: string;
-  readonly input?: StandardSchema;
+  readonly input?: Schema;
   /** The tools that its processes can see; absent: all. Seeing a tool is not authority to call it. */
   readonly tools?: readonly string[];
   /** What a process of it must hold; grants nothing. */

@@ -14,7 +14,8 @@ import { Exit } from '../kernel/syscalls/exit.js';
 import { conflict, nextState } from '../kernel/transitions.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls } from './calls.js';
-import type { Image, ImageResult } from './image.js';
+import type { ImageResult } from './image.js';
+import type { ParsedImage } from './image-definition.js';
 import { codeOfError, evidenceOf, messageOf } from './recorded-error.js';
 import { nonDeterministic } from './replay.js';
 import { isPermanent, type RetryPolicy, retryDelay } from './retry.js';
@@ -44,7 +45,7 @@ export class RunEndings {
   ) {}
 
   /** The body returned. A result that cannot be one is its failure. */
-  async returned(run: Run, image: Image, value: ImageResult): Promise<void> {
+  async returned(run: Run, image: ParsedImage, value: ImageResult): Promise<void> {
     const unclaimed = run.replay.unclaimed;
     if (unclaimed !== undefined) return this.threw(run, image, nonDeterministic(unclaimed, 'the end of the body'));
     try {
@@ -59,7 +60,7 @@ export class RunEndings {
   }
 
   /** The body threw: it is tried again if its policy says so; one that was being stopped ends as it was to. */
-  async threw(run: Run, image: Image, error: unknown): Promise<void> {
+  async threw(run: Run, image: ParsedImage, error: unknown): Promise<void> {
     await this.lastCall(run, (call) =>
       this.runs.unit(run, call, 'process.fail', async (tx, act) => {
         const row = (await this.processes.find(tx, run.pid)) as ProcessRow;
@@ -88,7 +89,7 @@ export class RunEndings {
     }
   }
 
-  private retry({ attempt, retry: stored }: ProcessRow, { retry }: Image, error: unknown): Retry | undefined {
+  private retry({ attempt, retry: stored }: ProcessRow, { retry }: ParsedImage, error: unknown): Retry | undefined {
     if (error instanceof KernelError && error.code === 'NON_DETERMINISTIC') return undefined;
     const chance = () => this.entropy.bytes(1).readUInt8() / 256;
     const policy = (stored ?? undefined) as RetryPolicy | undefined;

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { errorText } from '../base/error-text.js';
+import { type InputError, invalidInput, KernelError } from '../base/errors.js';
+import { capabilitySpec } from '../capability/capability-spec.js';
+import type { Image } from './image.js';
+import { retryPolicy } from './retry.js';
+import { type Schema, toStandardSchema } from './schema.js';
+import type { StandardSchema } from './standard-schema.js';
+
+const word = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
+const definition = z.strictObject({
+  name: word,
+  version: word,
+  kind: z.enum(['agent', 'steps', 'command', 'external']),
+  input: z.custom<Schema>().optional(),
+  tools: z.array(word).optional(),
+  requires: z.array(capabilitySpec),
+  recovery: z.enum(['rerun', 'fail']),
+  retry: retryPolicy.optional(),
+  run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
+});
+type Definition = z.output<typeof definition>;
+
+/** An image whose every part has been looked at. Later changes of what it was made from are not seen. */
+export type ParsedImage = Omit<Definition, 'input'> & {
+  readonly input?: StandardSchema;
+};
+
+/** An image is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
+export function parseImage(image: unknown): ParsedImage {
+  try {
+    return parseParts(parseShape(image));
+  } catch (error) {
+    if (error instanceof KernelError) throw error;
+    throw refused('image', `could not be read: ${errorText(error)}`);
+  }
+}
+
+function parseShape(image: unknown): Definition {
+  const parsed = definition.safeParse(image);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw refused(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
+}
+
+function parseParts({ input, ...shape }: Definition): ParsedImage {
+  return { ...shape, ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }) };
+}
+
+function refused(path: string, problem: string): InputError {
+  return invalidInput(path, problem, 'Make images with defineImage or externalImage.');
+}
