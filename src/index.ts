@@ -116,5 +116,7 @@ export type { RetryPolicy } from './runtime/retry.js';
 export { RunEnded } from './runtime/run-ended.js';
 export type { Schema } from './runtime/schema.js';
 export type { StandardSchema } from './runtime/standard-schema.js';
+export type { StepSpec } from './runtime/step-list.js';
 export type { Effect, StepOptions } from './runtime/steps.js';
+export { defineSteps, type StepsSpec } from './runtime/steps-image.js';
 export type { Syscalls } from './runtime/syscalls.js';

@@ -5,6 +5,7 @@ import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
 import type { KernelEvent } from '../events/event.js';
 import { EventFeed } from '../events/event-feed.js';
+import { Bodies } from './bodies.js';
 import { Claims } from './claims.js';
 import type { ImageResult } from './image.js';
 import type { ParsedImage } from './image-definition.js';
@@ -17,7 +18,6 @@ import { RunEnded } from './run-ended.js';
 import { RunEndings } from './run-endings.js';
 import { RunTable } from './run-table.js';
 import { Slots } from './slots.js';
-import { SyscallFaces } from './syscalls.js';
 
 /** How long after a store that is busy or full the end of a body is written again. */
 const storeRetryMs = 250;
@@ -49,7 +49,7 @@ export class Executor {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(Claims) private readonly claims: Claims,
     @inject(RunTable) private readonly table: RunTable,
-    @inject(SyscallFaces) private readonly faces: SyscallFaces,
+    @inject(Bodies) private readonly bodies: Bodies,
     @inject(RunEndings) private readonly endings: RunEndings,
     @inject(ProgressReports) private readonly reports: ProgressReports,
     @inject(Logger) private readonly logger: Logger,
@@ -194,7 +194,7 @@ export class Executor {
   private async carry(run: Run, image: ParsedImage): Promise<void> {
     let ended: Ended;
     try {
-      ended = { value: await image.run?.(this.faces.of(run), run.args as never) };
+      ended = { value: await this.bodies.run(run, image) };
     } catch (error) {
       ended = { error };
     }

@@ -6,6 +6,7 @@ import type { Image } from './image.js';
 import { retryPolicy } from './retry.js';
 import { type Schema, toStandardSchema } from './schema.js';
 import type { StandardSchema } from './standard-schema.js';
+import { stepList } from './step-list.js';
 
 const word = z
   .string()
@@ -20,6 +21,7 @@ const definition = z.strictObject({
   recovery: z.enum(['rerun', 'fail']),
   retry: retryPolicy.optional(),
   run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
+  steps: stepList.optional(),
 });
 type Definition = z.output<typeof definition>;
 
@@ -46,9 +48,13 @@ function parseShape(image: unknown): Definition {
 }
 
 function parseParts({ input, ...shape }: Definition): ParsedImage {
+  const { kind, run, steps } = shape;
+  if (kind === 'steps' && steps === undefined) throw refused('image.steps', 'is missing');
+  if (kind !== 'steps' && steps !== undefined) throw refused('image.steps', `does not go with kind ${kind}`);
+  if (run !== undefined && steps !== undefined) throw refused('image.run', 'is not its only program');
   return { ...shape, ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }) };
 }
 
 function refused(path: string, problem: string): InputError {
-  return invalidInput(path, problem, 'Make images with defineImage or externalImage.');
+  return invalidInput(path, problem, 'Make images with defineImage, defineSteps or externalImage.');
 }

@@ -1,5 +1,6 @@
 import { ContainerModule } from 'inversify';
 import { Images } from '../kernel/images.js';
+import { Bodies } from './bodies.js';
 import { Calls } from './calls.js';
 import { Claims } from './claims.js';
 import { Executor } from './executor.js';
@@ -23,6 +24,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(Images).toService(MemoryImageRegistry);
   bind(OsProcesses).to(SystemOsProcesses);
   const parts = [
+    Bodies,
     Calls,
     Claims,
     Executor,

@@ -16,17 +16,17 @@ import { Sleeps } from './sleeps.js';
 export type Effect = 'pure' | 'idempotent' | 'once';
 
 export interface StepOptions {
-  readonly retry?: RetryPolicy;
+  readonly retry?: RetryPolicy | undefined;
   /** A step that takes longer fails with STEP_TIMEOUT. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /**
    * What a crash in the middle of it means: a `pure` or `idempotent` step (the default) is run again, one that may
    * happen only `once` is OUTCOME_UNKNOWN, and the body decides.
    */
-  readonly effect?: Effect;
+  readonly effect?: Effect | undefined;
 }
 
-const stepOptions = z.strictObject({
+export const stepOptions = z.strictObject({
   retry: retryPolicy.optional(),
   timeoutMs: z
     .number()
