@@ -119,4 +119,6 @@ export type { StandardSchema } from './runtime/standard-schema.js';
 export type { StepSpec } from './runtime/step-list.js';
 export type { Effect, StepOptions } from './runtime/steps.js';
 export { defineSteps, type StepsSpec } from './runtime/steps-image.js';
+export type { RestartRule, RestartStrategy, SupervisedChild, Supervision } from './runtime/supervision.js';
+export { defineSupervisor, type SupervisorSpec } from './runtime/supervisor.js';
 export type { Syscalls } from './runtime/syscalls.js';

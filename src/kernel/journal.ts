@@ -28,7 +28,7 @@ export interface Change<T extends EventType> {
 }
 
 /** What the logs need to know of the process. */
-type Subject = Pick<ProcessRow, 'pid' | 'root' | 'generation'>;
+export type Subject = Pick<ProcessRow, 'pid' | 'root' | 'generation'>;
 
 /** Events and audit records of a unit: every change of a process is told to both, in the transaction of the change. */
 @injectable()

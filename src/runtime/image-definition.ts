@@ -7,6 +7,7 @@ import { retryPolicy } from './retry.js';
 import { type Schema, toStandardSchema } from './schema.js';
 import type { StandardSchema } from './standard-schema.js';
 import { stepList } from './step-list.js';
+import { parseSupervision, type Supervision } from './supervision.js';
 
 const word = z
   .string()
@@ -22,12 +23,14 @@ const definition = z.strictObject({
   retry: retryPolicy.optional(),
   run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
   steps: stepList.optional(),
+  supervision: z.custom<Supervision>().optional(),
 });
 type Definition = z.output<typeof definition>;
 
 /** An image whose every part has been looked at. Later changes of what it was made from are not seen. */
-export type ParsedImage = Omit<Definition, 'input'> & {
+export type ParsedImage = Omit<Definition, 'input' | 'supervision'> & {
   readonly input?: StandardSchema;
+  readonly supervision?: Supervision;
 };
 
 /** An image is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
@@ -47,14 +50,20 @@ function parseShape(image: unknown): Definition {
   throw refused(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
 }
 
-function parseParts({ input, ...shape }: Definition): ParsedImage {
+function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
   const { kind, run, steps } = shape;
   if (kind === 'steps' && steps === undefined) throw refused('image.steps', 'is missing');
   if (kind !== 'steps' && steps !== undefined) throw refused('image.steps', `does not go with kind ${kind}`);
-  if (run !== undefined && steps !== undefined) throw refused('image.run', 'is not its only program');
-  return { ...shape, ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }) };
+  if (supervision !== undefined && kind !== 'agent')
+    throw refused('image.supervision', `does not go with kind ${kind}`);
+  if (run !== undefined && (steps ?? supervision) !== undefined) throw refused('image.run', 'is not its only program');
+  return {
+    ...shape,
+    ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }),
+    ...(supervision === undefined ? {} : { supervision: parseSupervision(supervision, 'image.supervision') }),
+  };
 }
 
 function refused(path: string, problem: string): InputError {
-  return invalidInput(path, problem, 'Make images with defineImage, defineSteps or externalImage.');
+  return invalidInput(path, problem, 'Make images with defineImage, defineSteps, defineSupervisor or externalImage.');
 }

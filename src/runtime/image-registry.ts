@@ -49,7 +49,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     };
     this.byReference.set(reference, facts);
     this.latest.set(name, facts);
-    if ((parsed.run ?? parsed.steps) !== undefined) this.bodies.set(reference, parsed);
+    if ((parsed.run ?? parsed.steps ?? parsed.supervision) !== undefined) this.bodies.set(reference, parsed);
     for (const listener of this.listeners) listener();
   }
 

@@ -5,13 +5,14 @@ import type { ObjectHandle } from '../memory/object-handle.js';
 import type { RetryPolicy } from './retry.js';
 import type { Schema } from './schema.js';
 import type { StepSpec } from './step-list.js';
+import type { Supervision } from './supervision.js';
 import type { Syscalls } from './syscalls.js';
 
 /** What an image's body may return. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a body that returns nothing is written without a return.
 export type ImageResult = JsonValue | ObjectHandle | void;
 
-/** A named, versioned program, used once it is registered. It has at most one of `run` and `steps`. */
+/** A named, versioned program, used once it is registered. It has at most one of `run`, `steps` and `supervision`. */
 export interface Image {
   readonly name: string;
   readonly version: string;
@@ -23,6 +24,7 @@ export interface Image {
   readonly retry?: RetryPolicy;
   readonly run?: ImageBody;
   readonly steps?: readonly StepSpec[];
+  readonly supervision?: Supervision;
 }
 /** Its arguments are what its input schema gives back. */
 type ImageBody = (ctx: Syscalls, args: never) => ImageResult | Promise<ImageResult>;

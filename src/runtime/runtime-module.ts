@@ -10,6 +10,7 @@ import { NodeLease } from './node-lease.js';
 import { ProgressReports } from './progress-reports.js';
 import { Recovery } from './recovery.js';
 import { Releases } from './releases.js';
+import { Restarts } from './restarts.js';
 import { RunEndings } from './run-endings.js';
 import { RunJournal } from './run-journal.js';
 import { RunTable } from './run-table.js';
@@ -32,6 +33,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     ProgressReports,
     Recovery,
     Releases,
+    Restarts,
     RunEndings,
     RunJournal,
     RunTable,

@@ -1,13 +1,28 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
 import { parseDelegationSpec } from '../../capability/capability-spec.js';
 import { Payloads } from '../../memory/payloads.js';
-import type { Caller } from '../act.js';
+import type { Act, Caller } from '../act.js';
 import { Births } from '../births.js';
+import { Journal, type Subject } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import { childSpec, parse, parsePid } from '../specs.js';
 import { Units } from '../units.js';
 import { BirthShaper } from './shape-birth.js';
+
+/** In whose place a child is started, and why. */
+export interface Restart {
+  /** The name of the place. */
+  readonly child: string;
+  readonly instead: Pid;
+  /** A word: how the other one ended, or the strategy by which it was stopped. */
+  readonly reason: string;
+  /** The process whose end brought it about. */
+  readonly because: Pid;
+  /** What is known of that end. */
+  readonly detail: string | undefined;
+}
 
 @injectable()
 export class SpawnChild {
@@ -17,13 +32,14 @@ export class SpawnChild {
     @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(Births) private readonly births: Births,
     @inject(Lookup) private readonly lookup: Lookup,
+    @inject(Journal) private readonly journal: Journal,
   ) {}
 
   /**
    * Makes a child with a fresh view that holds what the parent hands it and nothing else.
    * Throws AMPLIFICATION, BUDGET_EXCEEDED, TREE_STOPPING, PROCESS_TERMINATED, and what spawn throws.
    */
-  async run(caller: Caller, parentPid: unknown, input: unknown): Promise<Pid> {
+  async run(caller: Caller, parentPid: unknown, input: unknown, restart?: Restart): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
     const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
     const delegate = spec.delegate.map((one, index) => parseDelegationSpec(one, `spec.delegate.${index}`));
@@ -33,7 +49,21 @@ export class SpawnChild {
       if (earlier !== undefined) return earlier;
       const parent = await this.lookup.fertile(tx, actor);
       const child = await this.shaper.child(tx, parent, shaped, act.at);
-      return this.births.create(tx, act, { ...child, authority: { delegate }, fork: null });
+      const pid = await this.births.create(tx, act, { ...child, authority: { delegate }, fork: null });
+      if (restart !== undefined) this.restarted(tx, act, { pid, root: parent.root, generation: 1 }, restart);
+      return pid;
+    });
+  }
+
+  private restarted(tx: WriteTx, act: Act, born: Subject, restart: Restart): void {
+    const { child, instead, reason, because, detail } = restart;
+    const supervisor = act.actor;
+    this.journal.changed(tx, act, born, {
+      event: 'process.restarted',
+      data: { supervisor, child, instead, reason },
+      action: 'process.restart',
+      facts: { supervisor, instead, reason, because },
+      payload: { child, ...(detail === undefined ? {} : { detail }) },
     });
   }
 }
