@@ -42,7 +42,10 @@ export interface ProcessRepository {
   /** Rows whose alarm is at or before `now`. */
   due(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
   nextAlarm(tx: ReadTx): Promise<number | null>;
-  /** Ended rows with nothing left that was born under them, the newest row of the table apart. */
+  /**
+   * Ended rows with nothing left that was born under them, the newest row of the table apart, and the children of live
+   * processes whose bodies may be given their results again.
+   */
   prunable(tx: ReadTx, endedBefore: number, after: number, limit: number): Promise<ProcessRow[]>;
   delete(tx: WriteTx, row: ProcessRow): Promise<void>;
 }

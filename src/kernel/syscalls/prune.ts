@@ -24,7 +24,7 @@ export class Prune {
 
   /**
    * Forgets the rows of processes that ended before a time and under which nothing born is left; the audit log keeps
-   * their history. In batches, each one a unit, until no more are found.
+   * their history. Children of a body that runs stay until it ends. In batches, each one a unit, until no more are found.
    */
   async run(caller: Caller, given: unknown): Promise<{ pruned: number }> {
     const { endedBefore } = parse(pruneOptions, given, 'options');

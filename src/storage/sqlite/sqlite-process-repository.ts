@@ -1,5 +1,22 @@
 import type Database from 'better-sqlite3';
-import { and, eq, getTableColumns, gt, inArray, isNotNull, isNull, lt, lte, max, min, ne, sql } from 'drizzle-orm';
+import {
+  and,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  max,
+  min,
+  ne,
+  notExists,
+  sql,
+} from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
 import { injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -54,6 +71,16 @@ const sameVersion = and(
   eq(processes.n, sql.placeholder('n')),
   eq(processes.version, sql`${sql.placeholder('version')} - 1`),
 );
+
+const parents = alias(processes, 'parents');
+
+/** A body that is run again is given the results of its children again, and they have them. */
+const isReplayingParent = (db: Db) =>
+  and(
+    eq(parents.pid, processes.parent),
+    isNull(parents.exitedAt),
+    exists(db.select({ n: runEntries.process }).from(runEntries).where(eq(runEntries.process, parents.n))),
+  );
 
 const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof sql>) =>
   db
@@ -203,6 +230,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
         after,
         lt(processes.exitedAt, sql.placeholder('endedBefore')),
         eq(accounts.born, 0),
+        notExists(db.select({ n: parents.n }).from(parents).where(isReplayingParent(db))),
         ne(processes.n, db.select({ n: max(processes.n) }).from(processes)),
       ),
     )
