@@ -88,6 +88,7 @@ export {
   type WaitOptions,
 } from './kernel/process-manager.js';
 export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } from './kernel/signal.js';
+export type { JournalEntry } from './kernel/syscalls/journals.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/merge-plan.js';

@@ -29,6 +29,7 @@ import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
 import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
+import { Journals } from './syscalls/journals.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
@@ -71,6 +72,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Exit,
     External,
     Fork,
+    Journals,
     Prune,
     Queries,
     Receive,

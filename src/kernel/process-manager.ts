@@ -26,6 +26,7 @@ import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
 import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
+import { type JournalEntry, Journals } from './syscalls/journals.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Signal } from './syscalls/signal.js';
@@ -141,6 +142,11 @@ export interface ProcessManager {
   /** Nearest first. */
   ancestors(pid: Pid): Promise<ProcessRecord[]>;
   tree(pid: Pid, options?: { depth?: number }): Promise<ProcessTree>;
+  /**
+   * What the calls of its body were answered, in that order, then those that have begun. What an earlier run wrote has a
+   * lower fence than what this one writes: it was replayed. Throws NO_SUCH_PROCESS.
+   */
+  journal(pid: Pid): Promise<JournalEntry[]>;
   /** Forgets ended rows; the audit log keeps their history. */
   prune(options: { endedBefore: number }): Promise<{ pruned: number }>;
 }
@@ -160,6 +166,7 @@ export class HostProcessManager implements ProcessManager {
     @inject(Chdir) private readonly moving: Chdir,
     @inject(Budgets) private readonly budgets: Budgets,
     @inject(Queries) private readonly queries: Queries,
+    @inject(Journals) private readonly journals: Journals,
     @inject(Prune) private readonly pruning: Prune,
   ) {}
 
@@ -195,5 +202,6 @@ export class HostProcessManager implements ProcessManager {
   children = async (pid: Pid, filter?: ProcessFilter) => this.queries.children(pid, filter);
   ancestors = async (pid: Pid) => this.queries.ancestors(pid);
   tree = async (pid: Pid, options?: { depth?: number }) => this.queries.tree(pid, options);
+  journal = async (pid: Pid) => this.journals.of(pid);
   prune = async (options: { endedBefore: number }) => this.pruning.run(hostFace, options);
 }

@@ -280,7 +280,7 @@ describe('any argument of any public method', () => {
     },
   ];
   const processes =
-    'spawn fork spawnChild exec wait waitAny waitAll result signal pause resume cancel kill exit complete fail progress abandon chdir charge reserve settle budget setBudget get list children ancestors tree prune'
+    'spawn fork spawnChild exec wait waitAny waitAll result signal pause resume cancel kill exit complete fail progress abandon chdir charge reserve settle budget setBudget get list children ancestors tree journal prune'
       .split(' ')
       .map((name) => on((kernel) => kernel.processes, name));
   const capabilities = 'grant check explain list get chain'
