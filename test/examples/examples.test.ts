@@ -12,7 +12,13 @@ beforeAll(() => builtPackage(), 150_000);
 describe('the examples', () => {
   it('are all run by this file, and the numbered ones are short', () => {
     const names = readdirSync(examples).sort();
-    const numbered = ['01-spawn-and-wait.mjs', '02-budgets.mjs', '03-audit.mjs', '04-approvals.mjs'];
+    const numbered = [
+      '01-spawn-and-wait.mjs',
+      '02-budgets.mjs',
+      '03-audit.mjs',
+      '04-approvals.mjs',
+      '05-durable-steps.mjs',
+    ];
     expect(names).toEqual([...numbered, 'hierarchy.mjs']);
     for (const name of numbered) {
       expect(readFileSync(path.join(examples, name), 'utf8').split('\n').length).toBeLessThan(40);
@@ -51,6 +57,16 @@ describe('the examples', () => {
       'eve: APPROVAL_DENIED',
       'Next time, eve: DENY_RULE',
       'On record: once by carol, deny by carol, deny-always by carol.',
+    ]);
+  });
+
+  it('go on with their steps where they were', async () => {
+    expect((await runExample('05-durable-steps.mjs')).trimEnd().split('\n')).toEqual([
+      'collecting',
+      'checking',
+      'Opened again: it is paused.',
+      'writing',
+      'Its result: tides rise, tides fall.',
     ]);
   });
 });
