@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { attended } from './attended.js';
 import type { ImageResult } from './image.js';
 import type { ParsedImage } from './image-definition.js';
 import { Restarts } from './restarts.js';
@@ -16,7 +17,7 @@ export class Bodies {
   ) {}
 
   async run(run: Run, { run: body, steps, supervision }: ParsedImage): Promise<ImageResult> {
-    const ctx = this.faces.of(run);
+    const ctx = attended(this.faces.of(run));
     if (steps !== undefined) return runSteps(ctx, steps);
     if (supervision !== undefined) return new Supervisor(supervision, ctx, this.restarts.of(run)).run();
     return body?.(ctx, run.args as never);
