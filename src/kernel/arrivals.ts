@@ -35,29 +35,25 @@ export class Arrivals {
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, CANCELLED, WAIT_TIMEOUT. */
   async next<T>(caller: Caller, arrival: Arrival<T>, limits: WaitLimits): Promise<T> {
+    const { pid, blockage } = arrival;
+    const { timeoutMs, signal } = limits;
+    const awaited = timeoutMs === undefined ? blockage : { ...blockage, deadline: this.clock.peek() + timeoutMs };
     const bell = new Bell(limits);
     const alive = keepAlive();
-    const watch = this.watch.watch([arrival.pid], (rung) => bell.ring(rung));
+    const watch = this.watch.watch([pid], (rung) => bell.ring(rung));
     try {
-      return await this.rung(caller, arrival, limits, bell);
+      for (;;) {
+        const found = await this.found(caller, arrival);
+        if (found === 'taken by another') continue;
+        if (found !== undefined) return found.value;
+        if (signal?.aborted === true) throw givenUp(pid, blockage);
+        if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
+        await blocked(caller, awaited, () => bell.rung());
+      }
     } finally {
       watch[Symbol.dispose]();
       alive[Symbol.dispose]();
       bell[Symbol.dispose]();
-    }
-  }
-
-  private async rung<T>(caller: Caller, arrival: Arrival<T>, limits: WaitLimits, bell: Bell): Promise<T> {
-    const { pid, blockage } = arrival;
-    const { timeoutMs, signal } = limits;
-    const awaited = timeoutMs === undefined ? blockage : { ...blockage, deadline: this.clock.peek() + timeoutMs };
-    for (;;) {
-      const found = await this.found(caller, arrival);
-      if (found === 'taken by another') continue;
-      if (found !== undefined) return found.value;
-      if (signal?.aborted === true) throw givenUp(pid, blockage);
-      if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
-      await blocked(caller, awaited, () => bell.rung());
     }
   }
 

@@ -6,13 +6,27 @@ export function attended<Face extends object>(face: Face): Face {
   return new Proxy(face, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name, target);
-      if (typeof member === 'function') return (...args: unknown[]) => seen(Reflect.apply(member, target, args));
+      if (typeof member === 'function') return (...args: unknown[]) => seen(() => Reflect.apply(member, target, args));
       return name === 'memory' || name === 'capabilities' ? attended(member as object) : member;
     },
   });
 }
 
-function seen(answer: unknown): unknown {
-  if (answer instanceof Promise) answer.catch(() => undefined);
+function seen(call: () => unknown): unknown {
+  const answer = begun(call);
+  if (answer instanceof Promise) answer.catch(ignored);
   return answer;
+}
+
+/** What cannot even be begun, such as with options that refuse to be read, is rejected like all that fails. */
+function begun(call: () => unknown): unknown {
+  try {
+    return call();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function ignored(): void {
+  // The body sees it when it waits for the call.
 }

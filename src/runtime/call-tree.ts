@@ -127,8 +127,11 @@ export class CallTree {
   }
 }
 
+/** What a call is named by may be anything that a body has given. */
+const nameMax = 256;
+
 function keyBelow(outer: string, counts: Map<string, number>, kind: string, name: string): string {
-  const what = `${kind} ${name}`;
+  const what = `${kind} ${name.slice(0, nameMax).replaceAll('\n', ' ')}`;
   const nth = (counts.get(what) ?? 0) + 1;
   counts.set(what, nth);
   return `${outer === '' ? '' : `${outer}\n`}${what} #${nth}`;

@@ -73,28 +73,28 @@ export class Calls {
   ) {}
 
   /** A call that is made once, whichever run makes it: its answer is in the commit of its effect. */
-  async kept<T>(run: Run, kind: string, name: string, codec: Codec<T>, live: Live<T>): Promise<T> {
-    return this.answered(run, kind, name, codec, (call) => {
+  kept<T>(run: Run, kind: string, name: string, codec: Codec<T>, live: Live<T>): Promise<T> {
+    const make = (call: OpenCall) => {
       const leave = async (tx: Leave[0], act: Leave[1], answer: unknown) => {
         const value = codec.encode(answer);
         if (value !== undefined) await this.journal.done(tx, act, run, call, value);
       };
       const hooks = run.hooks(call, { leave });
       const caller = { face: 'process', pid: run.pid, run: hooks } as const;
-      return this.noted(run, call, () => live(this.faces.of(run.pid, hooks), call, caller));
-    });
+      return live(this.faces.of(run.pid, hooks), call, caller);
+    };
+    return this.answered(run, kind, name, codec, make, (call, error) => this.journal.failed(run, call, error));
   }
 
   /** A call whose effect is the same when it is made twice: its answer is kept after it. */
-  async keptAfter<T>(run: Run, kind: string, name: string, live: (face: ProcessFace) => Promise<T>): Promise<T> {
-    return this.answered(run, kind, name, plain<T>(), (call) =>
-      this.noted(run, call, async () => {
-        const answer = await live(this.faces.of(run.pid, run.hooks(call)));
-        const value = answer as JsonValue;
-        await this.journal.unit(run, call, 'call.end', (tx, act) => this.journal.done(tx, act, run, call, value));
-        return answer;
-      }),
-    );
+  keptAfter<T>(run: Run, kind: string, name: string, live: (face: ProcessFace) => Promise<T>): Promise<T> {
+    const make = async (call: OpenCall) => {
+      const answer = await live(this.faces.of(run.pid, run.hooks(call)));
+      const value = answer as JsonValue;
+      await this.journal.unit(run, call, 'call.end', (tx, act) => this.journal.done(tx, act, run, call, value));
+      return answer;
+    };
+    return this.answered(run, kind, name, plain<T>(), make, (call, error) => this.journal.failed(run, call, error));
   }
 
   /** A call that every run makes anew. */
@@ -107,21 +107,29 @@ export class Calls {
     }
   }
 
-  /** Answers from the journal, or with what `make` gives. */
+  /** Answers from the journal, or with what `make` gives; `note` writes a failure of `make` down. */
   async answered<T>(
     run: Run,
     kind: string,
     name: string,
     codec: Codec<T>,
     make: (call: OpenCall) => Promise<T>,
+    note?: (call: OpenCall, error: unknown) => Promise<void>,
   ): Promise<T> {
     const call = run.begin(kind, name);
+    let isMade = false;
     try {
       const earlier = await run.replayed(call, async ({ status, value }) => {
         if (status === 'failed') throw this.attributed(revivedError(value), call);
         return codec.revive(value, this.faces.of(run.pid, run.hooks(call)));
       });
-      return earlier === undefined ? await make(call) : earlier.answer;
+      if (earlier !== undefined) return earlier.answer;
+      isMade = true;
+      return await make(call);
+    } catch (error) {
+      if (!isMade || note === undefined) throw error;
+      if (isAnswer(run, error)) await note(call, error);
+      throw this.attributed(error, call);
     } finally {
       run.finish(call);
     }
@@ -142,15 +150,6 @@ export class Calls {
     if (typeof error === 'object' && error !== null)
       this.failures.set(error, [...(this.failures.get(error) ?? []), key]);
     return error;
-  }
-
-  private async noted<T>(run: Run, call: OpenCall, make: () => Promise<T>): Promise<T> {
-    try {
-      return await make();
-    } catch (error) {
-      if (isAnswer(run, error)) await this.journal.failed(run, call, error);
-      throw this.attributed(error, call);
-    }
   }
 }
 

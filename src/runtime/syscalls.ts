@@ -128,13 +128,12 @@ class RunSyscalls implements Syscalls {
   }
 
   get spawnChild(): Syscalls['spawnChild'] {
-    return async (spec = {}) =>
+    return (spec = {}) =>
       this.#kit.calls.kept(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
   }
 
   get fork(): Syscalls['fork'] {
-    return async (spec = {}) =>
-      this.#kit.calls.kept(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
+    return (spec = {}) => this.#kit.calls.kept(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
   }
 
   get exec(): Syscalls['exec'] {
@@ -146,41 +145,40 @@ class RunSyscalls implements Syscalls {
   }
 
   get wait(): Syscalls['wait'] {
-    return async (child, options) =>
-      this.#kit.calls.kept(this.#run, 'wait', String(child), result, async (face, call) =>
-        face.wait(child, await this.#timed(call, options)),
+    return (child, options) =>
+      this.#kit.calls.kept(this.#run, 'wait', String(child), result, (face, call) =>
+        this.#timed(call, options, (limits) => face.wait(child, limits)),
       );
   }
 
   get waitAny(): Syscalls['waitAny'] {
-    return async (children, options) =>
-      this.#kit.calls.kept(this.#run, 'waitAny', '', result, async (face, call) =>
-        face.waitAny(children, await this.#timed(call, options)),
+    return (children, options) =>
+      this.#kit.calls.kept(this.#run, 'waitAny', '', result, (face, call) =>
+        this.#timed(call, options, (limits) => face.waitAny(children, limits)),
       );
   }
 
   get waitAll(): Syscalls['waitAll'] {
-    return async (children, options) =>
-      this.#kit.calls.kept(this.#run, 'waitAll', '', results, async (face, call) =>
-        face.waitAll(children, await this.#timed(call, options)),
+    return (children, options) =>
+      this.#kit.calls.kept(this.#run, 'waitAll', '', results, (face, call) =>
+        this.#timed(call, options, (limits) => face.waitAll(children, limits)),
       );
   }
 
   get kill(): Syscalls['kill'] {
-    return async (child, reason) => this.#signalled('kill', child, (face) => face.kill(child, reason));
+    return (child, reason) => this.#signalled('kill', child, (face) => face.kill(child, reason));
   }
 
   get cancel(): Syscalls['cancel'] {
-    return async (child, reason, options) =>
-      this.#signalled('cancel', child, (face) => face.cancel(child, reason, options));
+    return (child, reason, options) => this.#signalled('cancel', child, (face) => face.cancel(child, reason, options));
   }
 
   get pause(): Syscalls['pause'] {
-    return async (child) => this.#signalled('pause', child, (face) => face.pause(child));
+    return (child) => this.#signalled('pause', child, (face) => face.pause(child));
   }
 
   get resume(): Syscalls['resume'] {
-    return async (child) => this.#signalled('resume', child, (face) => face.resume(child));
+    return (child) => this.#signalled('resume', child, (face) => face.resume(child));
   }
 
   get chdir(): Syscalls['chdir'] {
@@ -192,21 +190,20 @@ class RunSyscalls implements Syscalls {
   }
 
   get send(): Syscalls['send'] {
-    return async (to, body) =>
-      this.#kit.calls.kept(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
+    return (to, body) => this.#kit.calls.kept(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
   }
 
   get receive(): Syscalls['receive'] {
-    return async (options = {}) =>
-      this.#kit.calls.kept(this.#run, 'receive', String(options?.from ?? ''), message, async (face, call) =>
-        face.receive(await this.#timed(call, options)),
+    return (options = {}) =>
+      this.#kit.calls.kept(this.#run, 'receive', String(options?.from ?? ''), message, (face, call) =>
+        this.#timed(call, options, (limits) => face.receive(limits)),
       );
   }
 
   get waitSignal(): Syscalls['waitSignal'] {
-    return async (name, options = {}) =>
-      this.#kit.calls.kept(this.#run, 'waitSignal', String(name), plain<JsonValue>(), async (_face, call, caller) =>
-        this.#kit.signals.run(caller, this.#run.pid, name, await this.#timed(call, options)),
+    return (name, options = {}) =>
+      this.#kit.calls.kept(this.#run, 'waitSignal', String(name), plain<JsonValue>(), (_face, call, caller) =>
+        this.#timed(call, options, (limits) => this.#kit.signals.run(caller, this.#run.pid, name, limits)),
       );
   }
 
@@ -214,13 +211,17 @@ class RunSyscalls implements Syscalls {
     return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), send);
   }
 
-  /** The time that is left of a limit which an earlier run may have begun. */
-  async #timed<Options extends WaitOptions>(call: OpenCall, given?: Options): Promise<Options | undefined> {
+  /** Waits for no longer than is left of a limit which an earlier run may have begun. */
+  #timed<Options extends WaitOptions, T>(
+    call: OpenCall,
+    given: Options | undefined,
+    wait: (limits: Options | undefined) => Promise<T>,
+  ): Promise<T> {
     const timeoutMs = given?.timeoutMs;
-    if (timeoutMs === undefined || timeoutMs === 0) return given;
+    if (given === undefined || timeoutMs === undefined || timeoutMs === 0) return wait(given);
     const { journal, sleeps } = this.#kit;
-    const due = await journal.due(this.#run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
-    return { ...(given as Options), timeoutMs: sleeps.left(due) };
+    const due = journal.due(this.#run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
+    return due.then((at) => wait({ ...given, timeoutMs: sleeps.left(at) }));
   }
 
   /** The run is over with the commit of such a call. */
