@@ -12,7 +12,7 @@ import { conflict, nextState } from '../kernel/transitions.js';
 export type Released = 'rerun' | 'paused' | 'stopped' | 'abandoned' | 'left';
 
 /** Why the node does not hold it any more. */
-export type ReleaseReason = 'lapsed' | 'dead' | 'missing' | 'restarted' | 'shutdown';
+export type ReleaseReason = 'lapsed' | 'dead' | 'missing' | 'restarted' | 'shutdown' | 'store';
 
 export interface ReleasedProcess {
   readonly pid: Pid;

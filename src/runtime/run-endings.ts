@@ -17,6 +17,7 @@ import { Calls } from './calls.js';
 import type { ImageResult } from './image.js';
 import type { ParsedImage } from './image-definition.js';
 import { codeOfError, evidenceOf, messageOf } from './recorded-error.js';
+import { Releases } from './releases.js';
 import { nonDeterministic } from './replay.js';
 import { isPermanent, type RetryPolicy, retryDelay } from './retry.js';
 import type { Run } from './run.js';
@@ -37,6 +38,7 @@ export class RunEndings {
     @inject(Exit) private readonly exit: Exit,
     @inject(Endings) private readonly endings: Endings,
     @inject(RunJournal) private readonly runs: RunJournal,
+    @inject(Releases) private readonly releases: Releases,
     @inject(Calls) private readonly calls: Calls,
     @inject(EntryRepository) private readonly entries: EntryRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
@@ -59,13 +61,17 @@ export class RunEndings {
     }
   }
 
-  /** The body threw: it is tried again if its policy says so; one that was being stopped ends as it was to. */
+  /**
+   * The body threw: it is tried again if its policy says so; one that was being stopped ends as it was to. What a store that
+   * is busy or full has refused is not the body's failure: it is run again, over its journal.
+   */
   async threw(run: Run, image: ParsedImage, error: unknown): Promise<void> {
     await this.lastCall(run, (call) =>
       this.runs.unit(run, call, 'process.fail', async (tx, act) => {
         const row = (await this.processes.find(tx, run.pid)) as ProcessRow;
         const retry = row.status === 'stopping' ? undefined : this.retry(row, image, error);
-        if (retry === undefined) await this.end(tx, act, row, error);
+        if (row.status !== 'stopping' && isOfStore(error)) await this.releases.release(tx, act, row, 'store');
+        else if (retry === undefined) await this.end(tx, act, row, error);
         else await this.tryAgain(tx, act, row, error, retry);
       }),
     );
@@ -130,4 +136,8 @@ export class RunEndings {
       lineage: true,
     });
   }
+}
+
+function isOfStore(error: unknown): boolean {
+  return error instanceof StoreError && error.retryable;
 }

@@ -4,15 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
 import { tempFolder } from '../support/kernel.js';
-import { inSweep } from '../support/seeded.js';
+import { inSweep, isSweep } from '../support/seeded.js';
 import { faultsIn } from '../support/wholeness.js';
 import { compilePrograms } from './compile.js';
 import { Program } from './program.js';
 
 const whole = ['parent', 'a', 'b', 'c'].flatMap((who) => [1, 2, 3, 4, 5].map((n) => `${who} ${n}`));
 const kills = inSweep(50);
-/** A few of the fault points in every run of the tests, all of them in a sweep. */
-const isSweep = process.env.PROCURA_SWEEP_MS !== undefined;
 
 let programs = '';
 beforeAll(async () => {
@@ -38,6 +36,7 @@ describe('bodies of a program that is killed', () => {
 
   for (const when of ['before', 'after'] as const) {
     it(`${when} a commit, whichever it is, go on as if nothing had happened`, { timeout: 600_000 }, async () => {
+      // A few of the fault points in every run of the tests, all of them in a sweep.
       const stride = isSweep ? 1 : 12;
       let points = 0;
       for (let at = Math.ceil(stride / 2); ; at += stride) {

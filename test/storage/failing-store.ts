@@ -6,6 +6,7 @@ import { CapabilityRepository } from '../../src/capability/capability-repository
 import { EventRepository } from '../../src/events/event-repository.js';
 import { AccountRepository } from '../../src/kernel/account-repository.js';
 import { BirthRepository } from '../../src/kernel/birth-repository.js';
+import { EntryRepository } from '../../src/kernel/entry-repository.js';
 import { MessageRepository } from '../../src/kernel/message-repository.js';
 import { ProcessRepository } from '../../src/kernel/process-repository.js';
 import { SignalRepository } from '../../src/kernel/signal-repository.js';
@@ -15,6 +16,7 @@ import { SqliteAccountRepository } from '../../src/storage/sqlite/sqlite-account
 import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-repository.js';
 import { SqliteBirthRepository } from '../../src/storage/sqlite/sqlite-birth-repository.js';
 import { SqliteCapabilityRepository } from '../../src/storage/sqlite/sqlite-capability-repository.js';
+import { SqliteEntryRepository } from '../../src/storage/sqlite/sqlite-entry-repository.js';
 import { SqliteEventRepository } from '../../src/storage/sqlite/sqlite-event-repository.js';
 import { SqliteMessageRepository } from '../../src/storage/sqlite/sqlite-message-repository.js';
 import { SqliteObjectRepository } from '../../src/storage/sqlite/sqlite-object-repository.js';
@@ -52,6 +54,7 @@ export class Sabotage {
       put(AuditRepository, new SqliteAuditRepository());
       put(BirthRepository, new SqliteBirthRepository());
       put(CapabilityRepository, new SqliteCapabilityRepository());
+      put(EntryRepository, new SqliteEntryRepository());
       put(EventRepository, new SqliteEventRepository());
       put(MessageRepository, new SqliteMessageRepository());
       put(ObjectRepository, new SqliteObjectRepository());

@@ -1,7 +1,7 @@
 import type { Parameters } from 'fast-check';
 
 /** A sweep tries everything; a run of all tests a part of it. */
-const isSweep = process.env.PROCURA_SWEEP_MS !== undefined;
+export const isSweep = process.env.PROCURA_SWEEP_MS !== undefined;
 const share = 5;
 
 /**
