@@ -18,6 +18,7 @@ import { RunEnded } from './run-ended.js';
 import { RunEndings } from './run-endings.js';
 import { RunTable } from './run-table.js';
 import { Slots } from './slots.js';
+import { guardHost } from './stray-refusals.js';
 
 /** How long after a store that is busy or full the end of a body is written again. */
 const storeRetryMs = 250;
@@ -59,6 +60,7 @@ export class Executor {
 
   async start(): Promise<void> {
     this.isOpen = true;
+    guardHost();
     this.subscriptions = [
       this.feed.subscribe((events) => {
         for (const event of events) this.heard(event);

@@ -12,6 +12,7 @@ import { CallTree, type OpenCall } from './call-tree.js';
 import { Replay } from './replay.js';
 import type { RunTable } from './run-table.js';
 import type { Slots } from './slots.js';
+import { endsRun } from './stray-refusals.js';
 
 /** What a run keeps of the row of its process. */
 export type RunRow = Pick<ProcessRow, 'n' | 'pid' | 'root' | 'generation' | 'attempt'>;
@@ -164,7 +165,7 @@ export class Run {
   /** The process is being stopped: what waits is given up, the rest goes on until the grace is over. */
   stop(reason: KernelError): void {
     if (this.stopping !== undefined) return;
-    this.stopping = reason;
+    this.stopping = endsRun(reason);
     this.abort();
     for (const { call } of this.tree.blockages()) call.interrupt?.(reason);
     this.resumed();
@@ -172,7 +173,7 @@ export class Run {
 
   /** The node shuts down: the run ends at its next call, or when all that it does is wait. */
   close(reason: KernelError): void {
-    this.closing = reason;
+    this.closing = endsRun(reason);
     this.abort();
     this.settle();
   }
@@ -180,7 +181,7 @@ export class Run {
   /** Refuses everything from now on, and gives the place back. */
   end(reason: KernelError): void {
     if (this.refusal !== undefined) return;
-    this.refusal = reason;
+    this.refusal = endsRun(reason);
     this.abort();
     for (const call of this.tree.calls()) call.interrupt?.(reason);
     this.leaveSlot();
@@ -221,7 +222,7 @@ export class Run {
     const isEnd = row !== undefined && isTerminal(row.status) && row.fence === this.fence + 1;
     const error = isEnd ? terminated(row) : leaseLost(this.pid, this.fence);
     setImmediate(() => this.end(error));
-    return error;
+    return endsRun(error);
   }
 
   private parked(call: OpenCall): Promise<void> {
