@@ -1,6 +1,6 @@
 import type { Store } from '../base/store.js';
 import type { AuditRepository, StoredPayload, StoredRecord } from './audit-repository.js';
-import { storedCheckpoints } from './checkpoint-feed.js';
+import { type FoundCheckpoint, storedCheckpoints } from './checkpoint-feed.js';
 import { rootAt } from './tiles.js';
 
 const exportVersion = 1;
@@ -29,8 +29,8 @@ export async function* exportLines(
   });
   yield line(manifest);
   const { size, keys } = manifest;
-  const known = new Map(keys.map(({ id, publicKey }) => [id, publicKey]));
-  const checkpoints = storedCheckpoints(store, repository, known, 0)[Symbol.asyncIterator]();
+  const known = new Set(keys.map(({ id }) => id));
+  const checkpoints = signedBefore(storedCheckpoints(store, repository, 0), known)[Symbol.asyncIterator]();
   let next = await checkpoints.next();
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await readPage(store, repository, after, options);
@@ -46,6 +46,16 @@ export async function* exportLines(
   }
   for (; next.done !== true && next.value.checkpoint.size <= size; next = await checkpoints.next()) {
     yield line({ kind: 'checkpoint', ...next.value.checkpoint });
+  }
+}
+
+/** Without those by a key that is in the database now and was not when the manifest was made. */
+async function* signedBefore(
+  checkpoints: AsyncIterable<FoundCheckpoint>,
+  known: ReadonlySet<string>,
+): AsyncIterable<FoundCheckpoint> {
+  for await (const found of checkpoints) {
+    if (known.has(found.checkpoint.key) || found.publicKey === undefined) yield found;
   }
 }
 

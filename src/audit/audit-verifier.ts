@@ -29,7 +29,7 @@ export class AuditVerifier {
     const walk = await LogWalk.begin(this.store, this.repository, options.from ?? 1);
     const keys = new Map(walk.start.keys.map(({ id, publicKey }) => [id, publicKey]));
     const feeds: AsyncIterable<FoundCheckpoint>[] = [
-      storedCheckpoints(this.store, this.repository, keys, walk.start.from - 1),
+      storedCheckpoints(this.store, this.repository, walk.start.from - 1),
       keptCheckpoints(this.sink, walk.start.log, walk.start.from - 1),
     ];
     if (options.checkpoint !== undefined) feeds.push(given(options.checkpoint, keys));
@@ -43,8 +43,7 @@ export class AuditVerifier {
   async verifyTail(): Promise<void> {
     const last = await this.store.read((tx) => this.repository.lastCheckpoint(tx));
     const walk = await LogWalk.begin(this.store, this.repository, (last?.size ?? 0) + 1);
-    const keys = new Map(walk.start.keys.map(({ id, publicKey }) => [id, publicKey]));
-    const { firstBad } = await walk.run([storedCheckpoints(this.store, this.repository, keys, walk.start.from - 1)]);
+    const { firstBad } = await walk.run([storedCheckpoints(this.store, this.repository, walk.start.from - 1)]);
     if (firstBad !== undefined) throw auditBroken(firstBad);
   }
 }

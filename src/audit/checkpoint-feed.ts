@@ -38,18 +38,24 @@ export function otherLog(seq: number, source: string): Fault {
 const pageRows = 500;
 const afterAnyKey = '~';
 
-/** The checkpoints in the database, of `fromSize` and above; from 0, also those that no size could be. */
+/**
+ * The checkpoints in the database, of `fromSize` and above; from 0, also those that no size could be. Their keys are read
+ * with them: another program may sign for the first time while the log is walked.
+ */
 export async function* storedCheckpoints(
   store: Store,
   repository: AuditRepository,
-  keys: ReadonlyMap<string, string>,
   fromSize: number,
 ): AsyncIterable<FoundCheckpoint> {
   let after = { size: fromSize === 0 ? Number.MIN_SAFE_INTEGER : fromSize - 1, key: afterAnyKey };
   for (;;) {
-    const page = await store.read((tx) => repository.checkpointsAfter(tx, after, pageRows));
+    const { page, keys } = await store.read(async (tx) => ({
+      page: await repository.checkpointsAfter(tx, after, pageRows),
+      keys: await repository.keys(tx),
+    }));
     for (const checkpoint of page) {
-      yield { checkpoint, publicKey: keys.get(checkpoint.key), source: 'a row of the database' };
+      const publicKey = keys.find(({ id }) => id === checkpoint.key)?.publicKey;
+      yield { checkpoint, publicKey, source: 'a row of the database' };
       after = { size: checkpoint.size, key: checkpoint.key };
     }
     if (page.length < pageRows) return;

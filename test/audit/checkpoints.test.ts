@@ -1,8 +1,14 @@
 import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { exportLines } from '../../src/audit/audit-export.js';
+import { AuditRepository } from '../../src/audit/audit-repository.js';
 import { isSignedBy, keyIdOf } from '../../src/audit/checkpoint.js';
+import { storedCheckpoints } from '../../src/audit/checkpoint-feed.js';
 import { checkpointMs, checkpointRecords } from '../../src/audit/checkpoints.js';
 import { emptyRoot } from '../../src/audit/hashing.js';
+import { LogWalk } from '../../src/audit/log-walk.js';
+import { Store } from '../../src/base/store.js';
+import { openKernel } from '../support/kernel.js';
 import { closedLog, entry, fill, type Harness, openAudit, tempDatabase } from './harness.js';
 
 afterEach(() => void vi.useRealTimers());
@@ -45,6 +51,20 @@ describe('a checkpoint', () => {
     const [first, second] = await Promise.all([audit.log.checkpoint(), audit.log.checkpoint()]);
     expect(second).toEqual(first);
     expect(fileLines(path)).toHaveLength(1);
+  });
+
+  // A log that was being walked was called broken: the key of the checkpoint was not among those that were read before.
+  it('that is the first one, and is made while the log is verified or exported, is no fault', async () => {
+    const kernel = await openKernel();
+    await kernel.processes.spawn({});
+    const [store, repository] = [kernel.container.get(Store), kernel.container.get(AuditRepository)];
+    const walk = await LogWalk.begin(store, repository, 1);
+    const lines = exportLines(store, repository, {})[Symbol.asyncIterator]();
+    const exported = [(await lines.next()).value as string];
+    await kernel.audit.checkpoint();
+    expect(await walk.run([storedCheckpoints(store, repository, 0)])).toMatchObject({ ok: true });
+    for (let next = await lines.next(); next.done !== true; next = await lines.next()) exported.push(next.value);
+    expect(exported.map((line) => JSON.parse(line).kind)).not.toContain('checkpoint');
   });
 
   it('can be made of an empty log', async () => {
