@@ -18,7 +18,7 @@ describe('two nodes on one file', () => {
     const left = await start('left');
     const right = await start('right');
     const pids = await Promise.all(
-      Array.from({ length: 40 }, () => kernel.processes.spawn({ image: 'slow', args: { steps: 2, ms: 5 } })),
+      Array.from({ length: 40 }, () => kernel.processes.spawn({ image: 'slow', args: { steps: 2, ms: 100 } })),
     );
     const results = await Promise.all(pids.map((pid) => kernel.processes.result(pid)));
     expect(new Set(results.map(({ value }) => value))).toEqual(new Set(['left', 'right']));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openKernel, tempFolder } from '../support/kernel.js';
+import { inSweep } from '../support/seeded.js';
 import { faultsIn } from '../support/wholeness.js';
 import { compilePrograms } from './compile.js';
 import { Program } from './program.js';
@@ -38,7 +39,7 @@ describe('two programs on one file', () => {
   it('can both ask for more at once than the file takes in the time that a busy file is waited for', {
     timeout: 120_000,
   }, async () => {
-    const each = 10_000;
+    const each = inSweep(10_000);
     const store = join(tempFolder(), 'burst.db');
     const kernel = await openKernel({ store, durability: 'normal' });
     const root = await kernel.processes.spawn({ budget: { children: 2 * each } });

@@ -35,7 +35,7 @@ const never = defineImage({
 const kernel = await createKernel({
   store,
   images: [slow, never],
-  node: { name, leaseMs: Number(leaseMs), pollMs: 20 },
+  node: { name, leaseMs: Number(leaseMs), concurrency: 4, pollMs: 20 },
 });
 tell(`open ${kernel.nodeId}`);
 for (;;) {
