@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Kernel, type Pid } from '../../src/index.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
@@ -25,8 +25,6 @@ describe('two nodes on one file', () => {
     const began = [...left.lines, ...right.lines].filter((line) => line.startsWith('began'));
     expect(began.sort()).toEqual(pids.map((pid) => `began ${pid}`).sort());
     expect(await faultsIn(kernel)).toEqual([]);
-    await left.kill();
-    await right.kill();
   });
 
   it('of which one stands still past its lease: the other finishes its processes, and it changes nothing', {
@@ -51,8 +49,6 @@ describe('two nodes on one file', () => {
     expect(after.items.filter(({ target, outcome }) => target === pid && outcome === 'ok')).toEqual([]);
     expect(other.lines.filter((line) => line.startsWith('step'))).toEqual([2, 3, 4].map((n) => `step ${n} ${pid}`));
     expect(await faultsIn(kernel)).toEqual([]);
-    await stopped.kill();
-    await other.kill();
   });
 
   it('of which one stands still and is continued while the other runs its process: LEASE_LOST', {
@@ -71,8 +67,6 @@ describe('two nodes on one file', () => {
     // It has a new epoch, and works again.
     const next = await spawn(stopped, { image: 'slow', args: { steps: 1, ms: 1 } });
     expect(await kernel.processes.result(next)).toMatchObject({ status: 'exited' });
-    await stopped.kill();
-    await other.kill();
   });
 });
 
@@ -96,7 +90,6 @@ describe('a process that never runs twice', () => {
       });
       await sleep(100);
       expect(other.lines.filter((line) => line.startsWith('began'))).toEqual([]);
-      await other.kill();
     });
   }
 });
@@ -121,6 +114,7 @@ async function site(): Promise<{
     kernel,
     start: async (name) => {
       const program = new Program(join(programs, 'slow-node.js'), store, name);
+      onTestFinished(() => program.kill());
       await program.line((line) => line.startsWith('open'));
       return program;
     },

@@ -41,7 +41,8 @@ tell(`open ${kernel.nodeId}`);
 for (;;) {
   const [command = '', spec = '{}'] = (await heard()).split(/ (.*)/);
   if (command === 'spawn') tell(`spawned ${await kernel.processes.spawn(JSON.parse(spec))}`);
-  if (command === 'stop') break;
+  // Also when nobody is there to say anything any more.
+  if (command === 'stop' || command === '') break;
 }
 tell(`stopped ${JSON.stringify(await kernel.shutdown())}`);
 process.exit(0);
