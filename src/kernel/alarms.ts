@@ -7,9 +7,8 @@ import type { KernelEvent } from '../events/event.js';
 import { EventFeed } from '../events/event-feed.js';
 import type { Act } from './act.js';
 import { Endings, graceMsDefault } from './endings.js';
-import type { Outcome, ProcessRow } from './process.js';
+import type { ProcessRow } from './process.js';
 import { ProcessRepository } from './process-repository.js';
-import { nextState } from './transitions.js';
 import { Wakes } from './wakes.js';
 
 const dueRowsMax = 1_000;
@@ -98,8 +97,7 @@ export class Alarms {
 
   private async endStopping(tx: WriteTx, act: Act, row: ProcessRow | undefined): Promise<void> {
     if (row?.status !== 'stopping' || row.alarmAt === null || row.alarmAt > act.at) return;
-    const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
-    await this.endings.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action: 'process.graceOver' });
+    await this.endings.endStopping(tx, act, row, 'process.graceOver');
   }
 }
 

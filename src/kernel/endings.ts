@@ -51,6 +51,12 @@ export class Endings {
     return this.carryOut(tx, act, new Plan([end]));
   }
 
+  /** The end of a process that was being stopped: the one that was ordered. */
+  endStopping(tx: WriteTx, act: Act, row: ProcessRow, action: string): Promise<void> {
+    const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
+    return this.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action });
+  }
+
   kill(tx: WriteTx, act: Act, rows: readonly ProcessRow[], outcome: Outcome): Promise<void> {
     const ends = rows.map((row) => ({ row, ended: nextState(row, 'kill'), outcome, action: 'process.kill' }));
     return this.carryOut(tx, act, new Plan(ends));

@@ -98,9 +98,23 @@ export class Calls {
   }
 
   /** A call that every run makes anew. */
-  async unkept<T>(run: Run, live: (face: ProcessFace) => Promise<T>): Promise<T> {
+  unkept<T>(run: Run, live: (face: ProcessFace) => Promise<T>): Promise<T> {
+    return this.made(run, live, (call) => run.goesOn(call));
+  }
+
+  /** The call by which a run ends itself: that is its outcome, also when its node shuts down. */
+  last(run: Run, live: (face: ProcessFace) => Promise<void>): Promise<void> {
+    return this.made(run, live, async () => undefined);
+  }
+
+  private async made<T>(
+    run: Run,
+    live: (face: ProcessFace) => Promise<T>,
+    ready: (call: OpenCall) => Promise<void>,
+  ): Promise<T> {
     const call = run.beginUnkept();
     try {
+      await ready(call);
       return await live(this.faces.of(run.pid, run.hooks(call)));
     } finally {
       run.finish(call);

@@ -59,8 +59,7 @@ export class Releases {
 
   /** Nobody is left to use the rest of the grace. */
   private async endStop(tx: WriteTx, act: Act, row: ProcessRow): Promise<Released> {
-    const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
-    await this.endings.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action: 'process.ownerLost' });
+    await this.endings.endStopping(tx, act, row, 'process.ownerLost');
     return 'stopped';
   }
 

@@ -104,11 +104,7 @@ export class RunEndings {
   }
 
   private async end(tx: WriteTx, act: Act, row: ProcessRow, error: unknown): Promise<void> {
-    if (row.status === 'stopping') {
-      const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
-      await this.endings.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action: 'process.stop' });
-      return;
-    }
+    if (row.status === 'stopping') return this.endings.endStopping(tx, act, row, 'process.stop');
     const outcome: Outcome = { kind: 'failed', reason: codeOfError(error), evidence: evidenceOf(error) };
     const message = messageOf(error);
     await this.endings.end(tx, act, { row, ended: nextState(row, 'fail'), outcome, action: 'process.fail', message });

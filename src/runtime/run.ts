@@ -137,9 +137,15 @@ export class Run {
 
   /** The answer of an earlier run, in its turn; undefined when the call has to be made now. */
   async replayed<T>(call: OpenCall, revive: (entry: RunEntry) => Promise<T>): Promise<{ answer: T } | undefined> {
-    if (this.refusal !== undefined) throw this.refusal;
+    await this.goesOn(call);
     if (this.replay.isOver) return undefined;
     return this.held(call, () => this.replay.claim(call, revive));
+  }
+
+  /** A node that shuts down begins nothing new: the call waits until what is under way is done, and the run ends. */
+  async goesOn(call: OpenCall): Promise<void> {
+    if (this.refusal !== undefined) throw this.refusal;
+    if (this.closing !== undefined) await this.held(call, () => new Promise(() => undefined));
   }
 
   hooks(call: OpenCall, hooks: CallHooks = {}): RunHooks {
@@ -171,7 +177,7 @@ export class Run {
     this.resumed();
   }
 
-  /** The node shuts down: the run ends at its next call, or when all that it does is wait. */
+  /** The node shuts down: the run ends when all that it does is wait, and new calls do nothing else. */
   close(reason: KernelError): void {
     this.closing = endsRun(reason);
     this.abort();
@@ -200,7 +206,6 @@ export class Run {
   }
 
   private enclosing(): OpenCall | undefined {
-    if (this.closing !== undefined) this.end(this.closing);
     if (this.refusal !== undefined) throw this.refusal;
     const scope = scopes.getStore();
     if (scope?.run !== this) return undefined;

@@ -228,7 +228,7 @@ class RunSyscalls implements Syscalls {
   async #last(live: (face: ProcessFace) => Promise<void>): Promise<never> {
     const run = this.#run;
     this.#kit.reports.flush(run);
-    await this.#kit.calls.unkept(run, live);
+    await this.#kit.calls.last(run, live);
     const ended = new RunEnded(run.pid);
     run.end(ended);
     throw ended;

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  defineImage,
-  type JsonValue,
-  type KernelError,
-  ObjectHandle,
-  type Pid,
-  type Syscalls,
-} from '../../src/index.js';
+import { defineImage, type JsonValue, type KernelError, ObjectHandle, type Pid } from '../../src/index.js';
 import { newStore, openKernel } from '../support/kernel.js';
 import { gate, until } from './gate.js';
+import { running } from './running.js';
 
 describe('a body', () => {
   it('receives each message once and in order, also when it is run again', async () => {
@@ -188,17 +182,6 @@ describe('a body that never gets on', () => {
 });
 
 const kernelOf = { parent: '' as Pid };
-
-type Body = (ctx: Syscalls) => Promise<unknown>;
-
-async function running(run: Body, child: Body = async () => undefined) {
-  const images = [
-    defineImage({ name: 'body', run: run as never }),
-    defineImage({ name: 'child', run: child as never }),
-  ];
-  const kernel = await openKernel({ images });
-  return { kernel, pid: await kernel.processes.spawn({ image: 'body' }) };
-}
 
 async function childOf(kernel: Awaited<ReturnType<typeof running>>['kernel'], pid: Pid): Promise<Pid[]> {
   await until(async () => (await kernel.processes.children(pid)).length > 0);

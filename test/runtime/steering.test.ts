@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { defineImage, type JsonValue, type KernelError, type Pid, RunEnded, type Syscalls } from '../../src/index.js';
+import { defineImage, type JsonValue, type KernelError, RunEnded, type Syscalls } from '../../src/index.js';
 import { newStore, openKernel } from '../support/kernel.js';
 import { gate, until } from './gate.js';
+import { running } from './running.js';
 
 describe('pause', () => {
   it('holds a body at its next call, and resume lets it go on', async () => {
@@ -310,6 +311,49 @@ describe('shutdown', () => {
     expect(await again.processes.result(pid)).toMatchObject({ status: 'exited', value: 1 });
   });
 
+  it('lets a step that is under way be done, while the other branches of the body begin nothing new', async () => {
+    const store = newStore();
+    const sending = gate();
+    const sent: string[] = [];
+    const begun: string[] = [];
+    const image = (isFirst: boolean) =>
+      defineImage({
+        name: 'body',
+        run: async (ctx) => {
+          const send = async () => {
+            sent.push('mail');
+            if (isFirst) await sending.opened;
+          };
+          const other = async () => {
+            if (isFirst) await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+            await ctx.step('other', () => void begun.push(isFirst ? 'in the first run' : 'in the second'));
+          };
+          await Promise.all([ctx.step('send', send, { effect: 'once' }), other()]);
+          return 'sent';
+        },
+      });
+    const kernel = await openKernel({ store, images: [image(true)] });
+    const pid = await kernel.processes.spawn({ image: 'body' });
+    await until(() => sent.length === 1);
+    setTimeout(() => sending.open(), 50);
+    expect(await kernel.shutdown()).toMatchObject({ released: [pid], fenced: [] });
+    const again = await openKernel({ store, images: [image(false)] });
+    expect(await again.processes.result(pid)).toMatchObject({ value: 'sent' });
+    expect({ sent, begun }).toEqual({ sent: ['mail'], begun: ['in the second'] });
+  });
+
+  it('takes what a body still returns, or exits with, as its outcome', async () => {
+    const { kernel, pid } = await running(async (ctx) => {
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      return 'just in time';
+    });
+    await until(async () => (await kernel.processes.get(pid)).status === 'running');
+    const ended = kernel.processes.result(pid);
+    await pauseFor(20);
+    expect(await kernel.shutdown()).toMatchObject({ released: [], fenced: [] });
+    expect(await ended).toMatchObject({ status: 'exited', value: 'just in time' });
+  });
+
   it('refuses a grace that is no duration, and shuts nothing down', async () => {
     const kernel = await openKernel();
     await expect(kernel.shutdown({ graceMs: -1 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -330,18 +374,6 @@ describe('idle', () => {
     expect((await kernel.processes.get(pid)).status).toBe('exited');
   });
 });
-
-type Body = (ctx: Syscalls) => Promise<unknown>;
-
-async function running(run: Body, child: Body = async () => undefined) {
-  const images = [
-    defineImage({ name: 'body', run: run as never }),
-    defineImage({ name: 'child', run: child as never }),
-  ];
-  const kernel = await openKernel({ images });
-  const pid: Pid = await kernel.processes.spawn({ image: 'body' });
-  return { kernel, pid };
-}
 
 function pauseFor(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
