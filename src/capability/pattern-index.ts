@@ -7,13 +7,11 @@ export class PatternIndex<Item> {
   private readonly kinds = new Map<ResourceKind, Node<Item>>();
 
   add(pattern: Pattern, item: Item): void {
-    this.endOf(pattern).push(item);
+    this.change(pattern, (items) => joined(items, item));
   }
 
   remove(pattern: Pattern, item: Item): void {
-    const items = this.endOf(pattern);
-    const at = items.indexOf(item);
-    if (at >= 0) items.splice(at, 1);
+    this.change(pattern, (items) => without(items, item));
   }
 
   /** Those whose pattern matches `request`, in no order. */
@@ -27,17 +25,30 @@ export class PatternIndex<Item> {
     return found;
   }
 
-  /** The items whose pattern is this one, in the place where it ends. */
-  private endOf({ kind, segments, rest }: Pattern): Item[] {
+  /** Changes the items whose pattern is this one, in the place where it ends. */
+  private change({ kind, segments, rest }: Pattern, changed: (items: Items<Item>) => Items<Item>): void {
     let node = madeIn(this.kinds, kind);
     for (const segment of segments) node = childOf(node, segment);
-    if (rest) {
-      node.rest ??= [];
-      return node.rest;
-    }
-    node.here ??= [];
-    return node.here;
+    if (rest) node.rest = changed(node.rest);
+    else node.here = changed(node.here);
   }
+}
+
+/** One stands by itself: most patterns are held once, and a list is two more places in memory to look at. */
+type Items<Item> = Item | Item[] | undefined;
+
+function joined<Item>(items: Items<Item>, item: Item): Items<Item> {
+  if (items === undefined) return item;
+  if (!Array.isArray(items)) return [items, item];
+  items.push(item);
+  return items;
+}
+
+function without<Item>(items: Items<Item>, item: Item): Items<Item> {
+  if (!Array.isArray(items)) return items === item ? undefined : items;
+  const at = items.indexOf(item);
+  if (at >= 0) items.splice(at, 1);
+  return items.length > 1 ? items : items[0];
 }
 
 /** What stands behind one beginning. Parts are made when they are needed: there may be a node for every item. */
@@ -48,9 +59,9 @@ class Node<Item> {
   /** `*.host`, by the host. */
   suffixes: Map<string, Node<Item>> | undefined;
   /** Of patterns that end here. */
-  here: Item[] | undefined;
+  here: Items<Item>;
   /** Of patterns that end here with `**`. */
-  rest: Item[] | undefined;
+  rest: Items<Item>;
 }
 
 function childOf<Item>(node: Node<Item>, segment: string): Node<Item> {
@@ -75,10 +86,10 @@ function madeIn<Key, Item>(nodes: Map<Key, Node<Item>>, key: Key): Node<Item> {
 }
 
 function collect<Item>(node: Node<Item>, request: Request, at: number, found: Item[]): void {
-  if (node.rest !== undefined) found.push(...node.rest);
+  take(node.rest, found);
   const segment = request.segments[at];
   if (segment === undefined) {
-    if (node.here !== undefined) found.push(...node.here);
+    take(node.here, found);
     return;
   }
   const literal = node.literals?.get(segment);
@@ -89,6 +100,14 @@ function collect<Item>(node: Node<Item>, request: Request, at: number, found: It
     const behind = node.suffixes.get(suffix);
     if (behind !== undefined) collect(behind, request, at + 1, found);
   }
+}
+
+function take<Item>(items: Items<Item>, found: Item[]): void {
+  if (!Array.isArray(items)) {
+    if (items !== undefined) found.push(items);
+    return;
+  }
+  for (const item of items) found.push(item);
 }
 
 /** What can stand behind the `*.` of a pattern that includes the host: every tail of whole labels but the host itself. */

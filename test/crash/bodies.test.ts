@@ -24,7 +24,7 @@ describe('bodies of a program that is killed', () => {
     for (let kill = 0; !isDone && kill < kills; kill++) {
       const program = await team.start();
       const ended = program.line((line) => line.startsWith('result'));
-      isDone = await Promise.race([ended.then(() => true), sleep(20 + Math.random() * 80).then(() => false)]);
+      isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * 40).then(() => false)]);
       ended.catch(() => undefined);
       if (!isDone) {
         await program.kill();
@@ -42,15 +42,8 @@ describe('bodies of a program that is killed', () => {
       for (let at = Math.ceil(stride / 2); ; at += stride) {
         const team = new Team();
         const killed = await team.start(String(at), when);
-        const said = await Promise.race([
-          killed.line((line) => line.startsWith('result')).catch(() => 'killed'),
-          sleep(30_000).then(() => 'stuck'),
-        ]);
-        if (said.startsWith('result')) {
-          await killed.finished();
-          break;
-        }
-        expect({ at, said }).toEqual({ at, said: 'killed' });
+        // The last points are in the shutdown, when the result is known: then it was not killed at all.
+        if (await killed.ended()) break;
         points++;
         await team.check();
         await team.finish();

@@ -59,6 +59,12 @@ export class Program {
     await this.exited;
   }
 
+  /** Waits for its end, whatever it is. Answers whether it was its own. */
+  async ended(): Promise<boolean> {
+    await this.exited;
+    return this.child.exitCode === 0;
+  }
+
   /** Waits for its own end; throws what it printed when it failed. */
   async finished(): Promise<void> {
     await this.exited;
