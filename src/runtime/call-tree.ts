@@ -131,7 +131,7 @@ export class CallTree {
 const nameMax = 256;
 
 function keyBelow(outer: string, counts: Map<string, number>, kind: string, name: string): string {
-  const what = `${kind} ${name.slice(0, nameMax).replaceAll('\n', ' ')}`;
+  const what = name === '' ? kind : `${kind} ${name.slice(0, nameMax).replaceAll('\n', ' ')}`;
   const nth = (counts.get(what) ?? 0) + 1;
   counts.set(what, nth);
   return `${outer === '' ? '' : `${outer}\n`}${what} #${nth}`;

@@ -35,7 +35,7 @@ describe('the journal of a process', () => {
       [expect.stringMatching(/^s(leep|tep slow) /), 'started'],
     ]);
     expect(entries[0]).toEqual({ key: entries[0]?.key, status: 'done', attempt: 1, fence: 1, at: expect.any(Number) });
-    const sleep = entries.find(({ key }) => key === 'sleep  #1');
+    const sleep = entries.find(({ key }) => key === 'sleep #1');
     expect(sleep?.dueAt).toBe((sleep?.at ?? 0) + 10_000_000);
     expect(new Set(entries.map(({ fence }) => fence)).size).toBe(1);
     await before.shutdown({ graceMs: 10 });
