@@ -6,7 +6,8 @@ import { Restarts } from './restarts.js';
 import type { Run } from './run.js';
 import { runSteps } from './step-list.js';
 import { Supervisor } from './supervise.js';
-import { SyscallFaces } from './syscalls.js';
+import type { Supervision } from './supervision.js';
+import { SyscallFaces, type Syscalls } from './syscalls.js';
 
 /** What the processes of each form of image do. */
 @injectable()
@@ -19,7 +20,12 @@ export class Bodies {
   async run(run: Run, { run: body, steps, supervision }: ParsedImage): Promise<ImageResult> {
     const ctx = attended(this.faces.of(run));
     if (steps !== undefined) return runSteps(ctx, steps);
-    if (supervision !== undefined) return new Supervisor(supervision, ctx, this.restarts.of(run)).run();
-    return body?.(ctx, run.args as never);
+    const ended = supervision === undefined ? body?.(ctx, run.args as never) : this.supervised(run, ctx, supervision);
+    // A body that returns nothing gives undefined.
+    return ended as Promise<ImageResult>;
+  }
+
+  private supervised(run: Run, ctx: Syscalls, supervision: Supervision): Promise<void> {
+    return new Supervisor(supervision, ctx, this.restarts.of(run)).run();
   }
 }

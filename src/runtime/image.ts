@@ -8,9 +8,11 @@ import type { StepSpec } from './step-list.js';
 import type { Supervision } from './supervision.js';
 import type { Syscalls } from './syscalls.js';
 
+/** What a process may have as its result. */
+export type ImageResult = JsonValue | ObjectHandle | undefined;
+
 /** What an image's body may return. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a body that returns nothing is written without a return.
-export type ImageResult = JsonValue | ObjectHandle | void;
+type BodyReturn = ImageResult | Promise<ImageResult> | Promise<void>;
 
 /** A named, versioned program, used once it is registered. It has at most one of `run`, `steps` and `supervision`. */
 export interface Image {
@@ -27,7 +29,7 @@ export interface Image {
   readonly supervision?: Supervision;
 }
 /** Its arguments are what its input schema gives back. */
-type ImageBody = (ctx: Syscalls, args: never) => ImageResult | Promise<ImageResult>;
+type ImageBody = (ctx: Syscalls, args: never) => BodyReturn;
 
 export interface ImageSpec<Args = JsonValue> {
   readonly name: string;
@@ -39,7 +41,7 @@ export interface ImageSpec<Args = JsonValue> {
   readonly requires?: readonly CapabilitySpec[];
   readonly recovery?: Recovery;
   readonly retry?: RetryPolicy;
-  readonly run: (ctx: Syscalls, args: Args) => ImageResult | Promise<ImageResult>;
+  readonly run: (ctx: Syscalls, args: Args) => BodyReturn;
 }
 
 /**

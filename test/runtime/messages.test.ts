@@ -166,7 +166,7 @@ describe('a body', () => {
 describe('a body that never gets on', () => {
   it('is not started for ever: it fails as poisoned', { timeout: 60_000 }, async () => {
     const store = newStore();
-    const image = defineImage({ name: 'stuck', run: () => new Promise(() => undefined) });
+    const image = defineImage({ name: 'stuck', run: () => new Promise<never>(() => undefined) });
     let kernel = await openKernel({ store, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'stuck' });
     for (let restart = 0; restart <= 20; restart++) {
