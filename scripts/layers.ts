@@ -9,6 +9,7 @@ const mayImport: Record<string, readonly string[]> = {
   memory: ['base', 'events', 'audit', 'capability'],
   kernel: ['base', 'events', 'audit', 'capability', 'memory'],
   runtime: ['base', 'events', 'audit', 'capability', 'memory', 'kernel'],
+  tools: ['base', 'events', 'audit', 'capability', 'memory', 'kernel', 'runtime'],
   storage: ['base', 'events', 'audit', 'capability', 'memory', 'kernel'],
 };
 

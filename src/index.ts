@@ -89,6 +89,7 @@ export {
 } from './kernel/process-manager.js';
 export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } from './kernel/signal.js';
 export type { JournalEntry } from './kernel/syscalls/journals.js';
+export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/tool-gate.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/merge-plan.js';
@@ -118,8 +119,16 @@ export { RunEnded } from './runtime/run-ended.js';
 export type { Schema } from './runtime/schema.js';
 export type { StandardSchema } from './runtime/standard-schema.js';
 export type { StepSpec } from './runtime/step-list.js';
-export type { Effect, StepOptions } from './runtime/steps.js';
+export type { StepOptions } from './runtime/steps.js';
 export { defineSteps, type StepsSpec } from './runtime/steps-image.js';
 export type { RestartRule, RestartStrategy, SupervisedChild, Supervision } from './runtime/supervision.js';
 export { defineSupervisor, type SupervisorSpec } from './runtime/supervisor.js';
 export type { Syscalls } from './runtime/syscalls.js';
+export {
+  defineTool,
+  type Tool,
+  type ToolContext,
+  type ToolPlace,
+  type ToolResource,
+  type ToolSpec,
+} from './tools/tool.js';

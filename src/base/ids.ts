@@ -21,6 +21,7 @@ export type IdKind =
   | 'approval'
   | 'reservation'
   | 'message'
+  | 'effect'
   | 'record'
   | 'node'
   | 'log';
@@ -39,6 +40,7 @@ const prefixes: Record<IdKind, string> = {
   approval: 'v_',
   reservation: 'r_',
   message: 'm_',
+  effect: 'e_',
   record: 'a_',
   node: 'n_',
   log: 'l_',

@@ -15,6 +15,8 @@ export interface EventData {
   'step.started': { name: string; attempt: number };
   'step.completed': { name: string; attempt: number };
   'step.failed': { name: string; attempt: number; code: string; retryAt: number | null };
+  'tool.called': { tool: string; effect: string };
+  'tool.returned': { tool: string; effect: string; outcome: string; object?: ObjectId; code?: string };
   'message.sent': { from: Pid; message: string; kind: string };
   'message.received': { from: Pid; message: string };
   'process.paused': { previous: string };
@@ -88,6 +90,8 @@ const known: Record<EventType, true> = {
   'step.started': true,
   'step.completed': true,
   'step.failed': true,
+  'tool.called': true,
+  'tool.returned': true,
   'message.sent': true,
   'message.received': true,
   'node.lapsed': true,

@@ -13,6 +13,8 @@ export interface Reservation {
   readonly pid: Pid;
   readonly usage: Usage;
   readonly at: number;
+  /** What it was made for is under way: when its process ends, it counts as used. */
+  readonly underway: boolean;
 }
 
 /**

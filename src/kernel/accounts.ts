@@ -59,12 +59,12 @@ export class Accounts {
     }
   }
 
-  async reserve(tx: WriteTx, row: ProcessRow, usage: Usage, at: number): Promise<ReservationId> {
+  async reserve(tx: WriteTx, row: ProcessRow, usage: Usage, at: number, underway = false): Promise<ReservationId> {
     for (const n of accountPath(row)) {
       if (!(await this.repository.reserve(tx, n, usage))) throw exceededBy(await this.account(tx, n), usage);
     }
     const id = this.ids.next('reservation');
-    await this.repository.insertReservation(tx, { id, pid: row.pid, usage, at });
+    await this.repository.insertReservation(tx, { id, pid: row.pid, usage, at, underway });
     return id;
   }
 
@@ -83,9 +83,14 @@ export class Accounts {
     await this.repository.deleteReservation(tx, reservation.id);
   }
 
+  /** Spends without a reservation and without a question: what it was spent on has happened. */
+  async add(tx: WriteTx, row: ProcessRow, used: Usage): Promise<void> {
+    for (const n of accountPath(row)) await this.repository.settle(tx, n, {}, used);
+  }
+
   async releaseReservations(tx: WriteTx, row: ProcessRow): Promise<void> {
     for (const reservation of await this.repository.reservationsOf(tx, row.pid)) {
-      await this.settle(tx, row, reservation, {});
+      await this.settle(tx, row, reservation, reservation.underway ? reservation.usage : {});
     }
   }
 

@@ -5,15 +5,13 @@ import { invalidInput, ProcessError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
 import { label, parseSpec } from '../base/spec.js';
+import type { Effect } from '../kernel/tool-gate.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, type Codec } from './calls.js';
 import { isPermanent, type RetryPolicy, retryDelay, retryPolicy } from './retry.js';
 import type { Run } from './run.js';
 import { isAnswer, outcomeUnknown, RunJournal } from './run-journal.js';
 import { Sleeps } from './sleeps.js';
-
-/** What a step may do to the world when the program ends while it is under way: see `StepOptions.effect`. */
-export type Effect = 'pure' | 'idempotent' | 'once';
 
 export interface StepOptions {
   readonly retry?: RetryPolicy | undefined;

@@ -11,6 +11,8 @@ import { RuleRepository } from '../capability/rule-repository.js';
 import { EventRepository } from '../events/event-repository.js';
 import { AccountRepository } from '../kernel/account-repository.js';
 import { BirthRepository } from '../kernel/birth-repository.js';
+import { CommandRepository } from '../kernel/command-repository.js';
+import { EffectRepository } from '../kernel/effect-repository.js';
 import { EntryRepository } from '../kernel/entry-repository.js';
 import { MessageRepository } from '../kernel/message-repository.js';
 import { NodeRepository } from '../kernel/node-repository.js';
@@ -27,6 +29,8 @@ import { SqliteApprovalRepository } from './sqlite/sqlite-approval-repository.js
 import { SqliteAuditRepository } from './sqlite/sqlite-audit-repository.js';
 import { SqliteBirthRepository } from './sqlite/sqlite-birth-repository.js';
 import { SqliteCapabilityRepository } from './sqlite/sqlite-capability-repository.js';
+import { SqliteCommandRepository } from './sqlite/sqlite-command-repository.js';
+import { SqliteEffectRepository } from './sqlite/sqlite-effect-repository.js';
 import { SqliteEntryRepository } from './sqlite/sqlite-entry-repository.js';
 import { SqliteEventRepository } from './sqlite/sqlite-event-repository.js';
 import { SqliteMessageRepository } from './sqlite/sqlite-message-repository.js';
@@ -49,6 +53,8 @@ export function sqliteModule(options: SqliteOptions): ContainerModule {
     bind(AuditRepository).to(SqliteAuditRepository);
     bind(BirthRepository).to(SqliteBirthRepository);
     bind(CapabilityRepository).to(SqliteCapabilityRepository);
+    bind(CommandRepository).to(SqliteCommandRepository);
+    bind(EffectRepository).to(SqliteEffectRepository);
     bind(EntryRepository).to(SqliteEntryRepository);
     bind(EventRepository).to(SqliteEventRepository);
     bind(MessageRepository).to(SqliteMessageRepository);

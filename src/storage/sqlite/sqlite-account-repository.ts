@@ -106,6 +106,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       pid: sql.placeholder('pid'),
       usage: sql.placeholder('usage'),
       at: sql.placeholder('at'),
+      underway: sql.placeholder('underway'),
     }),
   ),
   findReservation: db

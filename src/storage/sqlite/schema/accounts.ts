@@ -36,6 +36,8 @@ export const reservations = sqliteTable(
     pid: text().notNull(),
     usage: jsonText<Usage>().notNull(),
     at: integer().notNull(),
+    /** What it was made for is under way: when its process ends, it counts as used. */
+    underway: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('reservations_pid').on(table.pid)],
 );
