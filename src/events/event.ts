@@ -17,6 +17,7 @@ export interface EventData {
   'step.failed': { name: string; attempt: number; code: string; retryAt: number | null };
   'tool.called': { tool: string; effect: string };
   'tool.returned': { tool: string; effect: string; outcome: string; object?: ObjectId; code?: string };
+  'tools.changed': { server: string; added: number; removed: number; changed: number };
   'message.sent': { from: Pid; message: string; kind: string };
   'message.received': { from: Pid; message: string };
   'process.paused': { previous: string };
@@ -92,6 +93,7 @@ const known: Record<EventType, true> = {
   'step.failed': true,
   'tool.called': true,
   'tool.returned': true,
+  'tools.changed': true,
   'message.sent': true,
   'message.received': true,
   'node.lapsed': true,
