@@ -1,5 +1,5 @@
 import type { Pid } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
+import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Decision } from '../capability/decision.js';
 import type { Right } from '../capability/rights.js';
 import type { Usage } from '../kernel/budget.js';
@@ -12,6 +12,8 @@ export interface ToolResource {
   readonly right: Right;
   /** Names one thing, such as `fs:src/main.ts`. */
   readonly resource: string;
+  /** What constraints of capabilities on it look at. */
+  readonly args?: JsonObject;
 }
 
 /** Where a call is made from. */
@@ -53,6 +55,8 @@ export interface Tool {
   /** For arguments that do less than the tool can. */
   readonly effectOf?: (args: never) => Effect;
   readonly resources?: (args: never, place: ToolPlace) => readonly ToolResource[];
+  /** What of its arguments goes on record, where they may hold secrets; absent: all of them. */
+  readonly shown?: (args: never) => JsonValue;
   /** What a call cost besides itself, settled when it is over. */
   readonly cost?: (args: never, result: never) => Usage;
   readonly timeoutMs?: number;
@@ -69,6 +73,7 @@ export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
   readonly effect: Effect;
   readonly effectOf?: (args: Args) => Effect;
   readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
+  readonly shown?: (args: Args) => JsonValue;
   readonly cost?: (args: Args, result: Result) => Usage;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
