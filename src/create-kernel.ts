@@ -34,6 +34,7 @@ import { ImageRegistry } from './runtime/image-registry.js';
 import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
+import { McpConnections } from './tools/mcp/mcp-connections.js';
 import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
@@ -215,6 +216,7 @@ class OpenKernel implements Kernel {
       await container.get(Alarms).stop();
       await container.get(Recovery).stop();
     }
+    await container.get(McpConnections).close();
     return { ...(await container.get(NodeLease).close()), fenced };
   }
 }

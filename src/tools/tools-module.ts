@@ -1,6 +1,8 @@
 import { ContainerModule } from 'inversify';
 import { ToolGate } from '../kernel/tool-gate.js';
 import { Broker } from './broker.js';
+import { McpConnections } from './mcp/mcp-connections.js';
+import { McpJournal } from './mcp/mcp-journal.js';
 import { CallShaper } from './shaped-call.js';
 import { StopSignals } from './stop-signals.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
@@ -14,6 +16,8 @@ import { VisibleTools } from './visible-tools.js';
 export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [
     CallShaper,
+    McpConnections,
+    McpJournal,
     StopSignals,
     ToolIntents,
     ToolOutcomes,

@@ -1,7 +1,7 @@
-import { inject, injectable } from 'inversify';
+import { inject, injectable, optional } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { errorText } from '../../base/error-text.js';
-import { KernelError, ToolError } from '../../base/errors.js';
+import { KernelError, StoreError, ToolError } from '../../base/errors.js';
 import { Logger } from '../../base/logger.js';
 import { payloadLimits } from '../../base/plain.js';
 import { PayloadBytesMax } from '../../memory/payloads.js';
@@ -9,7 +9,6 @@ import { PipedCommands } from '../commands/piped-commands.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { dialEndpoint } from './dial-endpoint.js';
 import { dialProgram } from './dial-program.js';
-import { connectionClosed } from './mcp-errors.js';
 import { McpJournal } from './mcp-journal.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
 import { type McpEnd, McpServer } from './mcp-server.js';
@@ -30,7 +29,7 @@ export class McpConnections {
 
   constructor(
     @inject(ToolRegistry) private readonly registry: ToolRegistry,
-    @inject(PipedCommands) private readonly commands: PipedCommands,
+    @inject(PipedCommands) @optional() private readonly commands: PipedCommands | undefined,
     @inject(McpJournal) private readonly journal: McpJournal,
     @inject(PayloadBytesMax) private readonly bytesMax: number,
     @inject(Clock) private readonly clock: KernelClock,
@@ -41,7 +40,7 @@ export class McpConnections {
   async connect(server: unknown, target: unknown): Promise<McpConnection> {
     const name = parseServerName(server);
     const parsed = parseMcpTarget(target);
-    if (this.isClosed) throw connectionClosed(name);
+    if (this.isClosed) throw kernelClosed();
     if (this.names.has(name)) throw alreadyConnected(name);
     this.names.add(name);
     try {
@@ -85,7 +84,8 @@ export class McpConnections {
       clock,
       logger,
       limits: { ...payloadLimits, bytesMax },
-      dial: (dialling) => ('url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands, target)),
+      dial: (dialling) =>
+        'url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands as PipedCommands, target),
       onChanged: (changes, tools) => journal.changed(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.names.delete(name);
@@ -109,6 +109,12 @@ export class McpConnections {
       this.logger.error({ server: name, problem: errorText(failure) }, 'a failed connection was not recorded');
     });
   }
+}
+
+function kernelClosed(): StoreError {
+  return new StoreError('KERNEL_CLOSED', 'The kernel has been shut down.', {
+    hint: 'Open another one with createKernel.',
+  });
 }
 
 function alreadyConnected(server: string): ToolError {
