@@ -95,5 +95,6 @@ function statusOf(sdk: McpPackage, error: unknown): JsonObject {
 }
 
 function lostCodes({ SdkErrorCode }: McpPackage): ReadonlySet<string> {
-  return new Set([SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
+  const { ConnectionClosed, NotConnected, SendFailed, EraNegotiationFailed } = SdkErrorCode;
+  return new Set([ConnectionClosed, NotConnected, SendFailed, EraNegotiationFailed]);
 }

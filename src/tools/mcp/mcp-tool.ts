@@ -48,7 +48,8 @@ export function effectOf({ annotations }: ListedTool): Effect {
 }
 
 function described({ name, title, description, annotations }: ListedTool): string {
-  const told = [description, title, annotations?.title, name].find((text) => text !== undefined && text !== '') ?? name;
+  const told =
+    [description, title, annotations?.title].find((text) => text !== undefined && text !== '') ?? `Tool ${name}.`;
   const text = told.length > descriptionCharsMax ? `${told.slice(0, descriptionCharsMax)}…` : told;
   return text.toWellFormed();
 }
