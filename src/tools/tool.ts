@@ -1,5 +1,5 @@
 import type { Pid } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
+import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Decision } from '../capability/decision.js';
 import type { Right } from '../capability/rights.js';
 import type { Usage } from '../kernel/budget.js';
@@ -12,6 +12,8 @@ export interface ToolResource {
   readonly right: Right;
   /** Names one thing, such as `fs:src/main.ts`. */
   readonly resource: string;
+  /** What constraints are held against, for kinds that have some; default: none. */
+  readonly args?: JsonObject;
 }
 
 /** Where a call is made from. */
@@ -19,20 +21,22 @@ export interface ToolPlace {
   readonly pid: Pid;
   /** The working directory of the process, relative to the workspace. */
   readonly cwd: string;
+  /** Absolute path of the folder that all files lie in, without links. */
+  readonly workspace: string;
 }
 
 /** What a tool is given besides its arguments. */
 export interface ToolContext extends ToolPlace {
   /** Aborts when the process is stopped or the time is over. */
   readonly signal: AbortSignal;
-  /** Absolute path of the folder that all files lie in. */
-  readonly workspace: string;
   /** Counts from 1; more when an earlier run had begun the call. */
   readonly attempt: number;
   /** The same whenever the call is repeated. */
   readonly idempotencyKey: string;
   /** Acts as the process that called, and with no more than it may do. */
   readonly process: ProcessFace;
+  /** What `resources` gave for this call, and was allowed. */
+  readonly resources: readonly ToolResource[];
   /**
    * The files of the resources that were checked, as absolute real paths, by the text of the resource: what was decided on
    * is what has to be opened.
