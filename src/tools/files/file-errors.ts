@@ -48,7 +48,9 @@ function asKernelError(shown: string, error: unknown): KernelError {
   const code = systemCode(error);
   const problem = problems[code ?? ''];
   if (problem !== undefined) return invalidPath(shown, problem);
-  return new ToolError('TOOL_FAILED', `The file ${JSON.stringify(shown)} could not be used: ${errorText(error)}.`, {
+  // The system names the path by which the file was reached, which says nothing to the caller.
+  const [reason = ''] = code === undefined ? [errorText(error)] : errorText(error).split(',');
+  return new ToolError('TOOL_FAILED', `The file ${JSON.stringify(shown)} could not be used: ${reason}.`, {
     facts: { path: shown, ...(code === undefined ? {} : { reason: code }) },
     hint: code === 'ENOTEMPTY' || code === 'EEXIST' ? 'Delete what is in the folder first.' : 'See the reason.',
     cause: error,
