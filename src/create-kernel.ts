@@ -34,6 +34,7 @@ import { ImageRegistry } from './runtime/image-registry.js';
 import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
+import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
 export interface Kernel extends AsyncDisposable {
@@ -48,6 +49,7 @@ export interface Kernel extends AsyncDisposable {
   /** What waits for the answer of a person. */
   readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
+  readonly tools: ToolBroker;
   readonly container: Container;
   /** The face of one process: what it may do, and nothing else. */
   as(pid: Pid): ProcessFace;
@@ -99,13 +101,14 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   if (entropy instanceof SeededEntropy) entropy.restart(size);
   container.get(Clock).advanceTo(newestAt);
   for (const image of options.images) container.get(ImageRegistry).register(image);
+  for (const tool of options.tools) container.get(ToolBroker).register(tool);
   await container.get(EventFeed).start();
   if (options.readOnly) return;
   await container.get(AuditVerifier).verifyTail();
   await container.get(Checkpoints).start();
   await announce(container, options);
   if (!options.node.executor) return;
-  await container.get(NodeLease).start();
+  await container.get(NodeLease).hold();
   await container.get(Recovery).start();
   await container.get(Alarms).start();
   await container.get(RevocationSweep).start();
@@ -141,6 +144,7 @@ class OpenKernel implements Kernel {
   readonly audit: AuditLog;
   readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
+  readonly tools: ToolBroker;
   private readonly faces: ProcessFaces;
   private closing: Promise<ShutdownReport> | undefined;
 
@@ -156,6 +160,7 @@ class OpenKernel implements Kernel {
     this.audit = container.get(AuditLog);
     this.approvals = container.get(ApprovalQueue);
     this.images = container.get(ImageRegistry);
+    this.tools = container.get(ToolBroker);
     this.faces = container.get(ProcessFaces);
   }
 
@@ -204,10 +209,12 @@ class OpenKernel implements Kernel {
   private async giveUp(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { node, readOnly } = this.options;
-    if (!node.executor || readOnly) return { released: [], abandoned: [], stopped: [], fenced: [] };
-    const fenced = await container.get(Executor).close(graceMs);
-    await container.get(Alarms).stop();
-    await container.get(Recovery).stop();
+    const fenced: Pid[] = [];
+    if (node.executor && !readOnly) {
+      fenced.push(...(await container.get(Executor).close(graceMs)));
+      await container.get(Alarms).stop();
+      await container.get(Recovery).stop();
+    }
     return { ...(await container.get(NodeLease).close()), fenced };
   }
 }

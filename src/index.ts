@@ -132,3 +132,4 @@ export {
   type ToolResource,
   type ToolSpec,
 } from './tools/tool.js';
+export { ToolBroker } from './tools/tool-broker.js';

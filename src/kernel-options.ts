@@ -9,6 +9,7 @@ import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import type { Logger } from './base/logger.js';
 import type { Image } from './runtime/image.js';
+import type { Tool } from './tools/tool.js';
 
 export interface KernelOptions {
   /** `:memory:` (default), `sqlite:PATH` or `PATH.db`. */
@@ -33,6 +34,8 @@ export interface KernelOptions {
   /** How many bytes of JSON an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
   readonly payloadBytesMax?: number;
   readonly images?: readonly Image[];
+  /** Besides those that come with the kernel. */
+  readonly tools?: readonly Tool[];
   readonly signer?: Signer;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -68,6 +71,7 @@ const schema = z.strictObject({
     .max(64 * mebibyte)
     .default(mebibyte),
   images: z.array(part<Image>()).default([]),
+  tools: z.array(part<Tool>()).default([]),
   signer: part<Signer>().optional(),
   clock: part<Clock>().optional(),
   ids: part<IdSource>().optional(),

@@ -12,6 +12,8 @@ export interface ProvenanceNode {
   /** What the record of its making names, where there is one: a goal and a result are made by their process's own calls. */
   readonly action?: string;
   readonly capability?: CapabilityId | 'kin' | 'host';
+  /** Whose result it is. */
+  readonly tool?: string;
   readonly seq?: number;
 }
 

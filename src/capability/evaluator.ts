@@ -60,17 +60,18 @@ export class Evaluator {
     now: number,
     near: readonly CapabilityRecord[],
   ): Promise<Ruling> {
-    const { pid, names } = question;
+    const { pid, names, using } = question;
     const graph = new AuthorityGraph();
     const holder = await this.loader.learn(tx, graph, pid);
     if (holder === undefined || !holder.live) return ruled(decide(question, nobody(graph), { now }), holder, graph);
     const held = await this.held.matching(tx, question);
     const slots = [];
-    for (const record of held) slots.push(await this.loader.add(tx, graph, record));
+    for (const record of held.filter(({ id }) => using === undefined || id === using))
+      slots.push(await this.loader.add(tx, graph, record));
     const evidence = {
       isLive: true,
       rules: await this.rules.matching(tx, holder, names),
-      isKin: await this.kin.may(tx, pid, holder.parent, question.right, question.request),
+      isKin: using === undefined && (await this.kin.may(tx, pid, holder.parent, question.right, question.request)),
       held: slots,
       others: near.filter(({ id }) => !graph.slots.has(id)),
       graph,

@@ -1,4 +1,4 @@
-import type { Pid } from '../base/ids.js';
+import type { CapabilityId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { Request } from './resource.js';
 import type { Right } from './rights.js';
@@ -14,12 +14,16 @@ export interface Question {
    * where links lead elsewhere.
    */
   readonly names: readonly Request[];
+  /** Where the links of a file lead. */
+  readonly real?: Request;
   /** One of the names is enough for an allow: an object goes by its id and by its place in a namespace. */
   readonly isEither?: true;
   /** Links lead out of the workspace, where nothing allows anything. */
   readonly isOutside?: true;
   /** Absent: whether there are arguments with which it may. */
   readonly args?: JsonValue;
+  /** Only by this capability. */
+  readonly using?: CapabilityId;
 }
 
 /** About a resource that goes by one name. */

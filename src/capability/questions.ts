@@ -40,7 +40,7 @@ export class Questions {
     const question = { pid, right, request, args: {} };
     if (real === undefined) return { ...question, names: [spelled], isOutside: true };
     const names = real.text === request.text ? [spelled] : [spelled, this.names.request(real)];
-    return { ...question, names };
+    return { ...question, names, real };
   }
 
   /** The name that a resource is compared by. */

@@ -68,8 +68,13 @@ export class Accounts {
     return id;
   }
 
+  /** Undefined for one that was settled, or released when its process ended. */
+  openReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined> {
+    return this.repository.findReservation(tx, id);
+  }
+
   async reservation(tx: ReadTx, id: ReservationId): Promise<Reservation> {
-    const found = await this.repository.findReservation(tx, id);
+    const found = await this.openReservation(tx, id);
     if (found !== undefined) return found;
     throw new BudgetError('NO_SUCH_RESERVATION', `There is no open reservation ${id}.`, {
       facts: { reservation: id },

@@ -17,6 +17,7 @@ import { Send } from './syscalls/send.js';
 import { Signal } from './syscalls/signal.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
+import { type ProcessTools, ToolGate } from './tool-gate.js';
 
 /** What one process may do: the same syscalls, acting as that process and nobody else. */
 export interface ProcessFace {
@@ -43,6 +44,7 @@ export interface ProcessFace {
   receive(options?: ReceiveOptions): Promise<Message>;
   /** Needs `read` on the folder. Throws INVALID_PATH, CAPABILITY_DENIED. */
   chdir(path: string): Promise<string>;
+  readonly tools: ProcessTools;
   readonly memory: ProcessMemory;
   readonly capabilities: ProcessCapabilities;
 }
@@ -62,6 +64,7 @@ export class ProcessFaces {
     @inject(Send) readonly send: Send,
     @inject(Receive) readonly receive: Receive,
     @inject(Chdir) readonly chdir: Chdir,
+    @inject(ToolGate) readonly tools: ToolGate,
   ) {}
 
   /** The face of `pid`. Without the hooks of a run it has no journal and no fence: its calls are refused by state only. */
@@ -91,6 +94,15 @@ class CallerFace implements ProcessFace {
 
   get capabilities(): ProcessCapabilities {
     return this.#kit.capabilities.of(this.#caller);
+  }
+
+  get tools(): ProcessTools {
+    const caller = this.#caller;
+    const gate = this.#kit.tools;
+    return {
+      list: async () => gate.list(caller),
+      call: async (name, args = {}, options = {}) => gate.call({ caller, face: this, name, args, options }),
+    };
   }
 
   get spawnChild(): ProcessFace['spawnChild'] {

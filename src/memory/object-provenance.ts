@@ -53,8 +53,10 @@ export class ObjectProvenance implements ProvenanceQuery {
     const made = await this.record(tx, of, version);
     const node = { object: of, version, type, hash, madeBy, madeAt };
     if (made === undefined) return node;
-    const { action, capability, seq } = made;
-    return { ...node, action, seq, ...(capability === undefined ? {} : { capability }) };
+    const { action, capability, seq, facts } = made;
+    const tool = facts?.tool;
+    const by = capability === undefined ? {} : { capability };
+    return { ...node, action, seq, ...by, ...(typeof tool === 'string' ? { tool } : {}) };
   }
 
   private async record(tx: ReadTx, object: ObjectId, version: number): Promise<AuditRecord | undefined> {

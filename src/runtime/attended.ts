@@ -7,10 +7,13 @@ export function attended<Face extends object>(face: Face): Face {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member === 'function') return (...args: unknown[]) => seen(() => Reflect.apply(member, target, args));
-      return name === 'memory' || name === 'capabilities' ? attended(member as object) : member;
+      return faces.has(name) ? attended(member as object) : member;
     },
   });
 }
+
+/** The parts of a face that are faces themselves. */
+const faces: ReadonlySet<string | symbol> = new Set(['memory', 'capabilities', 'tools']);
 
 function seen(call: () => unknown): unknown {
   const answer = begun(call);

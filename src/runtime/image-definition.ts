@@ -12,12 +12,15 @@ import { parseSupervision, type Supervision } from './supervision.js';
 const word = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
+const toolName = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}(\/\*\*)?$/, 'is not the name of a tool, nor NAME/** for all below it');
 const definition = z.strictObject({
   name: word,
   version: word,
   kind: z.enum(['agent', 'steps', 'command', 'external']),
   input: z.custom<Schema>().optional(),
-  tools: z.array(word).optional(),
+  tools: z.array(toolName).optional(),
   requires: z.array(capabilitySpec),
   recovery: z.enum(['rerun', 'fail']),
   retry: retryPolicy.optional(),

@@ -1,6 +1,5 @@
 import { injectable } from 'inversify';
-import { errorText } from '../base/error-text.js';
-import { InputError, invalidInput, ProcessError } from '../base/errors.js';
+import { ProcessError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
 import { parseCapabilitySpec } from '../capability/capability-spec.js';
@@ -8,7 +7,7 @@ import type { ImageFacts, Images } from '../kernel/images.js';
 import { baseImage, type Image } from './image.js';
 import { type ParsedImage, parseImage } from './image-definition.js';
 import { storedRetry } from './retry.js';
-import type { StandardSchema } from './standard-schema.js';
+import { type SchemaOwner, validated } from './validated.js';
 
 /** The programs that processes of this kernel can run. */
 export interface ImageRegistry {
@@ -19,14 +18,12 @@ export interface ImageRegistry {
 }
 export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
 
-/** A schema is a caller's: what it says of arguments may be of any length. */
-const problemCharsMax = 300;
-
 @injectable()
 export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly byReference = new Map<string, ImageFacts>();
   private readonly latest = new Map<string, ImageFacts>();
   private readonly bodies = new Map<string, ParsedImage>();
+  private readonly toolTables = new Map<string, readonly string[]>();
   private readonly listeners = new Set<() => void>();
 
   constructor() {
@@ -45,10 +42,12 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       requires: parsed.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
       recovery,
       retry: retry === undefined ? null : storedRetry(retry),
-      parseArgs: async (args) => (input === undefined ? args : validate(reference, input, args)),
+      parseArgs: async (args) =>
+        input === undefined ? args : ((await validated(input, args, ownerOf(reference))) as JsonValue),
     };
     this.byReference.set(reference, facts);
     this.latest.set(name, facts);
+    if (parsed.tools !== undefined) this.toolTables.set(reference, parsed.tools);
     if ((parsed.run ?? parsed.steps ?? parsed.supervision) !== undefined) this.bodies.set(reference, parsed);
     for (const listener of this.listeners) listener();
   }
@@ -61,6 +60,11 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   /** All that this kernel can run, as `name@version`. */
   runnables(): string[] {
     return [...this.bodies.keys()];
+  }
+
+  /** The tools that processes of an image can see, as names and `NAME/**`; undefined: all. */
+  toolsOf(reference: string): readonly string[] | undefined {
+    return this.toolTables.get(reference);
   }
 
   /** Calls `listener` when there is another image. */
@@ -82,25 +86,8 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 }
 
-/** A schema is a caller's code: whatever it throws, and no answer at all, is a refusal of the arguments. */
-async function validate(reference: string, schema: StandardSchema, args: JsonValue): Promise<JsonValue> {
-  const run = async () => schema['~standard'].validate(args);
-  const result = await run().catch((error) => {
-    throw badArgs(reference, `the schema failed: ${errorText(error)}`, []);
-  });
-  if (typeof result !== 'object' || result === null) throw badArgs(reference, 'the schema gave no answer', []);
-  if (result.issues === undefined) return result.value as JsonValue;
-  const issue = result.issues[0];
-  throw badArgs(reference, issue?.message ?? 'not valid', issue?.path ?? []);
-}
-
-function badArgs(reference: string, problem: string, path: readonly unknown[]): InputError {
-  const at = [
-    'spec.args',
-    ...path.map((part) => String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)),
-  ];
-  const told = problem.slice(0, problemCharsMax).toWellFormed();
-  return invalidInput(at.join('.'), told, `See the input schema of image ${reference}.`, { image: reference });
+function ownerOf(reference: string): SchemaOwner {
+  return { path: 'spec.args', hint: `See the input schema of image ${reference}.`, facts: { image: reference } };
 }
 
 function alreadyThere(reference: string): ProcessError {

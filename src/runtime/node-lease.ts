@@ -30,6 +30,7 @@ export interface GivenUp {
 @injectable()
 export class NodeLease {
   private epoch = 0;
+  private held: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> | undefined;
   private readonly lostListeners = new Set<() => void>();
@@ -48,8 +49,16 @@ export class NodeLease {
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
-  /** Registers this node and renews its lease from then on. */
-  async start(): Promise<void> {
+  /**
+   * Registers this node, when it has not been, and renews its lease from then on: whoever carries something out that
+   * others would otherwise take for left behind holds one, also without an executor.
+   */
+  hold(): Promise<void> {
+    this.held ??= this.start();
+    return this.held;
+  }
+
+  private async start(): Promise<void> {
     this.epoch = await this.store.write(async (tx) => {
       const earlier = await this.nodes.find(tx, this.node.nodeId);
       return this.register(tx, this.clock.now(), earlier);
@@ -81,6 +90,7 @@ export class NodeLease {
 
   /** Gives up, in one unit, everything that this node holds, and the lease itself. The store must still be open. */
   async close(): Promise<GivenUp> {
+    if (this.held === undefined) return givenUp([]);
     clearInterval(this.timer);
     await this.renewing;
     try {

@@ -8,6 +8,7 @@ import { NodeIdentity } from '../base/node-identity.js';
 import { Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act } from '../kernel/act.js';
+import { EffectRepository } from '../kernel/effect-repository.js';
 import { NodeRepository, type NodeRow } from '../kernel/node-repository.js';
 import { ProcessRepository } from '../kernel/process-repository.js';
 import { OsProcesses } from './host-identity.js';
@@ -36,6 +37,7 @@ export class Recovery {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeRepository) private readonly nodes: NodeRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(EffectRepository) private readonly effects: EffectRepository,
     @inject(NodeIdentity) private readonly self: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(OsProcesses) private readonly os: OsProcesses,
@@ -110,8 +112,11 @@ export class Recovery {
   /** What is held by nodes that have ended, or that nobody knows: such as after a restored copy of the database. */
   private async recoverMissing(): Promise<void> {
     try {
-      const holders = await this.store.read((tx) => this.processes.holders(tx));
-      for (const holder of holders) {
+      const holders = await this.store.read(async (tx) => [
+        ...(await this.processes.holders(tx)),
+        ...(await this.effects.nodes(tx)),
+      ]);
+      for (const holder of new Set(holders)) {
         const recovered = await this.store.write((tx) => this.releaseMissing(tx, holder));
         this.total = sumOf(this.total, recovered);
       }

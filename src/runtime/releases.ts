@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { NodeId, Pid } from '../base/ids.js';
 import type { WriteTx } from '../base/store.js';
 import type { Act } from '../kernel/act.js';
+import { Effects } from '../kernel/effects.js';
 import { Endings } from '../kernel/endings.js';
 import { Journal } from '../kernel/journal.js';
 import type { Outcome, ProcessRow } from '../kernel/process.js';
@@ -24,15 +25,17 @@ export interface ReleasedProcess {
 export class Releases {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Effects) private readonly effects: Effects,
     @inject(Endings) private readonly endings: Endings,
     @inject(Journal) private readonly journal: Journal,
   ) {}
 
   /**
-   * Everything that `node` holds, parents before their children. To be called in the unit that ends the epoch of the
-   * node, or that finds it ended.
+   * Everything that `node` holds, parents before their children, after what it was doing to the world. To be called in
+   * the unit that ends the epoch of the node, or that finds it ended.
    */
   async releaseAll(tx: WriteTx, act: Act, node: NodeId, reason: ReleaseReason): Promise<ReleasedProcess[]> {
+    await this.effects.lose(tx, act, node);
     const all: ReleasedProcess[] = [];
     for (const { pid } of await this.processes.heldBy(tx, node)) {
       // The end of its parent, earlier in this unit, may have changed it.

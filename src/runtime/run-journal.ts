@@ -6,6 +6,7 @@ import type { Act, RunHooks } from '../kernel/act.js';
 import { EntryRepository, type EntryStatus, type RunEntry } from '../kernel/entry-repository.js';
 import { Journal } from '../kernel/journal.js';
 import { ProcessRepository } from '../kernel/process-repository.js';
+import type { ToolStage } from '../kernel/tool-gate.js';
 import { conflict } from '../kernel/transitions.js';
 import { Units } from '../kernel/units.js';
 import type { OpenCall } from './call-tree.js';
@@ -39,6 +40,18 @@ export class RunJournal {
     await this.unit(run, call, 'call.fail', (tx, act) =>
       this.put(tx, act, run, call, { status: 'failed', value: recordedError(error) }),
     );
+  }
+
+  /** How far the call of a tool has come, in the unit that brought it there. */
+  async staged(tx: WriteTx, act: Act, run: Run, call: OpenCall, attempt: number, told: ToolStage): Promise<void> {
+    switch (told.stage) {
+      case 'intent':
+        return this.put(tx, act, run, call, { status: 'started', attempt });
+      case 'returned':
+        return this.put(tx, act, run, call, { status: 'done', value: told.value, attempt });
+      case 'failed':
+        return this.put(tx, act, run, call, { status: 'failed', value: recordedError(told.error), attempt });
+    }
   }
 
   /** When a call that was given so much time gives up: fixed by the run that made it first. */

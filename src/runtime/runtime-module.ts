@@ -14,6 +14,7 @@ import { Restarts } from './restarts.js';
 import { RunEndings } from './run-endings.js';
 import { RunJournal } from './run-journal.js';
 import { RunTable } from './run-table.js';
+import { RunTools } from './run-tools.js';
 import { Sleeps } from './sleeps.js';
 import { Steps } from './steps.js';
 import { SyscallFaces } from './syscalls.js';
@@ -37,6 +38,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     RunEndings,
     RunJournal,
     RunTable,
+    RunTools,
     Sleeps,
     Steps,
     SyscallFaces,

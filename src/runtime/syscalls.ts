@@ -7,6 +7,7 @@ import type { ProcessFace } from '../kernel/process-face.js';
 import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
 import type { SignalReport } from '../kernel/signal.js';
 import { WaitSignal } from '../kernel/syscalls/wait-signal.js';
+import type { ProcessTools } from '../kernel/tool-gate.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
 import type { ProcessMemory } from '../memory/object-memory.js';
 import type { OpenCall } from './call-tree.js';
@@ -16,6 +17,7 @@ import { ProgressReports } from './progress-reports.js';
 import type { Run } from './run.js';
 import { RunEnded } from './run-ended.js';
 import { RunJournal } from './run-journal.js';
+import { RunTools } from './run-tools.js';
 import { Sleeps } from './sleeps.js';
 import { type StepOptions, Steps } from './steps.js';
 
@@ -50,6 +52,7 @@ export class SyscallFaces {
     @inject(RunJournal) readonly journal: RunJournal,
     @inject(ProgressReports) readonly reports: ProgressReports,
     @inject(WaitSignal) readonly signals: WaitSignal,
+    @inject(RunTools) readonly tools: RunTools,
   ) {}
 
   of(run: Run): Syscalls {
@@ -104,6 +107,10 @@ class RunSyscalls implements Syscalls {
   get capabilities(): ProcessCapabilities {
     this.#capabilities ??= keptCapabilities(this.#kit.calls, this.#run);
     return this.#capabilities;
+  }
+
+  get tools(): ProcessTools {
+    return this.#kit.tools.of(this.#run);
   }
 
   get step(): Syscalls['step'] {

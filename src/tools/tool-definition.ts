@@ -3,7 +3,7 @@ import { errorText } from '../base/error-text.js';
 import { type InputError, invalidInput, KernelError } from '../base/errors.js';
 import type { ToolInfo } from '../kernel/tool-gate.js';
 import { type Schema, toStandardSchema } from '../runtime/schema.js';
-import type { StandardSchema } from '../runtime/standard-schema.js';
+import { isStandardSchema, type StandardSchema } from '../runtime/standard-schema.js';
 import { jsonSchemaOf } from './json-schema-of.js';
 import type { Tool } from './tool.js';
 
@@ -16,11 +16,15 @@ const definition = z.strictObject({
     .regex(/^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes')
     .refine((name) => !name.split('/').some((part) => /^\.{0,2}$/.test(part)), 'has an empty, "." or ".." part'),
   description: z.string().min(1).max(16_384),
-  input: z.custom<Schema>((value) => value !== undefined, 'is missing'),
+  input: z.custom<Schema>(
+    (value) => typeof value === 'function' || (typeof value === 'object' && value !== null),
+    'is not a schema',
+  ),
   output: z.custom<Schema>().optional(),
   effect,
   effectOf: functionOf<NonNullable<Tool['effectOf']>>().optional(),
   resources: functionOf<NonNullable<Tool['resources']>>().optional(),
+  shown: functionOf<NonNullable<Tool['shown']>>().optional(),
   cost: functionOf<NonNullable<Tool['cost']>>().optional(),
   timeoutMs: count.max(2 ** 31 - 1).optional(),
   concurrency: count.optional(),
@@ -56,10 +60,15 @@ function parseParts({ input, output, ...shape }: z.output<typeof definition>): P
   const info = { name, description, input: jsonSchemaOf(input), effect: worst };
   return {
     ...shape,
-    input: toStandardSchema(input, 'tool.input'),
+    input: toStandardSchema(isEmpty(input) ? { type: 'object' } : input, 'tool.input'),
     ...(output === undefined ? { info } : { info: { ...info, output: jsonSchemaOf(output) } }),
     ...(output === undefined ? {} : { output: toStandardSchema(output, 'tool.output') }),
   };
+}
+
+/** Many tools have no arguments worth a schema. */
+function isEmpty(schema: object): boolean {
+  return !isStandardSchema(schema) && Object.keys(schema).length === 0;
 }
 
 function refused(path: string, problem: string): InputError {

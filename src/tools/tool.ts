@@ -12,7 +12,7 @@ export interface ToolResource {
   readonly right: Right;
   /** Names one thing, such as `fs:src/main.ts`. */
   readonly resource: string;
-  /** What constraints are held against, for kinds that have some; default: none. */
+  /** What constraints of capabilities on it look at. */
   readonly args?: JsonObject;
 }
 
@@ -57,6 +57,8 @@ export interface Tool {
   /** For arguments that do less than the tool can. */
   readonly effectOf?: (args: never) => Effect;
   readonly resources?: (args: never, place: ToolPlace) => readonly ToolResource[];
+  /** What of its arguments goes on record, where they may hold secrets; absent: all of them. */
+  readonly shown?: (args: never) => JsonValue;
   /** What a call cost besides itself, settled when it is over. */
   readonly cost?: (args: never, result: never) => Usage;
   readonly timeoutMs?: number;
@@ -73,6 +75,7 @@ export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
   readonly effect: Effect;
   readonly effectOf?: (args: Args) => Effect;
   readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
+  readonly shown?: (args: Args) => JsonValue;
   readonly cost?: (args: Args, result: Result) => Usage;
   readonly timeoutMs?: number;
   readonly concurrency?: number;

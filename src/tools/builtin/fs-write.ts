@@ -39,13 +39,13 @@ export function fsWrite(reach: Reach): Tool {
       if (bytes.length > writeBytesMax) throw tooLong(bytes.length);
       const { names, right } = fileTarget(context, path);
       const created = right === 'create';
-      const { signal, workspace, attempt, idempotencyKey } = context;
+      const { signal, workspace, idempotencyKey } = context;
       return withFile(path, signal, async () => {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');
         await using folder = await openBelow(workspace, names.slice(0, -1), reach, created);
         const writing = { folder, name, shown: path, bytes, draft: draftName(idempotencyKey, names), signal };
-        if (created) await createFile(writing, attempt > 1);
+        if (created) await createFile(writing);
         else await replaceFile(writing);
         return { size: bytes.length, created };
       });

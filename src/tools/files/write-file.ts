@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, rename, unlink } from 'node:fs/promises';
 import { changedMeanwhile, systemCode } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
-import { openRegular, refuseOthers } from './regular-file.js';
+import { refuseOthers } from './regular-file.js';
 
 /** What is to be in a file. */
 export interface Writing {
@@ -25,19 +25,14 @@ export async function replaceFile(writing: Writing): Promise<void> {
   });
 }
 
-/**
- * Makes a file that is not there yet: all of it or nothing. Throws CONFLICT when there is something of that name.
- * `isRepeated`: the call may have made the file already before it was interrupted.
- */
-export async function createFile(writing: Writing, isRepeated: boolean): Promise<void> {
-  const { folder, name, shown } = writing;
+/** Makes a file that is not there yet: all of it or nothing. Throws CONFLICT when there is something of that name. */
+export async function createFile(writing: Writing): Promise<void> {
   await withDraft(writing, 0o666, undefined, async () => {
     try {
       await publish(writing);
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      if (isRepeated && (await holds(folder, name, shown, writing.bytes))) return;
-      throw changedMeanwhile(shown, 'there is something of that name now');
+      throw changedMeanwhile(writing.shown, 'there is something of that name now');
     }
   });
 }
@@ -110,9 +105,4 @@ async function present({ folder, name, shown }: Writing): Promise<Stats> {
     if (systemCode(error) !== 'ENOENT') throw error;
     throw changedMeanwhile(shown, 'it is not there any more');
   }
-}
-
-async function holds(folder: OpenFolder, name: string, shown: string, bytes: Buffer): Promise<boolean> {
-  await using file = await openRegular(folder, name, shown);
-  return file.size === bytes.length && (await file.read(0, file.size)).equals(bytes);
 }

@@ -1,0 +1,56 @@
+import { errorText } from '../base/error-text.js';
+import { KernelError, ProcessError, ToolError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
+
+const knownMax = 100;
+const messageMax = 1_000;
+
+export function noSuchTool(pid: Pid, name: string, known: readonly string[]): ToolError {
+  return new ToolError('NO_SUCH_TOOL', `Process ${pid} sees no tool ${JSON.stringify(name)}.`, {
+    facts: { pid, tool: name, known: known.slice(0, knownMax) },
+    hint: 'Use one of the tools that tools.list() shows, or register it with kernel.tools.register.',
+  });
+}
+
+/** What a tool threw. A refusal of the kernel that it met stays what it is. */
+export function toolFailed(tool: string, error: unknown): KernelError {
+  if (error instanceof KernelError) return error;
+  const message = errorText(error).slice(0, messageMax).toWellFormed();
+  return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${message}`, {
+    facts: { tool, error: message },
+    hint: 'See what it says; the call is on record and counts.',
+    cause: error,
+  });
+}
+
+/** What a tool gave back is not what it says it gives. */
+export function badResult(tool: string, error: KernelError): ToolError {
+  const { problem = error.message, path = 'result' } = error.facts;
+  return new ToolError('TOOL_FAILED', `Tool ${tool} gave back what is no result of it: ${path}: ${problem}.`, {
+    facts: { tool, path, problem },
+    hint: 'The tool has run; mend what it returns, or its output schema.',
+    cause: error,
+  });
+}
+
+export function toolTimeout(tool: string, timeoutMs: number): ToolError {
+  return new ToolError('TOOL_TIMEOUT', `Tool ${tool} took longer than ${timeoutMs} ms.`, {
+    facts: { tool, timeoutMs },
+    hint: 'Give it more time; what it has begun may still happen.',
+    retryable: true,
+  });
+}
+
+export function outcomeUnknown(tool: string): ToolError {
+  return new ToolError('OUTCOME_UNKNOWN', `Whether the call of ${tool} has happened is not known.`, {
+    facts: { tool },
+    hint: 'The program ended while it was under way, and it may happen only once: find out what happened, then decide.',
+  });
+}
+
+export function givenUp(tool: string, pid: Pid): ProcessError {
+  return new ProcessError('CANCELLED', `The call of ${tool} by process ${pid} was given up.`, {
+    facts: { tool, pid },
+    hint: 'The process is being stopped, or whoever called does not want the result any more.',
+  });
+}

@@ -1,0 +1,116 @@
+import { inject, injectable } from 'inversify';
+import { canonicalJson, sha256Hex } from '../base/canonical.js';
+import type { CapabilityId } from '../base/ids.js';
+import type { JsonObject, JsonValue } from '../base/json.js';
+import { Logger } from '../base/logger.js';
+import type { WriteTx } from '../base/store.js';
+import { severalOf } from '../capability/host-rules.js';
+import { type Warrant, Warrants } from '../capability/warrants.js';
+import { EventLog } from '../events/event-log.js';
+import type { Act, Call } from '../kernel/act.js';
+import { Effects } from '../kernel/effects.js';
+import { Lookup } from '../kernel/lookup.js';
+import type { ProcessRow } from '../kernel/process.js';
+import { Stale, Units } from '../kernel/units.js';
+import { CallShaper, type ShapedCall } from './shaped-call.js';
+import type { ParsedTool } from './tool-definition.js';
+import { outcomeUnknown } from './tool-errors.js';
+
+/** A call that somebody wants to make. */
+export interface Wanted {
+  readonly call: Call;
+  readonly tool: ParsedTool;
+  readonly args: unknown;
+  readonly using: CapabilityId | undefined;
+  /** An earlier run had begun it, and nobody knows what came of that. */
+  readonly isRepeated: boolean;
+}
+
+/** A call whose intent is on record: the stage that it has reached, for the journal of a run. */
+export interface Begun {
+  readonly stage: 'intent';
+  readonly shaped: ShapedCall;
+  /** The id of its effect. */
+  readonly effect: string;
+}
+
+/** Longer arguments are on record by their hash alone. */
+const recordedArgsMax = 4_096;
+
+/** Everything about a call that can be refused, and then its intent, in one commit. */
+@injectable()
+export class ToolIntents {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(CallShaper) private readonly shaper: CallShaper,
+    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(Effects) private readonly effects: Effects,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
+  begin({ call, tool, args, using, isRepeated }: Wanted): Promise<Begun> {
+    const pid = call.actor;
+    const shape = async () => {
+      const row = await this.units.look(call, (tx) => this.lookup.live(tx, pid));
+      const shaped = await this.shaper.shape(tool, row, args, using);
+      if (isRepeated && shaped.effect === 'once') throw outcomeUnknown(tool.name);
+      return shaped;
+    };
+    return this.units.shaped(call, shape, async (tx, act, shaped) => {
+      const row = await this.lookup.live(tx, pid);
+      if (row.cwd !== shaped.place.cwd) throw new Stale(pid);
+      return { stage: 'intent', shaped, effect: await this.intent(tx, act, row, shaped) };
+    });
+  }
+
+  private async intent(tx: WriteTx, act: Act, row: ProcessRow, shaped: ShapedCall): Promise<string> {
+    const { tool, args, questions } = shaped;
+    const warrants: Warrant[] = [];
+    for (const question of questions) warrants.push(await this.warrants.take(tx, act, question));
+    const [warrant, ...others] = warrants as [Warrant, ...Warrant[]];
+    const effect = await this.effects.begin(tx, act, {
+      row,
+      action: toolCall,
+      resource: questions[0].request.text,
+      warrant,
+      ceiling: { toolCalls: 1 },
+      facts: {
+        tool: tool.name,
+        effect: shaped.effect,
+        argsHash: sha256Hex(canonicalJson(args)),
+        ...(others.length === 0 ? {} : { alsoBy: [...new Set(others.map(({ capability }) => capability))] }),
+        ...severalOf(warrants.flatMap(({ approval }) => approval ?? [])),
+      },
+      payload: this.recorded(shaped),
+    });
+    const { pid, root } = row;
+    this.events.append(tx, { type: 'tool.called', at: act.at, pid, root, data: { tool: tool.name, effect } });
+    return effect;
+  }
+
+  /** What the record keeps of the arguments and of what else was asked for. */
+  private recorded({ tool, args, questions: [, ...needed] }: ShapedCall): JsonObject {
+    const resources = needed.map(({ right, request }) => `${right} ${request.text}`);
+    const also = resources.length === 0 ? {} : { resources };
+    const shown = this.shown(tool, args);
+    return canonicalJson(shown).length > recordedArgsMax ? also : { args: shown, ...also };
+  }
+
+  private shown({ name, shown }: ParsedTool, args: JsonValue): JsonValue {
+    try {
+      return shown === undefined ? args : shown(args as never);
+    } catch (error) {
+      this.logger.error(
+        { tool: name, error: String(error) },
+        'a tool could not tell what of its arguments may be shown',
+      );
+      return null;
+    }
+  }
+}
+
+/** What calls of tools are called on record. */
+export const toolCall = 'tool.call';
