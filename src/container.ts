@@ -19,6 +19,7 @@ import { PayloadBytesMax } from './memory/payloads.js';
 import { NodeSettings } from './runtime/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
+import { commandsModule } from './tools/commands/commands-module.js';
 
 /** Builds the container of one kernel: a module per layer, then the caller's, which replace what they bind. */
 export function buildContainer(options: ParsedOptions): Container {
@@ -33,6 +34,7 @@ export function buildContainer(options: ParsedOptions): Container {
     memoryModule,
     kernelModule,
     runtimeModule,
+    commandsModule({ path }),
   );
   if (options.signer !== undefined) container.rebind<Signer>(Signer).toConstantValue(options.signer);
   container.load(...options.modules.map(replacing));

@@ -34,6 +34,7 @@ import { ImageRegistry } from './runtime/image-registry.js';
 import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
+import { Commands } from './tools/commands/commands.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
 export interface Kernel extends AsyncDisposable {
@@ -105,11 +106,12 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(Checkpoints).start();
   await announce(container, options);
   if (!options.node.executor) return;
-  await container.get(NodeLease).start();
+  await container.get(NodeLease).ensure();
   await container.get(Recovery).start();
   await container.get(Alarms).start();
   await container.get(RevocationSweep).start();
   await container.get(Executor).start();
+  await container.get(Commands).start();
 }
 
 async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
@@ -194,6 +196,7 @@ class OpenKernel implements Kernel {
     container.get(LogEventBus).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
+    container.get(Commands).dispose();
     container.get(EndWatch).close();
     container.get(ArrivalWatch).close();
     container.get(ApprovalWatch).close();
@@ -204,10 +207,20 @@ class OpenKernel implements Kernel {
   private async giveUp(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { node, readOnly } = this.options;
-    if (!node.executor || readOnly) return { released: [], abandoned: [], stopped: [], fenced: [] };
-    const fenced = await container.get(Executor).close(graceMs);
-    await container.get(Alarms).stop();
-    await container.get(Recovery).stop();
-    return { ...(await container.get(NodeLease).close()), fenced };
+    const lease = container.get(NodeLease);
+    if (readOnly || !lease.isStarted) return { released: [], abandoned: [], stopped: [], fenced: [] };
+    const fenced = node.executor ? await container.get(Executor).close(graceMs) : [];
+    const commands = await container.get(Commands).close(graceMs);
+    if (node.executor) {
+      await container.get(Alarms).stop();
+      await container.get(Recovery).stop();
+    }
+    const { released, abandoned, stopped } = await lease.close();
+    return {
+      released: [...released, ...commands.released],
+      abandoned: [...abandoned, ...commands.abandoned],
+      stopped: [...stopped, ...commands.stopped],
+      fenced,
+    };
   }
 }

@@ -20,6 +20,8 @@ export interface Question {
   readonly isOutside?: true;
   /** Absent: whether there are arguments with which it may. */
   readonly args?: JsonValue;
+  /** What a question for a person keeps of the arguments, where they hold secrets; it is bound to the arguments themselves. */
+  readonly shown?: JsonValue;
 }
 
 /** About a resource that goes by one name. */

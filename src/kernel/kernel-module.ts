@@ -9,6 +9,7 @@ import { Alarms } from './alarms.js';
 import { ArrivalWatch } from './arrival-watch.js';
 import { Arrivals } from './arrivals.js';
 import { Births } from './births.js';
+import { CommandEnds } from './command-ends.js';
 import { Enclosures } from './enclosures.js';
 import { EndWait } from './end-wait.js';
 import { EndWatch } from './end-watch.js';
@@ -53,6 +54,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ArrivalWatch,
     Arrivals,
     Births,
+    CommandEnds,
     Enclosures,
     EndWait,
     EndWatch,

@@ -5,7 +5,8 @@ import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
 import { parseCapabilitySpec } from '../capability/capability-spec.js';
 import type { ImageFacts, Images } from '../kernel/images.js';
-import { baseImage, type Image } from './image.js';
+import { commandSpecOf } from './command-program.js';
+import { baseImage, commandImageOfRuns, type Image } from './image.js';
 import { type ParsedImage, parseImage } from './image-definition.js';
 import { storedRetry } from './retry.js';
 import type { StandardSchema } from './standard-schema.js';
@@ -31,11 +32,12 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
 
   constructor() {
     this.register(baseImage);
+    this.register(commandImageOfRuns);
   }
 
   register(image: Image): void {
     const parsed = parseImage(image);
-    const { name, version, kind, input, recovery, retry } = parsed;
+    const { name, version, kind, input, recovery, retry, command } = parsed;
     const reference = `${name}@${version}`;
     if (this.byReference.has(reference)) throw alreadyThere(reference);
     const facts: ImageFacts = {
@@ -45,6 +47,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       requires: parsed.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
       recovery,
       retry: retry === undefined ? null : storedRetry(retry),
+      ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) => (input === undefined ? args : validate(reference, input, args)),
     };
     this.byReference.set(reference, facts);
@@ -61,6 +64,11 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   /** All that this kernel can run, as `name@version`. */
   runnables(): string[] {
     return [...this.bodies.keys()];
+  }
+
+  /** All that are programs of the operating system, as `name@version`. */
+  commands(): string[] {
+    return [...this.byReference].flatMap(([reference, { command }]) => (command === undefined ? [] : [reference]));
   }
 
   /** Calls `listener` when there is another image. */

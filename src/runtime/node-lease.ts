@@ -31,6 +31,7 @@ export interface GivenUp {
 export class NodeLease {
   private epoch = 0;
   private timer: NodeJS.Timeout | undefined;
+  private starting: Promise<void> | undefined;
   private renewing: Promise<void> | undefined;
   private readonly lostListeners = new Set<() => void>();
   private readonly renewedListeners = new Set<() => void>();
@@ -47,6 +48,17 @@ export class NodeLease {
     @inject(Ledger) private readonly ledger: Ledger,
     @inject(Logger) private readonly logger: Logger,
   ) {}
+
+  /** As `start`, once: for a node that holds something only now and then. */
+  ensure(): Promise<void> {
+    this.starting ??= this.start();
+    return this.starting;
+  }
+
+  /** Whether it was ever registered. */
+  get isStarted(): boolean {
+    return this.epoch > 0;
+  }
 
   /** Registers this node and renews its lease from then on. */
   async start(): Promise<void> {
