@@ -34,6 +34,8 @@ import { ImageRegistry } from './runtime/image-registry.js';
 import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
+import { BuiltinTools } from './tools/builtin/builtin-tools.js';
+import { Commands } from './tools/commands/commands.js';
 import { McpConnections } from './tools/mcp/mcp-connections.js';
 import { ToolBroker } from './tools/tool-broker.js';
 
@@ -102,7 +104,8 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   if (entropy instanceof SeededEntropy) entropy.restart(size);
   container.get(Clock).advanceTo(newestAt);
   for (const image of options.images) container.get(ImageRegistry).register(image);
-  for (const tool of options.tools) container.get(ToolBroker).register(tool);
+  const tools = [...container.get(BuiltinTools).all(), ...options.tools];
+  for (const tool of tools) container.get(ToolBroker).register(tool);
   await container.get(EventFeed).start();
   if (options.readOnly) return;
   await container.get(AuditVerifier).verifyTail();
@@ -114,6 +117,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(Alarms).start();
   await container.get(RevocationSweep).start();
   await container.get(Executor).start();
+  await container.get(Commands).start();
 }
 
 async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
@@ -200,6 +204,7 @@ class OpenKernel implements Kernel {
     container.get(LogEventBus).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
+    container.get(Commands).dispose();
     container.get(EndWatch).close();
     container.get(ArrivalWatch).close();
     container.get(ApprovalWatch).close();
@@ -210,13 +215,20 @@ class OpenKernel implements Kernel {
   private async giveUp(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { node, readOnly } = this.options;
-    const fenced: Pid[] = [];
+    const lease = container.get(NodeLease);
+    const fenced = node.executor && !readOnly ? await container.get(Executor).close(graceMs) : [];
+    await container.get(McpConnections).close();
+    const commands = await container.get(Commands).close(graceMs);
     if (node.executor && !readOnly) {
-      fenced.push(...(await container.get(Executor).close(graceMs)));
       await container.get(Alarms).stop();
       await container.get(Recovery).stop();
     }
-    await container.get(McpConnections).close();
-    return { ...(await container.get(NodeLease).close()), fenced };
+    const { released, abandoned, stopped } = await lease.close();
+    return {
+      released: [...released, ...commands.released],
+      abandoned: [...abandoned, ...commands.abandoned],
+      stopped: [...stopped, ...commands.stopped],
+      fenced,
+    };
   }
 }

@@ -10,13 +10,21 @@ export interface EventData {
   'process.waiting': { kind: string; what: string; deadline: number | null };
   'process.woken': { status: string; by: string };
   'process.released': { reason: string; node: NodeId };
+  'process.adopted': { node: NodeId; from: NodeId };
   'process.retrying': { attempt: number; dueAt: number; code: string };
   'process.restarted': { supervisor: Pid; child: string; instead: Pid; reason: string };
   'step.started': { name: string; attempt: number };
   'step.completed': { name: string; attempt: number };
   'step.failed': { name: string; attempt: number; code: string; retryAt: number | null };
   'tool.called': { tool: string; effect: string };
-  'tool.returned': { tool: string; effect: string; outcome: string; object?: ObjectId; code?: string };
+  'tool.returned': {
+    tool: string;
+    effect: string;
+    outcome: string;
+    used: JsonObject;
+    object?: ObjectId;
+    code?: string;
+  };
   'tools.changed': { server: string; added: number; removed: number; changed: number };
   'message.sent': { from: Pid; message: string; kind: string };
   'message.received': { from: Pid; message: string };
@@ -86,6 +94,7 @@ const known: Record<EventType, true> = {
   'process.waiting': true,
   'process.woken': true,
   'process.released': true,
+  'process.adopted': true,
   'process.retrying': true,
   'process.restarted': true,
   'step.started': true,

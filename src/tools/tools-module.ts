@@ -1,6 +1,7 @@
 import { ContainerModule } from 'inversify';
 import { ToolGate } from '../kernel/tool-gate.js';
 import { Broker } from './broker.js';
+import { BuiltinTools } from './builtin/builtin-tools.js';
 import { McpConnections } from './mcp/mcp-connections.js';
 import { McpJournal } from './mcp/mcp-journal.js';
 import { CallShaper } from './shaped-call.js';
@@ -15,6 +16,7 @@ import { VisibleTools } from './visible-tools.js';
 
 export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [
+    BuiltinTools,
     CallShaper,
     McpConnections,
     McpJournal,

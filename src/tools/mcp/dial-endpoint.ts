@@ -11,9 +11,11 @@ const farewellMs = 1_000;
 export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedEndpoint): Promise<McpLink> {
   const { sdk, server, signal } = dialling;
   const client = mcpClient(dialling, 'auto');
-  const closed = new Promise<LinkEnd>((resolve) => {
-    client.onclose = () => resolve({ isMeant: false });
+  let lose: () => void = () => undefined;
+  const over = new Promise<LinkEnd>((resolve) => {
+    lose = () => resolve({ isMeant: false });
   });
+  client.onclose = lose;
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
     fetch: boundedFetch,
@@ -25,11 +27,12 @@ export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedE
     throw notConnected(sdk, server, error);
   }
   // Newer servers tell changes on a stream of their own. When it ends, the next call begins anew, with a new list.
-  const deaf = client.autoOpenedSubscription?.closed.then(() => ({ isMeant: false })) ?? closed;
-  return new McpLink(sdk, client, Promise.race([closed, deaf]), async () => {
+  client.autoOpenedSubscription?.closed.then(lose);
+  const hangUp = async () => {
     // A server that does not answer has ended the session in its own way.
     const farewell = transport.terminateSession().catch(() => undefined);
     await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())]);
     await client.close();
-  });
+  };
+  return new McpLink(sdk, client, over, hangUp, lose);
 }

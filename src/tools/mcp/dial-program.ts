@@ -59,11 +59,13 @@ async function attempt(
 }
 
 /** A program that has closed its pipes and goes on is of no use, and is stopped by whoever hangs up. */
-async function endOf(command: PipedCommand, closed: Promise<void>): Promise<LinkEnd> {
-  await Promise.race([command.ended, closed]);
+async function endOf({ ended }: PipedCommand, closed: Promise<void>): Promise<LinkEnd> {
+  // Its end cannot be told when the kernel is shut down, and nobody asks then.
+  const known = ended.catch(() => undefined);
+  await Promise.race([known, closed]);
   const waiting = new AbortController();
   const late = sleep(endMs, undefined, { ref: false, signal: waiting.signal }).catch(() => undefined);
-  const result = await Promise.race([command.ended, late]);
+  const result = await Promise.race([known, late]);
   waiting.abort();
   return { isMeant: result?.status === 'killed' };
 }

@@ -1,4 +1,4 @@
-import { inject, injectable, optional } from 'inversify';
+import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { errorText } from '../../base/error-text.js';
 import { KernelError, StoreError, ToolError } from '../../base/errors.js';
@@ -29,7 +29,7 @@ export class McpConnections {
 
   constructor(
     @inject(ToolRegistry) private readonly registry: ToolRegistry,
-    @inject(PipedCommands) @optional() private readonly commands: PipedCommands | undefined,
+    @inject(PipedCommands) private readonly commands: PipedCommands,
     @inject(McpJournal) private readonly journal: McpJournal,
     @inject(PayloadBytesMax) private readonly bytesMax: number,
     @inject(Clock) private readonly clock: KernelClock,
@@ -84,8 +84,7 @@ export class McpConnections {
       clock,
       logger,
       limits: { ...payloadLimits, bytesMax },
-      dial: (dialling) =>
-        'url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands as PipedCommands, target),
+      dial: (dialling) => ('url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands, target)),
       onChanged: (changes, tools) => journal.changed(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.names.delete(name);

@@ -7,7 +7,7 @@ import { connectionClosed, notInTime, serverDown } from './mcp-errors.js';
 import type { McpLink } from './mcp-link.js';
 
 /** A program that ended is started again so often; the next time the connection is down. */
-const restarts = { intensity: 5, periodMs: 60_000, backoff: { baseMs: 100, factor: 3, maxMs: 10_000 } };
+const restarts = { intensity: 5, periodMs: 60_000, backoff: { baseMs: 100, factor: 2 } };
 
 export interface LineSettings {
   readonly server: string;

@@ -13,21 +13,15 @@ export interface LinkEnd {
 
 /** One conversation with a server: from the handshake until one of both ends it. */
 export class McpLink {
-  /** Resolves when it is over. */
-  readonly over: Promise<LinkEnd>;
-  private lose: () => void = () => undefined;
-
   constructor(
     private readonly sdk: McpPackage,
     private readonly client: Client,
-    ended: Promise<LinkEnd>,
+    /** Resolves when it is over. */
+    readonly over: Promise<LinkEnd>,
     private readonly hangUp: () => Promise<void>,
-  ) {
-    const lost = new Promise<LinkEnd>((resolve) => {
-      this.lose = () => resolve({ isMeant: false });
-    });
-    this.over = Promise.race([ended, lost]);
-  }
+    /** A call has found that the server cannot be talked to any more. */
+    private readonly lose: () => void = () => undefined,
+  ) {}
 
   /** All pages of the list. */
   async list(signal: AbortSignal): Promise<ListedTool[]> {

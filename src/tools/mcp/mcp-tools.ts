@@ -53,7 +53,7 @@ export class McpTools {
   }
 
   list(): ToolInfo[] {
-    return [...this.shown.keys()].flatMap((name) => this.registry.find(name)?.info ?? []);
+    return [...this.shown.keys()].flatMap((name) => this.registry.find(name)?.info() ?? []);
   }
 
   /** Takes all of them away, for good. */

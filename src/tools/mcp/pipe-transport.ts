@@ -1,11 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { PipedCommand } from '../commands/piped-commands.js';
 import type { McpPackage } from './mcp-package.js';
-
-type ReadBuffer = InstanceType<McpPackage['ReadBuffer']>;
+import { MessageLines } from './message-lines.js';
 
 /** How long one message of a server may be. */
 const messageBytesMax = 10 * 1024 * 1024;
+/** How many lines may be no message, one after another: some servers write their log there, and others are no servers. */
+const noiseMax = 1_000;
 
 /** The protocol over the pipes of a program: a message a line. It does not start the program and does not stop it. */
 export class PipeTransport implements Transport {
@@ -15,7 +17,8 @@ export class PipeTransport implements Transport {
   /** By these two the package tells pipes from HTTP. */
   readonly pid: string;
   readonly stderr = null;
-  private readonly buffer: ReadBuffer;
+  private readonly lines = new MessageLines(messageBytesMax);
+  private noise = 0;
   private isClosed = false;
 
   constructor(
@@ -23,16 +26,11 @@ export class PipeTransport implements Transport {
     private readonly command: PipedCommand,
   ) {
     this.pid = command.pid;
-    this.buffer = new sdk.ReadBuffer({ maxBufferSize: messageBytesMax });
   }
 
   async start(): Promise<void> {
-    const { stdin, stdout } = this.command;
-    stdin.on('error', (error) => this.onerror?.(error));
-    stdout.on('error', (error) => this.onerror?.(error));
-    stdout.on('data', (chunk: Buffer) => this.read(chunk));
-    stdout.once('close', () => this.end());
-    if (stdout.destroyed || stdout.readableEnded) this.end();
+    this.command.stdin.on('error', (error) => this.onerror?.(error));
+    void this.listen();
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -48,35 +46,40 @@ export class PipeTransport implements Transport {
     this.end();
   }
 
-  private read(chunk: Buffer): void {
-    if (this.isClosed) return;
+  /** A program may write faster than it can be understood: others get their turns after each piece. */
+  private async listen(): Promise<void> {
     try {
-      this.buffer.append(chunk);
+      for await (const chunk of this.command.stdout) {
+        for (const line of this.lines.add(chunk as Buffer)) this.read(line);
+        await setImmediate();
+      }
     } catch (error) {
-      // What comes after a message that is too long cannot be understood.
-      this.onerror?.(error as Error);
-      this.end();
-      return;
+      if (!this.isClosed) this.onerror?.(error as Error);
     }
-    while (this.readMessage());
+    this.end();
   }
 
-  /** Lines that are no JSON are passed over; what is JSON and no message is reported. False when there is no more. */
-  private readMessage(): boolean {
+  private read(line: string): void {
+    if (this.isClosed) return;
+    const message = this.messageOf(line);
+    this.noise = message === undefined ? this.noise + 1 : 0;
+    if (this.noise > noiseMax) throw new Error(`more than ${noiseMax} lines are no messages`);
+    if (message !== undefined) this.onmessage?.(message);
+  }
+
+  private messageOf(line: string): JSONRPCMessage | undefined {
     try {
-      const message = this.buffer.readMessage();
-      if (message === null) return false;
-      this.onmessage?.(message);
-    } catch (error) {
-      this.onerror?.(error as Error);
+      return this.sdk.deserializeMessage(line);
+    } catch {
+      // It is no message: what else it may be is not for us.
+      return undefined;
     }
-    return true;
   }
 
   private end(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.buffer.clear();
+    this.command.stdout.destroy();
     this.onclose?.();
   }
 }

@@ -1,4 +1,7 @@
-/** A server of tools that changes them, fails, crashes, takes its time and starts others. Takes `--modern` and `--log FILE`. */
+/**
+ * A server of tools that changes them, fails, crashes, takes its time and starts others. With `--modern` it refuses what is older than 2026, and it
+ * writes what happens to it into LOG_FILE.
+ */
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { McpServer } from '@modelcontextprotocol/server';
@@ -8,7 +11,6 @@ import { z } from 'zod';
 const log = process.env.LOG_FILE;
 const note = (line) => log !== undefined && appendFileSync(log, `${line}\n`);
 const text = (value) => ({ content: [{ type: 'text', text: String(value) }] });
-let starts = 0;
 
 function make() {
   note(`start ${process.pid}`);
@@ -20,12 +22,10 @@ function make() {
     server.registerTool(name, { description: `Does ${name}.`, inputSchema }, run);
   const extra = tool('extra', () => text('extra'));
   extra.disable();
-  tool('grow', () => (extra.enable(), text('grown')));
-  tool('shrink', () => (extra.disable(), text('shrunk')));
-  tool(
-    'change',
-    () => (extra.update({ paramsSchema: z.object({ n: z.number() }), callback: ({ n }) => text(n) }), text('changed')),
-  );
+  tool('grow', () => text(extra.enable() ?? 'grown'));
+  tool('shrink', () => text(extra.disable() ?? 'shrunk'));
+  const narrower = { paramsSchema: z.object({ n: z.number() }), callback: ({ n }) => text(n) };
+  tool('change', () => text(extra.update(narrower) ?? 'changed'));
   tool('pid', () => text(process.pid));
   tool('crash', () => process.exit(3));
   tool('fail', () => ({ ...text('the disk is full'), isError: true }));
@@ -61,7 +61,6 @@ function make() {
     const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     return new Promise((resolve) => child.once('message', () => resolve(text(child.pid))));
   });
-  starts++;
   return server;
 }
 
