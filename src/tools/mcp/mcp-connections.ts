@@ -9,9 +9,9 @@ import { PipedCommands } from '../commands/piped-commands.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { dialEndpoint } from './dial-endpoint.js';
 import { dialProgram } from './dial-program.js';
-import { McpJournal } from './mcp-journal.js';
+import { type McpEnd, McpJournal } from './mcp-journal.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
-import { type McpEnd, McpServer } from './mcp-server.js';
+import { McpServer } from './mcp-server.js';
 import {
   type McpConnection,
   type ParsedEndpoint,

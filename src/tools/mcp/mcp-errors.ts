@@ -29,9 +29,10 @@ export function notConnected(sdk: McpPackage, server: string, error: unknown, fa
 export function callFailed(sdk: McpPackage, tool: string, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
   const trouble = troubleOf(sdk, error);
+  const unknown = 'Whether it was carried out is not known. If it may happen only once, find out before you repeat it.';
   return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${trouble.problem}`, {
     facts: { tool, ...trouble.facts, problem: trouble.problem },
-    hint: trouble.hint,
+    hint: trouble.retryable ? unknown : trouble.hint,
     retryable: trouble.retryable,
     cause: error,
   });

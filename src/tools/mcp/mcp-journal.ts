@@ -5,8 +5,16 @@ import type { JsonObject } from '../../base/json.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store } from '../../base/store.js';
 import { EventLog } from '../../events/event-log.js';
-import type { McpEnd } from './mcp-server.js';
-import type { ToolChanges } from './mcp-tools.js';
+
+/** How many tools came, went, or are not what they were. */
+export interface ToolChanges {
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
+/** Why a connection was closed: its owner wanted it, its process was stopped, or the kernel was shut down. */
+export type McpEnd = 'requested' | 'stopped' | 'shutdown';
 
 /** Connections are acts of the host: what they bring and take away is on record. */
 @injectable()

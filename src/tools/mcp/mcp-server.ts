@@ -7,6 +7,7 @@ import type { ToolInfo } from '../../kernel/tool-gate.js';
 import type { ToolRegistry } from '../tool-registry.js';
 import type { Dialling } from './mcp-client.js';
 import { callFailed, connectionClosed, notConnected } from './mcp-errors.js';
+import type { McpEnd, ToolChanges } from './mcp-journal.js';
 import { McpLine } from './mcp-line.js';
 import type { McpLink } from './mcp-link.js';
 import type { McpPackage } from './mcp-package.js';
@@ -14,7 +15,7 @@ import { mcpResult } from './mcp-result.js';
 import type { McpConnection, ParsedEndpoint, ParsedProgram } from './mcp-target.js';
 import type { ListedTool } from './mcp-tool.js';
 import { mcpToolName } from './mcp-tool-name.js';
-import { McpTools, type ToolChanges } from './mcp-tools.js';
+import { McpTools } from './mcp-tools.js';
 
 /** What a server needs besides itself. */
 export interface McpSurroundings {
@@ -30,9 +31,6 @@ export interface McpSurroundings {
   /** Its tools are gone, and it has been stopped. */
   readonly onClosed: (reason: McpEnd, tools: number) => Promise<void>;
 }
-
-/** Why a connection was closed: its owner wanted it, its process was stopped, or the kernel was shut down. */
-export type McpEnd = 'requested' | 'stopped' | 'shutdown';
 
 /** A server that is connected: one conversation after another, and the tools that it told last. */
 export class McpServer implements McpConnection {

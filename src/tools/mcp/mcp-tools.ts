@@ -5,18 +5,12 @@ import type { Effect, ToolInfo } from '../../kernel/tool-gate.js';
 import type { Compilers } from '../../runtime/json-schema.js';
 import type { Tool } from '../tool.js';
 import type { ToolRegistry } from '../tool-registry.js';
+import type { ToolChanges } from './mcp-journal.js';
 import { effectOf, type ListedTool, type McpCall, mcpTool } from './mcp-tool.js';
 import { mcpToolName } from './mcp-tool-name.js';
 
 /** How many tools of one server are shown. */
 export const toolsMax = 1_000;
-
-/** How many tools came, went, or are not what they were. */
-export interface ToolChanges {
-  readonly added: number;
-  readonly removed: number;
-  readonly changed: number;
-}
 
 interface Shown {
   /** What the server said of it. */
