@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   type CapabilitySpec,
@@ -11,7 +11,9 @@ import {
   type Tool,
   type ToolContext,
 } from '../../src/index.js';
-import { openKernel, refusal, tempFolder } from '../support/kernel.js';
+import { eventually } from '../support/eventually.js';
+import { checkInvariants } from '../support/invariants.js';
+import { newStore, openKernel, refusal } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
 
 const add = defineTool({
@@ -287,16 +289,16 @@ describe('a call whose process is stopped', () => {
       await sleep(20);
       return 'done after all';
     });
-    const { kernel, pid } = await opened([patient], [{ resource: 'tool:patient', rights: ['call'] }]);
+    const { kernel, pid, store } = await opened([patient], [{ resource: 'tool:patient', rights: ['call'] }]);
     const calling = refusal(kernel.as(pid).tools.call('patient'));
-    await vi.waitFor(() => expect(heard).toEqual(['called']));
+    await eventually(() => expect(heard).toEqual(['called']));
     await kernel.processes.kill(pid);
     expect(await calling).toMatchObject({ code: 'PROCESS_TERMINATED' });
     expect(heard).toEqual(['called', 'aborted']);
     const outcomes = (await kernel.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome);
     expect(outcomes).toContain('ok');
     expect((await kernel.processes.get(pid)).used.toolCalls).toBe(1);
-    expect(await faultsIn(kernel)).toEqual([]);
+    await checkInvariants(kernel, store);
   });
 
   it('is given up by whoever made it', async () => {
@@ -367,7 +369,8 @@ async function opened(
   tools: Tool[],
   capabilities: CapabilitySpec[],
   spec: SpawnSpec = {},
-): Promise<{ kernel: Kernel; pid: Pid }> {
-  const kernel = await openKernel({ tools, workspace: tempFolder() });
-  return { kernel, pid: await kernel.processes.spawn({ capabilities, ...spec }) };
+): Promise<{ kernel: Kernel; pid: Pid; store: string }> {
+  const store = newStore();
+  const kernel = await openKernel({ store, tools });
+  return { kernel, store, pid: await kernel.processes.spawn({ capabilities, ...spec }) };
 }
