@@ -238,6 +238,37 @@ describe('the tools that come with the kernel', () => {
     expect((await kernel.capabilities.check(pid, 'read', 'fs:docs/a')).effect).toBe('allow');
   });
 
+  it('run programs that the process may run, and keep no secret of their arguments', async () => {
+    const store = newStore();
+    const kernel = await openKernel({ store });
+    const command = { resource: 'command:echo', rights: ['call' as const] };
+    const pid = await kernel.processes.spawn({ capabilities: [...callAll, command] });
+    const { tools } = kernel.as(pid);
+    const argv = ['echo', '--token', 'hush-hush', 'hello'];
+    expect(await tools.call('command.run', { argv })).toMatchObject({
+      exitCode: 0,
+      signal: null,
+      stdout: '--token hush-hush hello\n',
+      timedOut: false,
+    });
+    await expect(tools.call('command.run', { argv: ['ls'] })).rejects.toMatchObject({
+      code: 'CAPABILITY_DENIED',
+      facts: { resource: 'command:ls' },
+    });
+    await kernel.capabilities.ask(pid, { resource: 'tool:command.run', rights: ['call'] });
+    const asking = tools.call('command.run', { argv });
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    const [approval] = await kernel.approvals.list();
+    expect(approval?.args).toMatchObject({ argv: ['echo', '--token', '[redacted]', 'hello'] });
+    await kernel.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ann' });
+    expect(await asking).toMatchObject({ exitCode: 0 });
+    const intents = (await kernel.audit.list({ action: 'tool.call' })).items.filter(
+      ({ outcome }) => outcome === 'intent',
+    );
+    expect(intents[0]?.payload).toMatchObject({ args: { argv: ['echo', '--token', '[redacted]', 'hello'] } });
+    await checkInvariants(kernel, store);
+  });
+
   it('have schemas and descriptions that a model can read', async () => {
     const kernel = await openKernel();
     for (const { name, description, input } of kernel.tools.list()) {

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
 import { Queries } from '../../kernel/syscalls/queries.js';
 import type { Tool } from '../tool.js';
+import { commandRun } from './command-run.js';
 import { fsTools } from './fs-tools.js';
 import { httpFetch } from './http-fetch.js';
 import { kernelTools } from './kernel-tools.js';
@@ -17,6 +18,13 @@ export class BuiltinTools {
   ) {}
 
   all(): Tool[] {
-    return [...fsTools(), httpFetch(), ...processTools(this.queries), ...memoryTools(), ...kernelTools(this.clock)];
+    return [
+      ...fsTools(),
+      httpFetch(),
+      commandRun(),
+      ...processTools(this.queries),
+      ...memoryTools(),
+      ...kernelTools(this.clock),
+    ];
   }
 }
