@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -67,6 +68,11 @@ export async function fileStage(reach?: Reach, options: KernelOptions = {}, abov
     beyond: () =>
       Object.fromEntries(readdirSync(outside).map((name) => [name, readFileSync(path.join(outside, name), 'utf8')])),
   };
+}
+
+/** A pipe with a name, which keeps whoever opens it waiting until somebody writes. */
+export function makePipe(folder: string, name: string): void {
+  execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', path.join(folder, name)]);
 }
 
 /** Registers tools that the kernel does not come with. */

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
-import { everyRight, fileStage } from './file-stage.js';
+import { everyRight, fileStage, makePipe } from './file-stage.js';
 
 const denied = { code: 'CAPABILITY_DENIED' };
 const invalid = { code: 'INVALID_PATH' };
@@ -82,7 +81,7 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     it('refuses what is no regular file, without waiting for it', async () => {
       const { call, holding, workspace } = await fileStage(reach);
       mkdirSync(path.join(workspace, 'folder'));
-      execFileSync('mkfifo', [path.join(workspace, 'pipe')]);
+      makePipe(workspace, 'pipe');
       const pid = await holding('fs:**');
       for (const name of ['folder', 'pipe', '.', 'missing', 'missing/file', 'pipe/file']) {
         expect([name, await refusal(call(pid, 'fs.read', { path: name }))]).toMatchObject([name, invalid]);
@@ -335,7 +334,7 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
       symlinkSync(outside, path.join(workspace, 'out'));
       symlinkSync(path.join(outside, 'secret'), path.join(workspace, 'secret'));
       symlinkSync('.', path.join(workspace, 'again'));
-      execFileSync('mkfifo', [path.join(workspace, 'pipe')]);
+      makePipe(workspace, 'pipe');
       expect(await call(await holding('fs:**'), 'fs.search', { path: '.', pattern: 'secret' })).toEqual({
         matches: [{ path: 'a', line: 1, text: 'the secret' }],
         files: 1,
@@ -470,7 +469,7 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     const { call, holding, put, workspace } = await fileStage(reach);
     put('a/b/file', 'text');
     symlinkSync('b', path.join(workspace, 'a/link'));
-    execFileSync('mkfifo', [path.join(workspace, 'a/pipe')]);
+    makePipe(workspace, 'a/pipe');
     const pid = await holding('fs:**');
     const open = () => readdirSync('/proc/self/fd').length;
     const round = async () => {

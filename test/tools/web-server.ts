@@ -15,7 +15,7 @@ export interface WebServer {
   connections(): Promise<number>;
 }
 
-export interface Received extends Pick<IncomingMessage, 'headers'> {
+interface Received extends Pick<IncomingMessage, 'headers'> {
   readonly method: string;
   readonly path: string;
   readonly body: string;
