@@ -1,7 +1,7 @@
 import { boundedFetch } from './bounded-fetch.js';
 import { type Dialling, mcpClient, shakeHands } from './mcp-client.js';
 import { notConnected } from './mcp-errors.js';
-import { type LinkEnd, McpLink } from './mcp-link.js';
+import { McpLink } from './mcp-link.js';
 import type { ParsedEndpoint } from './mcp-target.js';
 
 /** How long a server is given to end its session. */
@@ -12,8 +12,8 @@ export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedE
   const { sdk, server, signal } = dialling;
   const client = mcpClient(dialling, 'auto');
   let lose: () => void = () => undefined;
-  const over = new Promise<LinkEnd>((resolve) => {
-    lose = () => resolve({ isMeant: false });
+  const silent = new Promise<void>((resolve) => {
+    lose = resolve;
   });
   client.onclose = lose;
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
@@ -34,5 +34,5 @@ export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedE
     await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())]);
     await client.close();
   };
-  return new McpLink(sdk, client, over, hangUp, lose);
+  return new McpLink(sdk, client, { silent, isMeant: silent.then(() => false) }, hangUp, lose);
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { KernelError } from '../../base/errors.js';
+import type { ProcessResult } from '../../kernel/process.js';
 import type { PipedCommand, PipedCommands } from '../commands/piped-commands.js';
 import { type Dialling, mcpClient, shakeHands } from './mcp-client.js';
 import { notConnected } from './mcp-errors.js';
-import { type LinkEnd, McpLink } from './mcp-link.js';
+import { type LinkEnds, McpLink } from './mcp-link.js';
 import type { ParsedProgram } from './mcp-target.js';
 import { PipeTransport } from './pipe-transport.js';
 
@@ -52,20 +53,24 @@ async function attempt(
     const { pid, exitCode = null } = await command.ended;
     throw notConnected(sdk, server, error, { pid, exitCode });
   }
-  return new McpLink(sdk, client, endOf(command, closed), async () => {
+  return new McpLink(sdk, client, endsOf(command, closed), async () => {
     await client.close();
     await commands.stop(command, 'the connection was closed');
   });
 }
 
 /** A program that has closed its pipes and goes on is of no use, and is stopped by whoever hangs up. */
-async function endOf({ ended }: PipedCommand, closed: Promise<void>): Promise<LinkEnd> {
+function endsOf({ ended }: PipedCommand, closed: Promise<void>): LinkEnds {
   // Its end cannot be told when the kernel is shut down, and nobody asks then.
   const known = ended.catch(() => undefined);
-  await Promise.race([known, closed]);
+  const silent = Promise.race([known, closed]);
+  return { silent, isMeant: silent.then(() => wasMeant(known)) };
+}
+
+async function wasMeant(known: Promise<ProcessResult | undefined>): Promise<boolean> {
   const waiting = new AbortController();
   const late = sleep(endMs, undefined, { ref: false, signal: waiting.signal }).catch(() => undefined);
   const result = await Promise.race([known, late]);
   waiting.abort();
-  return { isMeant: result?.status === 'killed' };
+  return result?.status === 'killed';
 }

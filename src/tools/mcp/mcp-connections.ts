@@ -23,8 +23,7 @@ import {
 /** The MCP servers whose tools this kernel has. To connect one is an act of the host, and needs no capability. */
 @injectable()
 export class McpConnections {
-  private readonly names = new Set<string>();
-  private readonly servers = new Set<McpServer>();
+  private readonly servers = new Map<string, McpServer>();
   private isClosed = false;
 
   constructor(
@@ -40,30 +39,26 @@ export class McpConnections {
   async connect(server: unknown, target: unknown): Promise<McpConnection> {
     const name = parseServerName(server);
     const parsed = parseMcpTarget(target);
+    const sdk = await loadMcpPackage();
     if (this.isClosed) throw kernelClosed();
-    if (this.names.has(name)) throw alreadyConnected(name);
-    this.names.add(name);
-    try {
-      return await this.opened(name, parsed);
-    } catch (error) {
-      this.names.delete(name);
-      throw error;
-    }
+    if (this.servers.has(name)) throw alreadyConnected(name);
+    const made = this.made(name, parsed, sdk);
+    this.servers.set(name, made);
+    await this.open(name, made);
+    return made;
   }
 
   /** Closes all of them. */
   async close(): Promise<void> {
     this.isClosed = true;
-    await Promise.all([...this.servers].map((server) => this.end(server, 'shutdown')));
+    await Promise.all([...this.servers.values()].map((server) => this.end(server, 'shutdown')));
   }
 
-  private async opened(name: string, target: ParsedProgram | ParsedEndpoint): Promise<McpConnection> {
-    const server = this.made(name, target, await loadMcpPackage());
-    this.servers.add(server);
+  private async open(name: string, server: McpServer): Promise<void> {
     try {
       await server.open();
     } catch (error) {
-      this.servers.delete(server);
+      this.release(name, server);
       await this.note(name, error);
       throw error;
     }
@@ -73,7 +68,6 @@ export class McpConnections {
       await this.end(server, 'requested');
       throw error;
     }
-    return server;
   }
 
   private made(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServer {
@@ -87,12 +81,16 @@ export class McpConnections {
       dial: (dialling) => ('url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands, target)),
       onChanged: (changes, tools) => journal.changed(name, changes, tools),
       onClosed: async (reason, tools) => {
-        this.names.delete(name);
-        this.servers.delete(server);
+        this.release(name, server);
         await journal.closed(name, reason, tools);
       },
     });
     return server;
+  }
+
+  /** The name may have been taken again. */
+  private release(name: string, server: McpServer): void {
+    if (this.servers.get(name) === server) this.servers.delete(name);
   }
 
   private async end(server: McpServer, reason: McpEnd): Promise<void> {

@@ -47,7 +47,7 @@ export class McpLine {
   async current(signal: AbortSignal): Promise<McpLink> {
     if (this.ending.signal.aborted) throw connectionClosed(this.settings.server);
     if (this.isDown) throw serverDown(this.settings.server);
-    return this.link ?? unlessAborted(this.revived(), signal);
+    return this.link ?? unlessAborted(this.reviving ?? this.beginning(this.begin()), signal);
   }
 
   /** Stops the server. Calls that wait for it fail. */
@@ -80,18 +80,12 @@ export class McpLine {
   }
 
   private async watch(link: McpLink): Promise<void> {
-    const { isMeant } = await link.over;
+    await link.ends.silent;
     if (this.link !== link) return;
     this.link = undefined;
-    const { isProgram, onStopped } = this.settings;
-    if (isMeant) onStopped();
     // Whether it came back is told to those who call.
-    else if (isProgram) this.revived(link).catch(() => undefined);
+    if (this.settings.isProgram) this.beginning(this.restart(link)).catch(() => undefined);
     else await this.hangUp(link);
-  }
-
-  private revived(lost?: McpLink): Promise<McpLink> {
-    return this.reviving ?? this.beginning(this.revive(lost));
   }
 
   private beginning(begun: Promise<McpLink>): Promise<McpLink> {
@@ -101,10 +95,13 @@ export class McpLine {
     return this.reviving;
   }
 
-  private async revive(lost: McpLink | undefined): Promise<McpLink> {
-    const { server, isProgram, clock, logger } = this.settings;
-    if (lost !== undefined) await this.hangUp(lost);
-    if (!isProgram) return this.begin();
+  private async restart(lost: McpLink): Promise<McpLink> {
+    const { server, clock, logger, onStopped } = this.settings;
+    if (await lost.ends.isMeant) {
+      onStopped();
+      throw connectionClosed(server);
+    }
+    await this.hangUp(lost);
     for (;;) {
       const delayMs = this.window.count(clock.peek());
       if (delayMs === undefined) break;

@@ -5,10 +5,12 @@ import { isLost } from './mcp-errors.js';
 import type { McpPackage } from './mcp-package.js';
 import type { ListedTool } from './mcp-tool.js';
 
-/** How a conversation ended. */
-export interface LinkEnd {
-  /** Somebody stopped the server on purpose; otherwise it was lost. */
-  readonly isMeant: boolean;
+/** How a conversation ends. */
+export interface LinkEnds {
+  /** Resolves when nothing can be said any more. */
+  readonly silent: Promise<unknown>;
+  /** Resolves when it is known why: `true` when somebody stopped the server on purpose, otherwise it was lost. */
+  readonly isMeant: Promise<boolean>;
 }
 
 /** One conversation with a server: from the handshake until one of both ends it. */
@@ -16,8 +18,7 @@ export class McpLink {
   constructor(
     private readonly sdk: McpPackage,
     private readonly client: Client,
-    /** Resolves when it is over. */
-    readonly over: Promise<LinkEnd>,
+    readonly ends: LinkEnds,
     private readonly hangUp: () => Promise<void>,
     /** A call has found that the server cannot be talked to any more. */
     private readonly lose: () => void = () => undefined,

@@ -34,6 +34,7 @@ describe('a program that is a server', () => {
     const connection = await kernel.tools.connectMcp('s', target);
     const before = connection.tools;
     const first = await pidOf(call);
+    const grandchild = Number(((await call('mcp/s/grandchild')) as { text: string }).text);
     const waiting = failure(call('mcp/s/wait'));
     await vi.waitFor(() => expect(readFileSync(log, 'utf8')).toContain('waiting'), 5_000);
     process.kill(first, 'SIGKILL');
@@ -45,6 +46,7 @@ describe('a program that is a server', () => {
     expect(connection.tools).toEqual(before);
     const second = await pidOf(call);
     expect(second).not.toBe(first);
+    expect(isAlive(grandchild)).toBe(false);
     expect((await processesOf(kernel, 's')).map(({ status }) => status).sort()).toEqual(['failed', 'running']);
     await connection.close();
     expect(isAlive(second)).toBe(false);
