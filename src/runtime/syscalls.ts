@@ -172,6 +172,10 @@ class RunSyscalls implements Syscalls {
       );
   }
 
+  get children(): Syscalls['children'] {
+    return (filter) => this.#kit.calls.unkept(this.#run, (face) => face.children(filter));
+  }
+
   get kill(): Syscalls['kill'] {
     return (child, reason) => this.#signalled('kill', child, (face) => face.kill(child, reason));
   }
