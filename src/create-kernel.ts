@@ -34,6 +34,7 @@ import { ImageRegistry } from './runtime/image-registry.js';
 import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
+import { BuiltinTools } from './tools/builtin/builtin-tools.js';
 import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
@@ -101,7 +102,8 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   if (entropy instanceof SeededEntropy) entropy.restart(size);
   container.get(Clock).advanceTo(newestAt);
   for (const image of options.images) container.get(ImageRegistry).register(image);
-  for (const tool of options.tools) container.get(ToolBroker).register(tool);
+  const tools = [...container.get(BuiltinTools).all(), ...options.tools];
+  for (const tool of tools) container.get(ToolBroker).register(tool);
   await container.get(EventFeed).start();
   if (options.readOnly) return;
   await container.get(AuditVerifier).verifyTail();

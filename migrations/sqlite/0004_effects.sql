@@ -19,7 +19,7 @@ CREATE TABLE `effects` (
 	`resource` text NOT NULL,
 	`capability` text NOT NULL,
 	`approval` text,
-	`reservation` text,
+	`reservation` text NOT NULL,
 	`node` text NOT NULL,
 	`at` integer NOT NULL
 );

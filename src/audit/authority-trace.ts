@@ -30,6 +30,8 @@ export interface AuthorityTrace {
   readonly chain: readonly AuthorityLink[];
   /** Where the authority comes from: the host's grant, a person's approval, the tie of kin, or the host itself. */
   readonly root: 'host' | 'kin' | 'kernel' | 'none' | AuthorityApproval;
+  /** Of something that was refused: the capabilities of the process that came nearest, each up to its root grant. */
+  readonly nearest?: readonly (readonly AuthorityLink[])[];
   /** The approval that waived a rule which asks, if there was one. */
   readonly waivedBy?: AuthorityApproval;
 }

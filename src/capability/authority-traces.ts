@@ -3,6 +3,7 @@ import { type AuditRecord, decodeRecord } from '../audit/audit-record.js';
 import { AuditRepository } from '../audit/audit-repository.js';
 import type { AuthorityApproval, AuthorityLink, AuthorityQuery, AuthorityTrace } from '../audit/authority-trace.js';
 import type { Pid } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
 import { type ReadTx, Store } from '../base/store.js';
 import { ApprovalRepository } from './approval-repository.js';
 import type { CapabilityRecord } from './capability-record.js';
@@ -21,14 +22,22 @@ export class AuthorityTraces implements AuthorityQuery {
 
   trace(record: AuditRecord): Promise<AuthorityTrace> {
     return this.store.read(async (tx) => {
-      const chain = await this.chain(tx, record);
+      const chain = await this.chain(tx, record.seq, record.capability);
       const waivedBy = record.approval === undefined ? undefined : await this.approval(tx, record.approval);
       const root = await this.root(tx, record, chain.at(-1));
-      return { record, actor: record.actor, chain, root, ...(waivedBy === undefined ? {} : { waivedBy }) };
+      const near = record.facts?.nearest;
+      const nearest = Array.isArray(near) ? { nearest: await this.chains(tx, record.seq, near) } : {};
+      return { record, actor: record.actor, chain, root, ...nearest, ...(waivedBy === undefined ? {} : { waivedBy }) };
     });
   }
 
-  private async chain(tx: ReadTx, { seq, capability = '' }: AuditRecord): Promise<AuthorityLink[]> {
+  private async chains(tx: ReadTx, seq: number, ids: readonly JsonValue[]): Promise<AuthorityLink[][]> {
+    const chains: AuthorityLink[][] = [];
+    for (const id of ids) chains.push(await this.chain(tx, seq, String(id)));
+    return chains;
+  }
+
+  private async chain(tx: ReadTx, seq: number, capability = ''): Promise<AuthorityLink[]> {
     const chain: AuthorityLink[] = [];
     for (let at = await this.capabilities.find(tx, capability); at !== undefined; ) {
       const { id, resource, rights, grantedBy, parent } = at;

@@ -3,6 +3,7 @@ import { Refusals } from '../audit/refusals.js';
 import { Clock } from '../base/clock.js';
 import { CapabilityError, InputError, KernelError, StoreError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
@@ -99,6 +100,7 @@ export class RecordedUnits {
         ...(error instanceof CapabilityError ? { decision: 'deny' } : {}),
         ...(typeof facts.right === 'string' ? { right: facts.right } : {}),
         ...(typeof facts.resource === 'string' ? { resource: facts.resource } : {}),
+        ...missed(facts),
       },
       (tx) => this.announce(tx, act, act.actor === 'host' ? target : act.actor, error),
     );
@@ -124,4 +126,11 @@ export class RecordedUnits {
     const data = { code, kind: `${resource}`.split(':')[0] ?? '', right: `${right}` };
     this.events.append(tx, { ...about, type: 'capability.denied', data });
   }
+}
+
+/** What came near, by which the record can be asked what was missing. */
+function missed({ code, nearest }: JsonObject): { facts?: JsonObject } {
+  if (!Array.isArray(nearest)) return {};
+  const near = (nearest as readonly JsonObject[]).map(({ capability = '' }) => capability);
+  return { facts: { ...(code === undefined ? {} : { code }), nearest: near } };
 }

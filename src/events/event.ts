@@ -16,7 +16,14 @@ export interface EventData {
   'step.completed': { name: string; attempt: number };
   'step.failed': { name: string; attempt: number; code: string; retryAt: number | null };
   'tool.called': { tool: string; effect: string };
-  'tool.returned': { tool: string; effect: string; outcome: string; object?: ObjectId; code?: string };
+  'tool.returned': {
+    tool: string;
+    effect: string;
+    outcome: string;
+    used: JsonObject;
+    object?: ObjectId;
+    code?: string;
+  };
   'message.sent': { from: Pid; message: string; kind: string };
   'message.received': { from: Pid; message: string };
   'process.paused': { previous: string };

@@ -93,10 +93,13 @@ export class Accounts {
     for (const n of accountPath(row)) await this.repository.settle(tx, n, {}, used);
   }
 
-  async releaseReservations(tx: WriteTx, row: ProcessRow): Promise<void> {
-    for (const reservation of await this.repository.reservationsOf(tx, row.pid)) {
+  /** What is under way counts as used: answers with those reservations. */
+  async releaseReservations(tx: WriteTx, row: ProcessRow): Promise<Reservation[]> {
+    const all = await this.repository.reservationsOf(tx, row.pid);
+    for (const reservation of all) {
       await this.settle(tx, row, reservation, reservation.underway ? reservation.usage : {});
     }
+    return all.filter(({ underway }) => underway);
   }
 
   async account(tx: ReadTx, n: number): Promise<AccountRow> {

@@ -11,7 +11,7 @@ export interface EffectRow {
   readonly resource: string;
   readonly capability: CapabilityId | 'kin' | 'host';
   readonly approval: ApprovalId | null;
-  readonly reservation: ReservationId | null;
+  readonly reservation: ReservationId;
   /** Which node carries it out. */
   readonly node: NodeId;
   readonly at: number;

@@ -1,9 +1,9 @@
 import { inject, injectable } from 'inversify';
 import { Ledger } from '../audit/ledger.js';
-import { IdSource, type NodeId } from '../base/ids.js';
+import { IdSource, type NodeId, type ObjectId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import { NodeIdentity } from '../base/node-identity.js';
-import type { ReadTx, WriteTx } from '../base/store.js';
+import type { WriteTx } from '../base/store.js';
 import type { Warrant } from '../capability/warrants.js';
 import { EventLog } from '../events/event-log.js';
 import { Accounts } from './accounts.js';
@@ -31,11 +31,12 @@ export interface EffectOutcome {
   readonly used: Usage;
   readonly code?: string;
   readonly facts: JsonObject;
-  readonly subject?: string;
+  /** What it has made. */
+  readonly object?: ObjectId;
 }
 
 /**
- * Effects on the world: the intent is on record before, the outcome after. What is under way has a row, so that a program
+ * What tools do to the world: the intent is on record before, the outcome after. What is under way has a row, so that a program
  * that ends in between leaves neither an intent without an outcome nor a budget that is not settled.
  */
 @injectable()
@@ -60,6 +61,8 @@ export class Effects {
     const { nodeId: node } = this.node;
     const bound = { capability, approval: approval ?? null, reservation, node, at: act.at };
     await this.effects.insert(tx, { id, pid, generation, action, resource, ...bound });
+    const data = { tool: toolOf(resource), effect: id };
+    this.events.append(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
     this.ledger.append(tx, {
       ...act,
       action,
@@ -79,55 +82,54 @@ export class Effects {
     return id;
   }
 
-  /** Settles it and writes the outcome down. False when somebody else did: its node was given up meanwhile. */
-  async finish(tx: WriteTx, act: Act, id: string, outcome: EffectOutcome): Promise<boolean> {
+  /** Settles it and writes the outcome down; nothing when somebody else did: its node was given up meanwhile. */
+  async finish(tx: WriteTx, act: Act, id: string, outcome: EffectOutcome): Promise<void> {
     const effect = await this.effects.find(tx, id);
-    if (effect === undefined) return false;
-    await this.settle(tx, effect, outcome.used);
-    await this.effects.remove(tx, id);
-    this.record(tx, act, effect, outcome);
-    return true;
+    if (effect !== undefined) await this.end(tx, act, effect, outcome);
   }
 
   /** What a node that is gone had begun: nobody knows whether it happened, so it counts as if it had. */
-  async lose(tx: WriteTx, act: Act, node: NodeId): Promise<number> {
-    const lost = await this.effects.ofNode(tx, node);
-    for (const effect of lost) {
-      const used = await this.reserved(tx, effect);
-      await this.settle(tx, effect, used);
-      await this.effects.remove(tx, effect.id);
-      this.record(tx, act, effect, { outcome: 'unknown', used, code: 'OUTCOME_UNKNOWN', facts: { node } });
-      const data = { tool: effect.resource.slice('tool:'.length), effect: effect.id, outcome: 'unknown' };
-      this.events.append(tx, { type: 'tool.returned', at: act.at, pid: effect.pid, data });
+  async lose(tx: WriteTx, act: Act, node: NodeId): Promise<void> {
+    for (const effect of await this.effects.ofNode(tx, node)) {
+      const used = (await this.accounts.openReservation(tx, effect.reservation))?.usage ?? {};
+      await this.end(tx, act, effect, { outcome: 'unknown', used, code: 'OUTCOME_UNKNOWN', facts: { node } });
     }
-    return lost.length;
   }
 
-  private async reserved(tx: ReadTx, { reservation }: EffectRow): Promise<Usage> {
-    return reservation === null ? {} : ((await this.accounts.openReservation(tx, reservation))?.usage ?? {});
+  private async end(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome): Promise<void> {
+    const { id, pid, resource } = effect;
+    const { outcome: result, code, object } = outcome;
+    const used = (await this.settle(tx, effect, outcome.used)) as JsonObject;
+    await this.effects.remove(tx, id);
+    const told = { ...(object === undefined ? {} : { object }), ...(code === undefined ? {} : { code }) };
+    const data = { tool: toolOf(resource), effect: id, outcome: result, used, ...told };
+    this.events.append(tx, { type: 'tool.returned', at: act.at, pid, data });
+    this.record(tx, act, effect, outcome, used);
   }
 
-  /** A reservation that is gone was charged when its process ended: what it cost beyond is added. */
-  private async settle(tx: WriteTx, { pid, reservation }: EffectRow, used: Usage): Promise<void> {
+  /** Answers with what it charged: of a process that has ended meanwhile, the reservation was charged then. */
+  private async settle(tx: WriteTx, { pid, reservation }: EffectRow, used: Usage): Promise<Usage> {
     const row = await this.processes.find(tx, pid);
-    if (row === undefined || reservation === null) return;
+    if (row === undefined) return {};
     const open = await this.accounts.openReservation(tx, reservation);
-    if (open !== undefined) return this.accounts.settle(tx, row, open, used);
+    if (open !== undefined) {
+      await this.accounts.settle(tx, row, open, used);
+      return used;
+    }
     const { toolCalls: _charged, ...beyond } = used;
     await this.accounts.add(tx, row, beyond);
+    return beyond;
   }
 
-  private record(
-    tx: WriteTx,
-    act: Act,
-    effect: EffectRow,
-    { outcome, used, code, facts, subject }: EffectOutcome,
-  ): void {
+  private record(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome, used: JsonObject): void {
     const { id, pid, generation, action, resource, capability, approval } = effect;
+    const { outcome: result, code, facts, object } = outcome;
+    // The first version of the object is this effect's: its provenance tells so.
+    const made = object === undefined ? {} : { object, version: 1 };
     this.ledger.append(tx, {
       ...act,
       action,
-      outcome,
+      outcome: result,
       target: pid,
       generation,
       right: 'call',
@@ -136,8 +138,12 @@ export class Effects {
       approval: approval ?? undefined,
       effectId: id,
       resource,
-      facts: { ...facts, used: used as JsonObject },
-      subject,
+      facts: { ...facts, ...made, used },
+      subject: object,
     });
   }
+}
+
+function toolOf(resource: string): string {
+  return resource.slice('tool:'.length);
 }

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { ObjectId, Pid } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import { Grants } from '../capability/grants.js';
 import { Accounts } from './accounts.js';
@@ -124,7 +125,7 @@ export class Endings {
       updatedAt: act.at,
     };
     await this.update(tx, next);
-    await this.accounts.releaseReservations(tx, row);
+    await this.settleUnderway(tx, act, row);
     await this.messages.clear(tx, row.pid);
     const { status } = next;
     this.journal.changed(tx, act, next, {
@@ -141,6 +142,13 @@ export class Endings {
       facts: { outcome: outcome.kind, result: next.result },
       ...told(outcome.reason, message),
     });
+  }
+
+  private async settleUnderway(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
+    for (const { id, usage } of await this.accounts.releaseReservations(tx, row)) {
+      const told = { reservation: id, usage: usage as JsonObject };
+      this.journal.changed(tx, act, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
+    }
   }
 
   private async moveOrphan(tx: WriteTx, act: Act, plan: Plan, child: ProcessRow): Promise<void> {

@@ -6,7 +6,6 @@ import { Logger } from '../base/logger.js';
 import type { WriteTx } from '../base/store.js';
 import { severalOf } from '../capability/host-rules.js';
 import { type Warrant, Warrants } from '../capability/warrants.js';
-import { EventLog } from '../events/event-log.js';
 import type { Act, Call } from '../kernel/act.js';
 import { Effects } from '../kernel/effects.js';
 import { Lookup } from '../kernel/lookup.js';
@@ -46,7 +45,6 @@ export class ToolIntents {
     @inject(CallShaper) private readonly shaper: CallShaper,
     @inject(Warrants) private readonly warrants: Warrants,
     @inject(Effects) private readonly effects: Effects,
-    @inject(EventLog) private readonly events: EventLog,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
@@ -71,7 +69,7 @@ export class ToolIntents {
     const warrants: Warrant[] = [];
     for (const question of questions) warrants.push(await this.warrants.take(tx, act, question));
     const [warrant, ...others] = warrants as [Warrant, ...Warrant[]];
-    const effect = await this.effects.begin(tx, act, {
+    return this.effects.begin(tx, act, {
       row,
       action: toolCall,
       resource: questions[0].request.text,
@@ -86,9 +84,6 @@ export class ToolIntents {
       },
       payload: this.recorded(shaped),
     });
-    const { pid, root } = row;
-    this.events.append(tx, { type: 'tool.called', at: act.at, pid, root, data: { tool: tool.name, effect } });
-    return effect;
   }
 
   /** What the record keeps of the arguments and of what else was asked for. */

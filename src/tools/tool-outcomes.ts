@@ -77,20 +77,12 @@ export class ToolOutcomes {
     const row = await this.processes.find(tx, place.pid);
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
     const object = live !== undefined && 'value' in ran ? await this.keep(tx, act, live, ran.value) : undefined;
-    const made = object === undefined ? {} : { object };
-    const told = { tool: tool.name, effect: shaped.effect, ...made };
-    const outcome = outcomeOf(ran);
-    const version = object === undefined ? {} : { version: 1 };
-    const isOurs = await this.effects.finish(tx, act, effect, {
-      ...outcome,
+    await this.effects.finish(tx, act, effect, {
+      ...outcomeOf(ran),
       used: 'value' in ran ? ran.used : { toolCalls: 1 },
-      facts: { ...told, ...version },
-      ...(object === undefined ? {} : { subject: object }),
+      facts: { tool: tool.name, effect: shaped.effect },
+      ...(object === undefined ? {} : { object }),
     });
-    if (isOurs) {
-      const data = { tool: tool.name, effect, ...outcome, ...made };
-      this.events.append(tx, { type: 'tool.returned', at: act.at, pid: place.pid, data });
-    }
     const ended = live === undefined ? row : undefined;
     if ('error' in ran) return { stage: 'failed', error: ran.error, ended };
     return { stage: 'returned', value: ran.value, ended };

@@ -1,6 +1,7 @@
 import { ContainerModule } from 'inversify';
 import { ToolGate } from '../kernel/tool-gate.js';
 import { Broker } from './broker.js';
+import { BuiltinTools } from './builtin/builtin-tools.js';
 import { CallShaper } from './shaped-call.js';
 import { StopSignals } from './stop-signals.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
@@ -13,6 +14,7 @@ import { VisibleTools } from './visible-tools.js';
 
 export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [
+    BuiltinTools,
     CallShaper,
     StopSignals,
     ToolIntents,

@@ -68,6 +68,25 @@ describe('authority', () => {
     expect(await roots('process.spawnChild')).toBe('none');
   });
 
+  it('of something that was refused names what came nearest, and where that came from', async () => {
+    const { kernel, giver, taker } = await cast(search);
+    const given = await kernel.capabilities.delegate(giver, taker, { ...call, constraints: { query: { eq: 'a' } } });
+    await refusal(kernel.capabilities.require(taker, 'call', 'tool:search', { query: 'b' }));
+    const [record] = (await kernel.audit.list({ action: 'capability.require', outcome: 'refused' })).items;
+    expect(record).toMatchObject({ decision: 'deny', facts: { code: 'CONSTRAINT', nearest: [given.id] } });
+    expect(await kernel.audit.authority(record?.seq ?? 0)).toMatchObject({
+      actor: taker,
+      chain: [],
+      root: 'none',
+      nearest: [
+        [
+          { capability: given.id, holder: taker, grantedBy: giver },
+          { capability: given.parent, grantedBy: 'host' },
+        ],
+      ],
+    });
+  });
+
   it('refuses a record that there is not', async () => {
     const { kernel, refused } = await cast();
     expect((await refused(() => kernel.audit.authority(10_000))).code).toBe('NO_SUCH_RECORD');

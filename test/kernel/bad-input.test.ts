@@ -300,6 +300,8 @@ describe('any argument of any public method', () => {
   const others = [
     on((kernel) => kernel, 'as'),
     on((kernel) => kernel.images, 'register'),
+    on((kernel) => kernel.tools, 'register'),
+    on((kernel) => kernel.as('p_none').tools, 'call'),
     ...'spawnChild fork exec exit wait waitAny waitAll kill cancel pause resume send receive chdir'
       .split(' ')
       .map((name) => on((kernel) => kernel.as('p_none'), name)),

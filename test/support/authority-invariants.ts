@@ -30,7 +30,7 @@ function theRevokedAllowNothing({ capabilities, records }: Facts): string[] {
   const wrong: string[] = [];
   for (const { seq, body } of records) {
     const { action, outcome, capability, decision } = body;
-    if (outcome !== 'ok' || capability === undefined) continue;
+    if ((outcome !== 'ok' && outcome !== 'intent') || capability === undefined) continue;
     if (action === 'capability.revoke') revoked.add(capability);
     if (decision !== 'allow') continue;
     for (let at = rows.get(capability); at !== undefined; at = rows.get(at.parent ?? '')) {

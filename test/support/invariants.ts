@@ -24,6 +24,7 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
     ...deliveredOnceInOrder(facts),
     ...memoryIsWhole(facts),
     ...changesAreTold(facts),
+    ...effectsHaveOneOutcome(facts),
     ...sequencesHaveNoGap(facts),
     ...(await logVerifies(kernel)),
   ];
@@ -74,7 +75,14 @@ const births = new Set(['process.spawned', 'process.forked']);
 /** Events that tell of a refusal, whose record names who was refused. */
 const refusals = new Set(['budget.exceeded', 'capability.denied']);
 /** Events that may name a process which has ended: a wait for it, a limit or rule of it that still binds, what it held. */
-const afterwards = new Set([...refusals, 'process.waited', 'capability.revoked', 'rule.set', 'rule.lifted']);
+const afterwards = new Set([
+  ...refusals,
+  'process.waited',
+  'tool.returned',
+  'capability.revoked',
+  'rule.set',
+  'rule.lifted',
+]);
 
 /** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
 function accountsAddUp({ processes, accounts, reservations, events }: Facts): string[] {
@@ -94,6 +102,7 @@ function accountsAddUp({ processes, accounts, reservations, events }: Facts): st
   };
   for (const { type, pid, data } of events) {
     if (type === 'budget.charged' || type === 'budget.settled') add(used, pid ?? '', usageIn(data));
+    if (type === 'tool.returned') add(used, pid ?? '', JSON.parse(data).used);
   }
   for (const { pid, usage } of reservations) add(reserved, pid, JSON.parse(usage));
   const livePlaces = new Map<number, number>();
@@ -121,9 +130,11 @@ function accountsAddUp({ processes, accounts, reservations, events }: Facts): st
   });
 }
 
+const overrunning = new Set(['budget.settled', 'budget.limited', 'tool.returned']);
+
 /** (11) used + reserved ≤ limit, unless a settlement or a lowered limit has passed it: then the overrun is shown. */
 async function reportsShowOverrun(kernel: Kernel, { processes, events }: Facts): Promise<string[]> {
-  const mayOverrun = events.some(({ type }) => type === 'budget.settled' || type === 'budget.limited');
+  const mayOverrun = events.some(({ type }) => overrunning.has(type));
   const wrong: string[] = [];
   for (const { pid } of processes.slice(0, 200)) {
     const report = await kernel.processes.budget(pid);
@@ -135,6 +146,21 @@ async function reportsShowOverrun(kernel: Kernel, { processes, events }: Facts):
     }
   }
   return wrong;
+}
+
+/** (22) Every intent has one outcome, or is under way. */
+function effectsHaveOneOutcome({ records, effects }: Facts): string[] {
+  const underway = new Set(effects.map(({ id }) => id));
+  const outcomes = new Map<string, number>();
+  for (const { body } of records) {
+    if (body.effectId === undefined || body.outcome === 'intent') continue;
+    outcomes.set(body.effectId, (outcomes.get(body.effectId) ?? 0) + 1);
+  }
+  return records.flatMap(({ body: { effectId = '', outcome } }) => {
+    if (outcome !== 'intent') return [];
+    const count = (outcomes.get(effectId) ?? 0) + Number(underway.has(effectId));
+    return count === 1 ? [] : [`(22) effect ${effectId} has ${count} outcomes`];
+  });
 }
 
 /** (12) */
@@ -352,6 +378,7 @@ interface RecordBody {
   capability?: string;
   decision?: string;
   approval?: string;
+  effectId?: string;
   facts?: { approvals?: string[]; reachedBy?: string; alsoBy?: string[] };
 }
 
@@ -366,6 +393,7 @@ function readFacts(path: string) {
       processes: all<ProcessFact>('SELECT * FROM processes ORDER BY n'),
       accounts: all<Record<string, number>>('SELECT * FROM accounts'),
       reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
+      effects: all<{ id: string }>('SELECT * FROM effects'),
       capabilities: all<CapabilityFact>('SELECT * FROM capabilities'),
       approvals: all<{ id: string; decision: string | null; spent_at: number | null }>('SELECT * FROM approvals'),
       objects: all<MemoryFacts['objects'][number]>('SELECT * FROM objects'),

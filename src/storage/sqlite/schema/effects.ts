@@ -13,7 +13,7 @@ export const effects = sqliteTable(
     resource: text().notNull(),
     capability: text().notNull(),
     approval: text(),
-    reservation: text(),
+    reservation: text().notNull(),
     node: text().notNull(),
     at: integer().notNull(),
   },

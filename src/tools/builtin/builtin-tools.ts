@@ -1,0 +1,20 @@
+import { inject, injectable } from 'inversify';
+import { Clock } from '../../base/clock.js';
+import { Queries } from '../../kernel/syscalls/queries.js';
+import type { Tool } from '../tool.js';
+import { kernelTools } from './kernel-tools.js';
+import { memoryTools } from './memory-tools.js';
+import { processTools } from './process-tools.js';
+
+/** The tools that come with every kernel. None of them can do more than the process that calls it. */
+@injectable()
+export class BuiltinTools {
+  constructor(
+    @inject(Clock) private readonly clock: Clock,
+    @inject(Queries) private readonly queries: Queries,
+  ) {}
+
+  all(): Tool[] {
+    return [...processTools(this.queries), ...memoryTools(), ...kernelTools(this.clock)];
+  }
+}

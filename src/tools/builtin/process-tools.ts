@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { KernelError } from '../../base/errors.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { ProcessRecord, ProcessResult } from '../../kernel/process.js';
+import type { ChildSpec } from '../../kernel/process-manager.js';
+import type { Queries } from '../../kernel/syscalls/queries.js';
+import { defineTool, type Tool, type ToolContext } from '../tool.js';
+import { anyTimeMs } from './any-time.js';
+
+const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');
+
+const spawnArgs = z.strictObject({
+  image: z.string().describe('The program of the child, by name or name@version.').optional(),
+  goal: z.string().describe('What the child is to do, in plain words.').optional(),
+  args: z.json().describe('The arguments that its program takes.').optional(),
+  name: z.string().describe('A short name for people.').optional(),
+  cwd: z.string().describe('Its working directory, relative to the workspace.').optional(),
+  delegate: z
+    .array(z.record(z.string(), z.json()))
+    .describe('The capabilities it is handed: { resource, rights, constraints? }, never wider than your own.')
+    .optional(),
+  budget: z.record(z.string(), z.number()).describe('Limits such as { tokens, toolCalls, children }.').optional(),
+  deadlineMs: z.number().describe('It is stopped after this many milliseconds.').optional(),
+});
+const waitArgs = z.strictObject({
+  pid: child,
+  timeoutMs: z
+    .number()
+    .int()
+    .min(0)
+    .describe('Answers with ended: false when it takes longer; default: waits.')
+    .optional(),
+});
+const listArgs = z.strictObject({ live: z.boolean().describe('Only those that have not ended.').optional() });
+const signalArgs = z.strictObject({
+  pid: child,
+  signal: z.enum(['pause', 'resume', 'cancel', 'kill']).describe('cancel lets it end by itself, kill does not.'),
+  reason: z.string().max(4096).optional(),
+});
+
+/** What a process does with its children. */
+export function processTools(queries: Queries): Tool[] {
+  return [
+    defineTool({
+      name: 'process.spawn',
+      description:
+        'Starts a child process, such as another agent, with a goal of its own. It can do only what you delegate to it. Answers with its pid; use process.wait for its result.',
+      effect: 'idempotent',
+      input: spawnArgs,
+      run: spawn,
+    }),
+    defineTool({
+      name: 'process.wait',
+      description: 'Waits until a child process has ended, and gives its outcome and its result.',
+      effect: 'pure',
+      input: waitArgs,
+      timeoutMs: anyTimeMs,
+      run: wait,
+    }),
+    defineTool({
+      name: 'process.list',
+      description: 'Lists your child processes with their state.',
+      effect: 'pure',
+      input: listArgs,
+      run: async ({ live = false }: z.output<typeof listArgs>, { pid }) => {
+        const children = await queries.children(pid);
+        return { children: children.filter(({ exitedAt }) => !live || exitedAt === undefined).map(summary) };
+      },
+    }),
+    defineTool({
+      name: 'process.signal',
+      description: 'Pauses, resumes, cancels or kills a child process and everything under it.',
+      effect: 'idempotent',
+      input: signalArgs,
+      run: signal,
+    }),
+  ];
+}
+
+/** A call that is repeated after a crash finds the child that it made: the id is that of the call. */
+async function spawn(args: z.output<typeof spawnArgs>, context: ToolContext): Promise<JsonValue> {
+  const id = `t-${context.idempotencyKey.slice(-16)}`;
+  return { pid: await context.process.spawnChild({ ...(args as object as ChildSpec), id }) };
+}
+
+async function wait({ pid, timeoutMs }: z.output<typeof waitArgs>, context: ToolContext): Promise<JsonValue> {
+  const limit = timeoutMs === undefined ? {} : { timeoutMs };
+  try {
+    return ending(await context.process.wait(pid, { signal: context.signal, ...limit }));
+  } catch (error) {
+    if (error instanceof KernelError && error.code === 'WAIT_TIMEOUT') return { pid, ended: false };
+    throw error;
+  }
+}
+
+async function signal({ pid, signal: name, reason }: z.output<typeof signalArgs>, { process }: ToolContext) {
+  const { delivered, alreadyTerminal } =
+    name === 'cancel' || name === 'kill' ? await process[name](pid, reason) : await process[name](pid);
+  return { delivered: [...delivered], alreadyTerminal: [...alreadyTerminal] };
+}
+
+function ending({ pid, status, outcome, value, message, exitCode }: ProcessResult): JsonObject {
+  return {
+    pid,
+    ended: true,
+    status,
+    outcome: outcome.kind,
+    ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+    ...(message === undefined ? {} : { message }),
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(value === undefined ? {} : { value }),
+  };
+}
+
+function summary({ pid, name, image, kind, status, outcome, progress }: ProcessRecord): JsonObject {
+  return {
+    pid,
+    image,
+    kind,
+    status,
+    ...(name === undefined ? {} : { name }),
+    ...(outcome === undefined ? {} : { outcome: outcome.kind }),
+    ...(progress === undefined ? {} : { progress: { ...progress } }),
+  };
+}
