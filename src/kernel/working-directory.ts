@@ -53,10 +53,11 @@ export function normalise(from: string, given: string): string {
   return normal;
 }
 
-function invalidPath(given: string, problem: string): InputError {
-  const shown = JSON.stringify(given.slice(0, 200));
-  return new InputError('INVALID_PATH', `The path ${shown} was refused: ${problem}.`, {
-    facts: { path: given.slice(0, 200), problem },
-    hint: 'Give a folder inside the workspace, relative to it, such as "src/app".',
+/** A path that is not used, and why. Shows it bounded and well-formed. */
+export function invalidPath(given: string, problem: string): InputError {
+  const shown = given.slice(0, 200).toWellFormed();
+  return new InputError('INVALID_PATH', `The path ${JSON.stringify(shown)} was refused: ${problem}.`, {
+    facts: { path: shown, problem },
+    hint: 'Give a path inside the workspace, relative to the working directory, such as "src/app".',
   });
 }

@@ -25,11 +25,13 @@ export interface ShapedCall {
   readonly effect: Effect;
   /** What it needs: `call` on the tool first. */
   readonly questions: readonly [Question, ...Question[]];
+  /** What the tool said that it needs. */
+  readonly resources: readonly ToolResource[];
   /** The real paths of the files among them, by the text of the resource. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-const resources = z
+const resourceList = z
   .array(z.strictObject({ right: z.string(), resource: z.string(), args: z.custom<JsonValue>().optional() }))
   .max(256);
 
@@ -46,15 +48,17 @@ export class CallShaper {
     const { pid, cwd } = row;
     const { name } = tool;
     const args = frozen(await this.args(tool, given));
-    const place = { pid, cwd };
+    const place = { pid, cwd, workspace: this.places.workspace };
     const call = plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args);
-    const needed = await this.needed(pid, this.asked(tool, args, place));
+    const resources = this.asked(tool, args, place);
+    const needed = await this.needed(pid, resources);
     return {
       tool,
       place,
       args,
       effect: told(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
       questions: [using === undefined ? call : { ...call, using }, ...needed],
+      resources,
       files: new Map(needed.flatMap(({ request, real = request }) => this.file(request.text, real))),
     };
   }
@@ -68,7 +72,7 @@ export class CallShaper {
 
   private asked(tool: ParsedTool, args: JsonValue, place: ToolPlace): readonly ToolResource[] {
     const asked = told(tool.name, () => tool.resources?.(args as never, place)) ?? [];
-    return parseSpec(resources, asked, 'resources') as readonly ToolResource[];
+    return parseSpec(resourceList, asked, 'resources') as readonly ToolResource[];
   }
 
   private async needed(pid: Pid, asked: readonly ToolResource[]): Promise<Question[]> {

@@ -2,7 +2,6 @@ import { inject, injectable } from 'inversify';
 import { KernelError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { Logger } from '../base/logger.js';
-import { FilePlaces } from '../capability/file-places.js';
 import type { Usage } from '../kernel/budget.js';
 import type { ProcessFace } from '../kernel/process-face.js';
 import { parse, usageSpec } from '../kernel/specs.js';
@@ -33,7 +32,6 @@ export type Ran =
 @injectable()
 export class ToolRunner {
   constructor(
-    @inject(FilePlaces) private readonly places: FilePlaces,
     @inject(Payloads) private readonly payloads: Payloads,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -63,15 +61,15 @@ export class ToolRunner {
     }
   }
 
-  private context({ place, files }: ShapedCall, running: Running, signal: AbortSignal): ToolContext {
+  private context({ place, resources, files }: ShapedCall, running: Running, signal: AbortSignal): ToolContext {
     const { face, attempt, idempotencyKey } = running;
     return {
       ...place,
-      workspace: this.places.workspace,
       signal,
       attempt,
       idempotencyKey,
       process: face,
+      resources,
       files,
       require: (right, resource, args) => face.capabilities.require(right, resource, args),
     };

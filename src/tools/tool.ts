@@ -21,20 +21,22 @@ export interface ToolPlace {
   readonly pid: Pid;
   /** The working directory of the process, relative to the workspace. */
   readonly cwd: string;
+  /** Absolute path of the folder that all files lie in, without links. */
+  readonly workspace: string;
 }
 
 /** What a tool is given besides its arguments. */
 export interface ToolContext extends ToolPlace {
   /** Aborts when the process is stopped or the time is over. */
   readonly signal: AbortSignal;
-  /** Absolute path of the folder that all files lie in. */
-  readonly workspace: string;
   /** Counts from 1; more when an earlier run had begun the call. */
   readonly attempt: number;
   /** The same whenever the call is repeated. */
   readonly idempotencyKey: string;
   /** Acts as the process that called, and with no more than it may do. */
   readonly process: ProcessFace;
+  /** What `resources` gave for this call, and was allowed. */
+  readonly resources: readonly ToolResource[];
   /**
    * The files of the resources that were checked, as absolute real paths, by the text of the resource: what was decided on
    * is what has to be opened.

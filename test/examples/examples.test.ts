@@ -18,6 +18,7 @@ describe('the examples', () => {
       '03-audit.mjs',
       '04-approvals.mjs',
       '05-durable-steps.mjs',
+      '06-tools.mjs',
     ];
     expect(names).toEqual([...numbered, 'hierarchy.mjs']);
     for (const name of numbered) {
@@ -67,6 +68,18 @@ describe('the examples', () => {
       'Opened again: it is paused.',
       'writing',
       'Its result: tides rise, tides fall.',
+    ]);
+  });
+
+  it('call tools through one gate', async () => {
+    expect((await runExample('06-tools.mjs')).trimEnd().split('\n')).toEqual([
+      'ann@example.com: {"sent":"ann@example.com"}',
+      'eve@example.org: CAPABILITY_DENIED CONSTRAINT',
+      '7: INVALID_INPUT',
+      'ann@example.com: {"sent":"ann@example.com"}',
+      'ann@example.com: BUDGET_EXCEEDED toolCalls',
+      'delete everything: CAPABILITY_DENIED NO_CAPABILITY',
+      'On record: intent, ok, refused, intent, ok, refused, refused.',
     ]);
   });
 });

@@ -1,0 +1,56 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { invalidPath, within } from '../../kernel/working-directory.js';
+import { withFile } from '../files/file-errors.js';
+import { type FileTarget, fileResources, fileTarget } from '../files/file-target.js';
+import { openBelow, type Reach } from '../files/open-folder.js';
+import { removeEntry } from '../files/remove-entry.js';
+import { defineTool, type Tool } from '../tool.js';
+import { pathInput } from './fs-input.js';
+
+const input = z.strictObject({ path: pathInput('The file or empty folder') });
+
+const output = z.strictObject({ deleted: z.literal(true) });
+
+/** Deletes a file, a link or an empty folder. */
+export function fsDelete(reach: Reach): Tool {
+  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+    name: 'fs.delete',
+    description:
+      'Deletes a file, or a folder that is empty. Of a link, the link is deleted and not what it leads to. ' +
+      'It cannot be undone.',
+    input,
+    output,
+    effect: 'idempotent',
+    resources: ({ path }, place) => fileResources(place, path, ['delete']),
+    run: async (args, context) => {
+      const target = fileTarget(context, args.path);
+      return withFile(args.path, context.signal, async () => {
+        const names = await ownNames(context.workspace, target);
+        const name = names.at(-1);
+        if (name === undefined) throw invalidPath(args.path, 'it is the workspace itself');
+        await using folder = await openBelow(context.workspace, names.slice(0, -1), reach);
+        const isRemoved = await removeEntry(folder, name);
+        // An earlier attempt may have done it before it was interrupted.
+        if (!isRemoved && context.attempt === 1) throw invalidPath(args.path, 'there is no such file or folder');
+        return { deleted: true };
+      });
+    },
+  });
+}
+
+/**
+ * The names down to the entry itself. They differ from those of the target for a link: that is deleted under the name that
+ * was asked for, and only if it is its real one, because no other has been checked.
+ */
+async function ownNames(workspace: string, { shown, path: asked, names }: FileTarget): Promise<readonly string[]> {
+  const spelled = asked === '.' ? [] : asked.split('/');
+  if (spelled.join('/') === names.join('/')) return names;
+  const above = within(workspace, await realpath(path.join(workspace, ...spelled.slice(0, -1))));
+  const name = spelled.at(-1);
+  if (above === undefined || name === undefined) throw invalidPath(shown, 'a link leads out of the workspace');
+  if ([...above, name].join('/') === names.join('/')) return names;
+  if ([...above, name].join('/') === asked) return spelled;
+  throw invalidPath(shown, 'it is a link, and there are links on the way to it');
+}

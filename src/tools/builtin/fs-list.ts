@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { amount } from '../../base/spec.js';
+import { withFile } from '../files/file-errors.js';
+import { fileResources, fileTarget } from '../files/file-target.js';
+import { entryIn, entryType, entryTypes, namesIn } from '../files/folder-entries.js';
+import { openBelow, type Reach } from '../files/open-folder.js';
+import { defineTool, type Tool } from '../tool.js';
+import { pathInput } from './fs-input.js';
+
+const entriesMax = 1_000;
+
+const input = z.strictObject({
+  path: pathInput('The folder').default('.'),
+  after: z.string().optional().describe('Go on after this name, for a folder with many entries.'),
+});
+
+const entry = z.strictObject({ name: z.string(), type: z.enum(entryTypes), size: amount });
+
+const output = z.strictObject({
+  entries: z.array(entry).describe('In the order of their names; `size` in bytes.'),
+  truncated: z.boolean().describe('Whether there are more.'),
+});
+
+/** Lists a folder. */
+export function fsList(reach: Reach): Tool {
+  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+    name: 'fs.list',
+    description:
+      `Lists what is in a folder, not what is in the folders below it: at most ${entriesMax} entries. ` +
+      'When the result is truncated, list on with the last name as `after`.',
+    input,
+    output,
+    effect: 'pure',
+    resources: ({ path }, place) => fileResources(place, path, ['list']),
+    run: async ({ path, after }, context) => {
+      const { names: way } = fileTarget(context, path);
+      return withFile(path, context.signal, async () => {
+        await using folder = await openBelow(context.workspace, way, reach);
+        const { names, isCut } = await namesIn(folder, context.signal);
+        const rest = after === undefined ? names : names.filter((name) => name > after);
+        const entries: z.output<typeof entry>[] = [];
+        for (const name of rest.slice(0, entriesMax)) {
+          context.signal.throwIfAborted();
+          const stats = await entryIn(folder, name);
+          if (stats !== undefined) entries.push({ name, type: entryType(stats), size: stats.size });
+        }
+        return { entries, truncated: isCut || rest.length > entriesMax };
+      });
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import type { Stats } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { z } from 'zod';
+import { amount } from '../../base/spec.js';
+import { LinkMet, withFile } from '../files/file-errors.js';
+import { fileResources, fileTarget } from '../files/file-target.js';
+import { entryType, entryTypes } from '../files/folder-entries.js';
+import { openBelow, type Reach } from '../files/open-folder.js';
+import { defineTool, type Tool } from '../tool.js';
+import { pathInput } from './fs-input.js';
+
+const input = z.strictObject({ path: pathInput('The file or folder') });
+
+const output = z.strictObject({
+  type: z.enum(entryTypes),
+  size: amount.describe('In bytes.'),
+  modifiedAt: z.number().int().describe('Epoch milliseconds.'),
+  mode: z.string().describe('The permissions, such as "644".'),
+});
+
+/** Tells what a file is, without its contents. */
+export function fsStat(reach: Reach): Tool {
+  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+    name: 'fs.stat',
+    description: 'Tells whether a file or folder is there, and its type, size and time of change.',
+    input,
+    output,
+    effect: 'pure',
+    resources: ({ path }, place) => fileResources(place, path, ['read']),
+    run: async ({ path }, context) => {
+      const { names } = fileTarget(context, path);
+      return withFile(path, context.signal, async () => {
+        const stats = await statOf(context.workspace, names, reach);
+        if (stats.isSymbolicLink()) throw new LinkMet();
+        const { size, mtimeMs, mode } = stats;
+        return { type: entryType(stats), size, modifiedAt: Math.floor(mtimeMs), mode: (mode & 0o777).toString(8) };
+      });
+    },
+  });
+}
+
+/** Nothing is opened but folders. */
+async function statOf(workspace: string, names: readonly string[], reach: Reach): Promise<Stats> {
+  await using folder = await openBelow(workspace, names.slice(0, -1), reach);
+  const name = names.at(-1);
+  if (name === undefined) return folder.stat();
+  const stats = await lstat(folder.at(name));
+  await folder.confirm();
+  return stats;
+}

@@ -1,0 +1,13 @@
+import { bestReach, type Reach } from '../files/open-folder.js';
+import type { Tool } from '../tool.js';
+import { fsDelete } from './fs-delete.js';
+import { fsList } from './fs-list.js';
+import { fsRead } from './fs-read.js';
+import { fsSearch } from './fs-search.js';
+import { fsStat } from './fs-stat.js';
+import { fsWrite } from './fs-write.js';
+
+/** The tools for the files of the workspace. None of them follows a link that was not there when it was decided on. */
+export function fsTools(reach: Reach = bestReach): Tool[] {
+  return [fsRead, fsWrite, fsList, fsStat, fsDelete, fsSearch].map((tool) => tool(reach));
+}

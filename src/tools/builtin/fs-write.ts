@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { sha256Hex } from '../../base/canonical.js';
+import { type InputError, invalidInput } from '../../base/errors.js';
+import { amount } from '../../base/spec.js';
+import { invalidPath } from '../../kernel/working-directory.js';
+import { withFile } from '../files/file-errors.js';
+import { fileResources, fileTarget, isThere, workspacePath } from '../files/file-target.js';
+import { openBelow, type Reach } from '../files/open-folder.js';
+import { createFile, replaceFile } from '../files/write-file.js';
+import { defineTool, type Tool } from '../tool.js';
+import { pathInput } from './fs-input.js';
+
+const writeBytesMax = 1024 * 1024;
+
+const input = z.strictObject({
+  path: pathInput('The file'),
+  content: z.string().max(writeBytesMax).describe(`The text, at most ${writeBytesMax} bytes as UTF-8.`),
+});
+
+const output = z.strictObject({
+  size: amount.describe('Of the file, in bytes.'),
+  created: z.boolean().describe('Whether it was not there before.'),
+});
+
+/** Writes a whole file. */
+export function fsWrite(reach: Reach): Tool {
+  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+    name: 'fs.write',
+    description:
+      'Writes a whole file: all of the text, or nothing if it fails. What was in the file is replaced; ' +
+      'a file that is not there is made, with the folders above it.',
+    input,
+    output,
+    effect: 'idempotent',
+    resources: ({ path }, place) =>
+      fileResources(place, path, [isThere(place, workspacePath(place, path)) ? 'write' : 'create']),
+    run: async ({ path, content }, context) => {
+      const bytes = Buffer.from(content);
+      if (bytes.length > writeBytesMax) throw tooLong(bytes.length);
+      const { names, right } = fileTarget(context, path);
+      const created = right === 'create';
+      const { signal, workspace, idempotencyKey } = context;
+      return withFile(path, signal, async () => {
+        const name = names.at(-1);
+        if (name === undefined) throw invalidPath(path, 'it is a folder');
+        await using folder = await openBelow(workspace, names.slice(0, -1), reach, created);
+        const writing = { folder, name, shown: path, bytes, draft: draftName(idempotencyKey, names), signal };
+        if (created) await createFile(writing);
+        else await replaceFile(writing);
+        return { size: bytes.length, created };
+      });
+    },
+  });
+}
+
+/** The same for each attempt of a call, so that the next one finds what an earlier one left behind. */
+function draftName(idempotencyKey: string, names: readonly string[]): string {
+  return `.procura-${sha256Hex(JSON.stringify([idempotencyKey, ...names])).slice(0, 24)}.draft`;
+}
+
+function tooLong(length: number): InputError {
+  return invalidInput('args.content', `is longer than ${writeBytesMax} bytes`, 'Write a shorter text.', { length });
+}

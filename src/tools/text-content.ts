@@ -1,0 +1,46 @@
+/** Bytes as a part of a result: text where they are UTF-8, base64 where they are not. */
+export interface TextContent {
+  readonly content: string;
+  readonly encoding: 'utf8' | 'base64';
+  /** How many of the bytes it holds: fewer where the last character is not whole, or the text would be too long. */
+  readonly taken: number;
+}
+
+// A result may be 1 MiB of JSON, and control characters take six bytes each there.
+const jsonBytesMax = 900 * 1024;
+
+/** `hasMore`: other bytes follow these, so that a character may be cut in two at the end. */
+export function textContent(bytes: Buffer, hasMore: boolean): TextContent {
+  const whole = hasMore ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
+  const text = whole.length === 0 && bytes.length > 0 ? undefined : decoded(whole);
+  if (text === undefined) return { content: bytes.toString('base64'), encoding: 'base64', taken: bytes.length };
+  if (whole.length > jsonBytesMax / 6 && Buffer.byteLength(JSON.stringify(text)) > jsonBytesMax) {
+    return textContent(whole.subarray(0, Math.ceil(whole.length / 2)), true);
+  }
+  return { content: text, encoding: 'utf8', taken: whole.length };
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    // It is not UTF-8.
+    return undefined;
+  }
+}
+
+/** Where the last character that is not whole begins; the length when there is none. */
+function wholeCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte >= 0xc0) return lengthAfter(byte) > back ? bytes.length - back : bytes.length;
+    if (byte < 0x80) break;
+  }
+  return bytes.length;
+}
+
+/** How many bytes a character takes that begins with this one. */
+function lengthAfter(first: number): number {
+  if (first >= 0xf0) return 4;
+  return first >= 0xe0 ? 3 : 2;
+}
