@@ -82,11 +82,11 @@ async function circumstances(kernel: Kernel, pid: Pid): Promise<string> {
     parent === null ? 'You have no parent.' : `Your parent is ${parent}.`,
     `Your working directory is ${JSON.stringify(cwd)}, in the workspace.`,
   ];
-  const { memory, capabilities } = kernel.as(pid);
-  // A rule may keep it from the process, or want a person to be asked first.
-  if ((await capabilities.check('read', `object:${goal}`)).effect !== 'allow') return lines.join('\n');
-  const { payload } = await memory.read(goal);
-  const text = JSON.stringify(payload).slice(0, goalCharsMax).toWellFormed();
+  // What a rule keeps from the process, or wants a person to be asked about, is not found.
+  const { items } = await kernel.as(pid).memory.query({ types: ['goal'] });
+  const found = items.find(({ id }) => id === goal);
+  if (found === undefined) return lines.join('\n');
+  const text = JSON.stringify(found.payload).slice(0, goalCharsMax).toWellFormed();
   return [...lines, `Your goal, the object ${goal}: ${text}`].join('\n');
 }
 
