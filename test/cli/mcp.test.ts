@@ -9,6 +9,8 @@ import { ownKernel, programs, startMcp } from './mcp-server.js';
 import { refusedWith, runCli, startCli } from './run-cli.js';
 
 beforeAll(() => builtPackage(), 150_000);
+// Several programs are started one after another.
+vi.setConfig({ testTimeout: 120_000 });
 
 const echo = `
 export const tools = [
@@ -101,7 +103,7 @@ describe('procura mcp', () => {
     expect((await ask(client, 'tool_say_again', { text: 'a' })).isError).toBe(false);
     expect((await refusedCall(client, 'tool_say_again', { text: 'a' })).facts).toMatchObject({ code: 'SPENT' });
     const denied = refusedCall(client, 'request_capability', { resource: 'tool:slow', rights: ['call'] });
-    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
     const [second] = await kernel.approvals.list();
     await kernel.approvals.answer(second?.id ?? '', { decision: 'deny', by: 'ann' });
     expect((await denied).code).toBe('APPROVAL_DENIED');
@@ -137,7 +139,7 @@ describe('procura mcp', () => {
       refusedCall(client, 'tool_slow'),
       refusedCall(client, 'request_capability', { resource: 'tool:x', rights: ['call'] }),
     ];
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1);
       expect(await kernel.approvals.list()).toHaveLength(1);
     });
@@ -159,7 +161,7 @@ describe('procura mcp', () => {
       ask(client, 'tool_slow').catch(() => 'lost'),
       ask(client, 'request_capability', { resource: 'tool:x', rights: ['call'] }).catch(() => 'lost'),
     ];
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1);
       expect(await kernel.approvals.list()).toHaveLength(1);
     });
@@ -204,10 +206,10 @@ describe('procura mcp', () => {
     const { client } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
     const taking = new AbortController();
     const calling = ask(client, 'tool_slow', {}, { signal: taking.signal }).catch(() => 'taken back');
-    await vi.waitFor(async () => expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1));
+    await eventually(async () => expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1));
     taking.abort();
     expect(await calling).toBe('taken back');
-    await vi.waitFor(async () => expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(2));
+    await eventually(async () => expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(2));
     expect((await ask(client, 'list_children')).isError).toBe(false);
   });
 
@@ -295,9 +297,14 @@ const initialize = {
   clientInfo: { name: 'test', version: '1.0.0' },
 };
 
+/** Other programs take their time. */
+function eventually(check: () => Promise<void>): Promise<void> {
+  return vi.waitFor(check, { timeout: 20_000, interval: 20 });
+}
+
 /** Resolves when there is no such OS process any more. */
 async function gone(osPid: number): Promise<void> {
-  for (let waited = 0; waited < 10_000; waited += 20) {
+  for (let waited = 0; waited < 20_000; waited += 20) {
     try {
       process.kill(osPid, 0);
     } catch {

@@ -323,7 +323,7 @@ describe('a call that waits for a person', () => {
     await kernel.capabilities.ask(pid, { resource: 'tool:careful', rights: ['call'] });
     const controller = new AbortController();
     const calling = refusal(kernel.as(pid).tools.call('careful', {}, { signal: controller.signal }));
-    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1), { timeout: 10_000 });
     controller.abort();
     const [approval] = await kernel.approvals.list();
     expect(await calling).toMatchObject({ code: 'CANCELLED', facts: { approval: approval?.id } });

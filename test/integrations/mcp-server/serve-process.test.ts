@@ -289,7 +289,7 @@ describe('the end of a served process', () => {
   it('leaves nothing under way when the client goes', async () => {
     const { kernel, client, served: server } = await served();
     const lost = ask(client, 'request_capability', { resource: 'tool:x', rights: ['call'] }).catch(() => 'lost');
-    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1), { timeout: 10_000 });
     await client.close();
     expect(await lost).toBe('lost');
     await server.closed;
