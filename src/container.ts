@@ -19,6 +19,7 @@ import { PayloadBytesMax } from './memory/payloads.js';
 import { NodeSettings } from './runtime/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
+import { commandsModule } from './tools/commands/commands-module.js';
 import { toolsModule } from './tools/tools-module.js';
 
 /** Builds the container of one kernel: a module per layer, then the caller's, which replace what they bind. */
@@ -35,6 +36,7 @@ export function buildContainer(options: ParsedOptions): Container {
     kernelModule,
     runtimeModule,
     toolsModule,
+    commandsModule({ path }),
   );
   if (options.signer !== undefined) container.rebind<Signer>(Signer).toConstantValue(options.signer);
   container.load(...options.modules.map(replacing));

@@ -35,6 +35,7 @@ import { type GivenUp, NodeLease } from './runtime/node-lease.js';
 import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
 import { BuiltinTools } from './tools/builtin/builtin-tools.js';
+import { Commands } from './tools/commands/commands.js';
 import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
@@ -115,6 +116,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(Alarms).start();
   await container.get(RevocationSweep).start();
   await container.get(Executor).start();
+  await container.get(Commands).start();
 }
 
 async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
@@ -201,6 +203,7 @@ class OpenKernel implements Kernel {
     container.get(LogEventBus).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
+    container.get(Commands).dispose();
     container.get(EndWatch).close();
     container.get(ArrivalWatch).close();
     container.get(ApprovalWatch).close();
@@ -211,12 +214,19 @@ class OpenKernel implements Kernel {
   private async giveUp(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { node, readOnly } = this.options;
-    const fenced: Pid[] = [];
+    const lease = container.get(NodeLease);
+    const fenced = node.executor && !readOnly ? await container.get(Executor).close(graceMs) : [];
+    const commands = await container.get(Commands).close(graceMs);
     if (node.executor && !readOnly) {
-      fenced.push(...(await container.get(Executor).close(graceMs)));
       await container.get(Alarms).stop();
       await container.get(Recovery).stop();
     }
-    return { ...(await container.get(NodeLease).close()), fenced };
+    const { released, abandoned, stopped } = await lease.close();
+    return {
+      released: [...released, ...commands.released],
+      abandoned: [...abandoned, ...commands.abandoned],
+      stopped: [...stopped, ...commands.stopped],
+      fenced,
+    };
   }
 }

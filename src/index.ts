@@ -58,9 +58,12 @@ export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.
 export type { EventData, EventType, KernelEvent } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
 export type { Budget, BudgetLine, BudgetReport, Usage } from './kernel/budget.js';
+export type { CommandHandle, CommandResult, CommandSpec, EnvMode } from './kernel/command.js';
+export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command-output.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message.js';
 export type { HostIdentity } from './kernel/node-repository.js';
 export type {
+  CommandFacts,
   OnBudget,
   OnParentExit,
   Outcome,
@@ -75,7 +78,7 @@ export type {
   TerminalStatus,
   WaitFacet,
 } from './kernel/process.js';
-export type { ProcessFace } from './kernel/process-face.js';
+export type { ProcessFace, RunCommand } from './kernel/process-face.js';
 export type { ProcessFilter } from './kernel/process-filter.js';
 export {
   type ChildSpec,
@@ -109,10 +112,13 @@ export type { ManifestEntry, ManifestReason, MaterializedContext } from './memor
 export type { ContextOrder } from './memory/rendering.js';
 export type { ObjectVersion, StoredObject } from './memory/stored-object.js';
 export { Tokenizer } from './memory/tokenizer.js';
+export { type CommandImageSpec, commandImage } from './runtime/command-image.js';
+export type { CommandProgram } from './runtime/command-program.js';
 export { OsProcesses } from './runtime/host-identity.js';
 export { defineImage, externalImage, type Image, type ImageResult, type ImageSpec } from './runtime/image.js';
 export { ImageRegistry } from './runtime/image-registry.js';
 export type { JsonSchema } from './runtime/json-schema.js';
+export { type GroupMember, OsGroups } from './runtime/os-groups.js';
 export type { RecoveryReport } from './runtime/recovery-report.js';
 export type { RetryPolicy } from './runtime/retry.js';
 export { RunEnded } from './runtime/run-ended.js';

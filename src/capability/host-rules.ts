@@ -29,21 +29,25 @@ export class HostRules {
   ) {}
 
   /**
-   * Passes a birth under `parent`: of that image with these arguments, and with what is handed down. The rules bind the
-   * child as they bind the parent, so asking for the parent is enough. Answers with the approvals that it took.
-   * Throws CAPABILITY_DENIED, AskNeeded.
+   * Passes a birth under `parent`: of that image with these arguments, of which a question keeps `shown`, and with what is
+   * handed down. The rules bind the child as they bind the parent, so asking for the parent is enough. Answers with the
+   * approvals that it took. Throws CAPABILITY_DENIED, AskNeeded.
    */
   async passBirth(
     tx: WriteTx,
     asking: Asking,
     parent: Bearer,
-    image: { readonly name: string; readonly args: JsonValue },
+    image: { readonly name: string; readonly args: JsonValue; readonly shown?: JsonValue },
     handedDown: readonly Pattern[],
   ): Promise<ApprovalId[]> {
     const rules = await this.book.binding(tx, parent);
     if (rules.length === 0) return [];
-    const spawning = this.request(rules, asking, parent, 'spawn', `image:${image.name}`, image.args);
-    const asks = [spawning, ...handedDown.map((pattern) => this.handingOn(rules, asking, parent, pattern))];
+    const { name, args, shown = args } = image;
+    const spawning = this.request(rules, asking, parent, 'spawn', `image:${name}`, args);
+    const asks = [
+      spawning && { ...spawning, args: shown },
+      ...handedDown.map((pattern) => this.handingOn(rules, asking, parent, pattern)),
+    ];
     return this.taken(tx, asks, asking.at);
   }
 

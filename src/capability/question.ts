@@ -24,6 +24,8 @@ export interface Question {
   readonly args?: JsonValue;
   /** Only by this capability. */
   readonly using?: CapabilityId;
+  /** What a question for a person keeps of the arguments, where they hold secrets; it is bound to the arguments themselves. */
+  readonly shown?: JsonValue;
 }
 
 /** About a resource that goes by one name. */

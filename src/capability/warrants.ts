@@ -64,7 +64,7 @@ export class Warrants {
 }
 
 /** What the rules ask about, if they do. */
-export function askOf({ pid, right, request, args = {} }: Question, ruling: Ruling): Ask | undefined {
+export function askOf({ pid, right, request, args = {}, shown = args }: Question, ruling: Ruling): Ask | undefined {
   const { code, slot, holder, graph, asks } = ruling;
   if (code !== 'ASK' || holder === undefined) return undefined;
   const chain = slot === undefined ? [] : graph.chain(slot);
@@ -73,7 +73,7 @@ export function askOf({ pid, right, request, args = {} }: Question, ruling: Ruli
     holder,
     right,
     resource: request.text,
-    args,
+    args: shown,
     argsHash: hashOfArgs(args),
     capability: slot?.record.id ?? 'kin',
     chain: chain.map(({ id }) => id),

@@ -10,6 +10,7 @@ export interface EventData {
   'process.waiting': { kind: string; what: string; deadline: number | null };
   'process.woken': { status: string; by: string };
   'process.released': { reason: string; node: NodeId };
+  'process.adopted': { node: NodeId; from: NodeId };
   'process.retrying': { attempt: number; dueAt: number; code: string };
   'process.restarted': { supervisor: Pid; child: string; instead: Pid; reason: string };
   'step.started': { name: string; attempt: number };
@@ -92,6 +93,7 @@ const known: Record<EventType, true> = {
   'process.waiting': true,
   'process.woken': true,
   'process.released': true,
+  'process.adopted': true,
   'process.retrying': true,
   'process.restarted': true,
   'step.started': true,

@@ -6,7 +6,7 @@ import { Store, type WriteTx } from '../base/store.js';
 import type { KernelEvent } from '../events/event.js';
 import { EventFeed } from '../events/event-feed.js';
 import type { Act } from './act.js';
-import { Endings, graceMsDefault } from './endings.js';
+import { Endings } from './endings.js';
 import type { ProcessRow } from './process.js';
 import { ProcessRepository } from './process-repository.js';
 import { Wakes } from './wakes.js';
@@ -73,7 +73,6 @@ export class Alarms {
       await this.endings.stop(tx, act, {
         rows: await this.whole(tx, late),
         order: { kind: 'timed_out', by: 'kernel' },
-        graceMs: graceMsDefault,
         action: 'process.timeout',
       });
       for (const { pid } of due) await this.endStopping(tx, act, await this.processes.find(tx, pid));

@@ -17,5 +17,6 @@ export interface BirthRepository {
   insertTags(tx: WriteTx, n: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
   /** Stores an environment once per content hash. */
   insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void>;
+  findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined>;
 }
 export const BirthRepository: Token<BirthRepository> = token('BirthRepository');

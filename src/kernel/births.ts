@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { canonicalJson, sha256Hex } from '../base/canonical.js';
-import { type ApprovalId, type CapabilityId, IdSource, type ObjectId, type Pid } from '../base/ids.js';
+import { Entropy } from '../base/entropy.js';
+import { type ApprovalId, type CapabilityId, IdSource, type NodeId, type ObjectId, type Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { Authority } from '../capability/capability.js';
@@ -12,12 +13,15 @@ import { HostRules, severalOf } from '../capability/host-rules.js';
 import type { Receiver } from '../capability/new-record.js';
 import type { Question } from '../capability/question.js';
 import { type Pattern, parsePattern } from '../capability/resource.js';
+import { type Warrant, Warrants } from '../capability/warrants.js';
 import type { ForkMode, ViewNarrowing } from '../memory/object.js';
 import { Objects } from '../memory/objects.js';
 import { Accounts } from './accounts.js';
 import type { Act } from './act.js';
 import { BirthRepository } from './birth-repository.js';
 import type { Budget } from './budget.js';
+import type { CommandPlan } from './command-plans.js';
+import { CommandRepository, type CommandRow } from './command-repository.js';
 import { earliestDeadline } from './deadline.js';
 import { FolderAccess } from './folder-access.js';
 import { type ImageFacts, imageReference } from './images.js';
@@ -35,7 +39,10 @@ export interface Birth {
   readonly pid?: Pid;
   readonly parent: ProcessRow | null;
   readonly image: ImageFacts;
+  /** As they are stored. */
   readonly args: JsonValue;
+  /** What rules on the image are asked about, where the arguments are not stored as they are. */
+  readonly trueArgs?: JsonValue;
   readonly goal: Goal;
   readonly cwd: string;
   /** What the parent has to be allowed, where it chose the working directory itself. */
@@ -52,7 +59,19 @@ export interface Birth {
   readonly registration: { readonly id: string; readonly hash: string } | null;
   readonly authority: { readonly grants: readonly Authority[] } | { readonly delegate: readonly StatedAuthority[] };
   readonly fork: { readonly mode: ForkMode; readonly narrowing: ViewNarrowing | null } | null;
+  /** Of a process that is a command. */
+  readonly command?: CommandPlan;
+  /** The node that drives it from the beginning. */
+  readonly node?: NodeId;
 }
+
+/** A process that has been made. */
+export interface Born {
+  readonly row: ProcessRow;
+  readonly command?: CommandRow;
+}
+
+const commandTokenBytes = 16;
 
 /**
  * Makes a process: row, account, goal, view, capabilities, event and record, all in the caller's unit.
@@ -71,12 +90,19 @@ export class Births {
     @inject(Objects) private readonly objects: Objects,
     @inject(Journal) private readonly journal: Journal,
     @inject(IdSource) private readonly ids: IdSource,
+    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(CommandRepository) private readonly commands: CommandRepository,
+    @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
   async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
+    return (await this.bear(tx, act, birth)).row.pid;
+  }
+
+  async bear(tx: WriteTx, act: Act, birth: Birth): Promise<Born> {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
-    const admission = parent === null ? { approvals: [] } : await this.admitted(tx, act, parent, birth);
+    const admission: Admission = parent === null ? { approvals: [] } : await this.admitted(tx, act, parent, birth);
     const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
     if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
     const view = await this.view(tx, birth, pid, goal);
@@ -84,6 +110,7 @@ export class Births {
     const n = await this.processes.insert(tx, row);
     await this.accounts.open(tx, n, parent === null, birth.budget);
     if (hasExtras(birth)) await this.writeExtras(tx, birth, row, n);
+    const command = birth.command === undefined ? {} : await this.command(tx, n, birth.command, admission.command);
     const capabilities = await this.authority(tx, act, birth, row);
     await this.grants.insert(tx, capabilities);
     if (birth.image.requires.length > 0) {
@@ -91,18 +118,52 @@ export class Births {
     }
     const ids = capabilities.map(({ id }) => id);
     this.tell(tx, act, birth, row, { capabilities: ids, ...admission });
-    return pid;
+    return { row: { ...row, n }, ...command };
   }
 
   /** Passes the rules and takes a place under `parent`. Answers with what it took. */
   private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: Birth): Promise<Admission> {
-    const image = { name: birth.image.name, args: birth.args };
+    const { args, trueArgs = args, command: plan } = birth;
+    const image = { name: birth.image.name, args: trueArgs, shown: args };
     const approvals = await this.rules.passBirth(tx, act, parent, image, handedDown(birth));
     const folder = birth.folder === undefined ? undefined : await this.access.take(tx, act, birth.folder);
+    const command = plan === undefined ? undefined : await this.permitted(tx, act, plan);
     await this.accounts.enter(tx, parent);
-    if (folder === undefined) return { approvals };
-    const all = folder.approval === undefined ? approvals : [...approvals, folder.approval];
-    return { approvals: all, folder: folder.capability };
+    const taken = [folder?.approval, command?.approval].filter((approval) => approval !== undefined);
+    return {
+      approvals: [...approvals, ...taken],
+      ...(folder === undefined ? {} : { folder: folder.capability }),
+      ...(command === undefined ? {} : { command }),
+    };
+  }
+
+  /** By what a command may be run; undefined for the host. Throws CAPABILITY_DENIED, AskNeeded. */
+  async permitted(tx: WriteTx, act: Act, { question }: CommandPlan): Promise<Warrant | undefined> {
+    return question === undefined ? undefined : this.warrants.take(tx, act, question);
+  }
+
+  /** The token tells everything that the command starts from all other processes of the machine. */
+  async command(
+    tx: WriteTx,
+    process: number,
+    plan: CommandPlan,
+    warrant: Warrant | undefined,
+  ): Promise<{ command: CommandRow }> {
+    const { resource, line, background, survive } = plan;
+    const command: CommandRow = {
+      process,
+      token: this.entropy.bytes(commandTokenBytes).toString('hex'),
+      line,
+      resource,
+      capability: warrant?.capability ?? 'host',
+      approval: warrant?.approval ?? null,
+      background,
+      survive,
+      leader: null,
+      outputBytes: 0,
+    };
+    await this.commands.put(tx, command);
+    return { command };
   }
 
   private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
@@ -137,9 +198,9 @@ export class Births {
   private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, given: Given): void {
     const { image, kind, goal, status, deadlineAt } = row;
     const due = deadlineAt === null ? undefined : { deadlineAt };
-    const { capabilities, approvals, folder } = given;
+    const { capabilities, approvals, folder, command } = given;
     const facts = { image, goal, capabilities, ...severalOf(approvals) };
-    const told = { after: status, facts, capability: folder, approval: approvals[0] };
+    const told = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
       this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
@@ -158,6 +219,8 @@ interface Admission {
   readonly approvals: ApprovalId[];
   /** The capability by which the parent may work in the folder that it chose. */
   readonly folder?: CapabilityId | 'kin';
+  /** By what the parent may run the command. */
+  readonly command?: Warrant;
 }
 
 /** What a birth gave and took. */
@@ -203,7 +266,7 @@ function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number
     recoveries: 0,
     version: 1,
     fence: 1,
-    node: null,
+    node: birth.node ?? null,
     wait: null,
     stop: null,
     outcome: null,

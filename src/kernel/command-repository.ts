@@ -26,7 +26,8 @@ export interface CommandRow {
 
 /** OS subprocesses, beside their rows in the process table. */
 export interface CommandRepository {
-  insert(tx: WriteTx, command: CommandRow): Promise<void>;
+  /** In the place of what the process was to run before. */
+  put(tx: WriteTx, command: CommandRow): Promise<void>;
   find(tx: ReadTx, process: number): Promise<CommandRow | undefined>;
   update(tx: WriteTx, command: CommandRow): Promise<void>;
   remove(tx: WriteTx, process: number): Promise<void>;

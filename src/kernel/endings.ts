@@ -5,6 +5,7 @@ import type { WriteTx } from '../base/store.js';
 import { Grants } from '../capability/grants.js';
 import { Accounts } from './accounts.js';
 import type { Act } from './act.js';
+import { CommandEnds } from './command-ends.js';
 import { Journal } from './journal.js';
 import { MessageRepository } from './message-repository.js';
 import { isDriven, isTerminal, type Outcome, type ProcessRow, type StopOrder } from './process.js';
@@ -21,13 +22,16 @@ export interface End {
   readonly action: string;
   readonly message?: string;
   readonly result?: ObjectId;
+  /** What the parent of a command in the background is told. */
+  readonly told?: JsonObject;
 }
 
 /** Processes to be stopped: the driven ones get the grace, the others end at once. */
 export interface Stop {
   readonly rows: readonly ProcessRow[];
   readonly order: StopOrder;
-  readonly graceMs: number;
+  /** Absent: what its kind is given. */
+  readonly graceMs?: number | undefined;
   readonly action: string;
 }
 
@@ -46,6 +50,7 @@ export class Endings {
     @inject(Journal) private readonly journal: Journal,
     @inject(Wakes) private readonly wakes: Wakes,
     @inject(MessageRepository) private readonly messages: MessageRepository,
+    @inject(CommandEnds) private readonly commands: CommandEnds,
   ) {}
 
   end(tx: WriteTx, act: Act, end: End): Promise<void> {
@@ -58,9 +63,13 @@ export class Endings {
     return this.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action });
   }
 
-  kill(tx: WriteTx, act: Act, rows: readonly ProcessRow[], outcome: Outcome): Promise<void> {
-    const ends = rows.map((row) => ({ row, ended: nextState(row, 'kill'), outcome, action: 'process.kill' }));
-    return this.carryOut(tx, act, new Plan(ends));
+  /** A command that runs ends when nothing of it is left: until then it is stopping, without a grace. */
+  async kill(tx: WriteTx, act: Act, rows: readonly ProcessRow[], order: StopOrder): Promise<void> {
+    const action = 'process.kill';
+    const [held, others] = [rows.filter(isHeldCommand), rows.filter((row) => !isHeldCommand(row))];
+    const plan = new Plan(others.map((row) => ({ row, ended: nextState(row, 'kill'), outcome: { ...order }, action })));
+    plan.stop({ rows: held, order, graceMs: 0, action }, true);
+    await this.carryOut(tx, act, plan);
   }
 
   stop(tx: WriteTx, act: Act, stop: Stop): Promise<void> {
@@ -98,8 +107,9 @@ export class Endings {
   }
 
   private async writeStopping(tx: WriteTx, act: Act, row: ProcessRow, stop: Stop): Promise<void> {
-    const alarmAt = act.at + stop.graceMs;
-    const next = { ...nextState(row, 'stop'), stop: stop.order, alarmAt, updatedAt: act.at };
+    const alarmAt = act.at + (stop.graceMs ?? graceMsOf(row));
+    const stopping = row.status === 'stopping' ? { ...row, version: row.version + 1 } : nextState(row, 'stop');
+    const next = { ...stopping, stop: stop.order, alarmAt, updatedAt: act.at };
     await this.update(tx, next);
     this.journal.changed(tx, act, next, {
       event: 'process.stopping',
@@ -127,6 +137,7 @@ export class Endings {
     await this.update(tx, next);
     await this.settleUnderway(tx, act, row);
     await this.messages.clear(tx, row.pid);
+    await this.commands.ended(tx, act, row, outcome, end.told ?? {});
     const { status } = next;
     this.journal.changed(tx, act, next, {
       event: 'process.exited',
@@ -208,11 +219,12 @@ class Plan {
     return this.ends.has(pid) || this.stopping.has(pid);
   }
 
-  stop(stop: Stop): void {
+  /** `again`: also those that are stopping already, which then have no more time than this leaves. */
+  stop(stop: Stop, again = false): void {
     const { order, action } = stop;
     const outcome: Outcome = { ...order };
     for (const row of stop.rows) {
-      if (this.has(row.pid) || row.status === 'stopping') continue;
+      if (this.has(row.pid) || (row.status === 'stopping' && !again)) continue;
       if (isDriven(row)) this.stopping.set(row.pid, { row, stop });
       else this.ends.set(row.pid, { row, ended: nextState(nextState(row, 'stop'), 'end'), outcome, action });
     }
@@ -223,13 +235,21 @@ function parentExited(by: Pid, rows: readonly ProcessRow[]): Stop {
   return {
     rows,
     order: { kind: 'parent_exited', by },
-    graceMs: graceMsDefault,
     action: 'process.parentExit',
   };
 }
 
 /** What a cooperative stop leaves before it is forced. */
 export const graceMsDefault = 5_000;
+const commandGraceMs = 1_000;
+
+function graceMsOf({ kind }: ProcessRow): number {
+  return kind === 'command' ? commandGraceMs : graceMsDefault;
+}
+
+function isHeldCommand(row: ProcessRow): boolean {
+  return row.kind === 'command' && isDriven(row);
+}
 
 function told(reason?: string, message?: string): { payload?: { reason?: string; message?: string } } {
   if (reason === undefined && message === undefined) return {};

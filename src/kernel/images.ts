@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
 import type { Authority } from '../capability/capability.js';
+import type { CommandSpec } from './command.js';
 import type { ProcessKind, Recovery } from './process.js';
 
 /** What the kernel has to know of an image to make a process of it. */
@@ -12,6 +13,8 @@ export interface ImageFacts {
   readonly requires: readonly Authority[];
   readonly recovery: Recovery;
   readonly retry: JsonObject | null;
+  /** What a process of it runs, where it is a program of the operating system. Throws INVALID_INPUT. */
+  readonly command?: (args: JsonValue) => CommandSpec;
   /** The arguments as the image's input schema gives them back. Throws INVALID_INPUT. */
   parseArgs(args: JsonValue): Promise<JsonValue>;
 }

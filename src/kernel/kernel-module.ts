@@ -9,6 +9,7 @@ import { Alarms } from './alarms.js';
 import { ArrivalWatch } from './arrival-watch.js';
 import { Arrivals } from './arrivals.js';
 import { Births } from './births.js';
+import { CommandEnds } from './command-ends.js';
 import { Effects } from './effects.js';
 import { Enclosures } from './enclosures.js';
 import { EndWait } from './end-wait.js';
@@ -55,6 +56,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Arrivals,
     Births,
     Effects,
+    CommandEnds,
     Enclosures,
     EndWait,
     EndWatch,

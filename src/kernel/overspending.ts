@@ -3,7 +3,7 @@ import type { KernelError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { Store, type WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
-import { Endings, graceMsDefault } from './endings.js';
+import { Endings } from './endings.js';
 import { isTerminal } from './process.js';
 import { ProcessRepository } from './process-repository.js';
 
@@ -31,7 +31,6 @@ export class Overspending {
       {
         rows: await this.processes.liveTree(tx, pid),
         order: { kind: 'budget_exhausted', reason: dimension, by: 'kernel' },
-        graceMs: graceMsDefault,
         action: 'process.budgetExhausted',
       },
     );

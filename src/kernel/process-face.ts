@@ -3,6 +3,15 @@ import type { Pid } from '../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../capability/process-capabilities.js';
 import { MemoryFaces, type ProcessMemory } from '../memory/object-memory.js';
 import type { ProcessCaller, RunHooks } from './act.js';
+import type { CommandHandle, CommandResult, CommandSpec } from './command.js';
+import {
+  CommandOutput,
+  type OutputMatch,
+  type OutputPart,
+  type ReadOutputOptions,
+  type WaitOutputOptions,
+} from './command-output.js';
+import { CommandRuns } from './command-runs.js';
 import type { Message, MessageBody, ReceiveOptions } from './message.js';
 import type { ProcessRecord, ProcessResult } from './process.js';
 import type { ProcessFilter } from './process-filter.js';
@@ -49,8 +58,23 @@ export interface ProcessFace {
   /** Needs `read` on the folder. Throws INVALID_PATH, CAPABILITY_DENIED. */
   chdir(path: string): Promise<string>;
   readonly tools: ProcessTools;
+  /**
+   * Runs a program of the operating system as a child: needs `call` on `command:NAME`, or on `command:abs/PATH` for one with a
+   * slash. Throws CAPABILITY_DENIED, INVALID_PATH, BUDGET_EXCEEDED, TOOL_FAILED when it cannot be started, OUTCOME_UNKNOWN.
+   */
+  readonly run: RunCommand;
+  /** What a child that is a command has written. Throws NOT_A_CHILD, INVALID_TRANSITION. */
+  readOutput(child: Pid, options?: ReadOutputOptions): Promise<OutputPart>;
+  /** Waits until a child that is a command has written something. Throws as `readOutput`. */
+  waitOutput(child: Pid, pattern: string | RegExp, options?: WaitOutputOptions): Promise<OutputMatch>;
   readonly memory: ProcessMemory;
   readonly capabilities: ProcessCapabilities;
+}
+
+/** With `background: true` the answer is a handle, at once. */
+export interface RunCommand {
+  (spec: CommandSpec & { readonly background: true }): Promise<CommandHandle>;
+  (spec: CommandSpec): Promise<CommandResult>;
 }
 
 /** Makes process faces. */
@@ -70,6 +94,8 @@ export class ProcessFaces {
     @inject(Receive) readonly receive: Receive,
     @inject(Chdir) readonly chdir: Chdir,
     @inject(ToolGate) readonly tools: ToolGate,
+    @inject(CommandRuns) readonly commands: CommandRuns,
+    @inject(CommandOutput) readonly output: CommandOutput,
   ) {}
 
   /** The face of `pid`. Without the hooks of a run it has no journal and no fence: its calls are refused by state only. */
@@ -169,6 +195,25 @@ class CallerFace implements ProcessFace {
 
   get chdir(): ProcessFace['chdir'] {
     return async (path) => this.#kit.chdir.run(this.#caller, this.pid, path);
+  }
+
+  get run(): ProcessFace['run'] {
+    const { commands, wait } = this.#kit;
+    const run = async (spec: CommandSpec) => {
+      const pid = await commands.begin(this.#caller, spec);
+      if (spec.background === true) return { pid };
+      await wait.one(this.#caller, this.pid, pid);
+      return commands.result(pid);
+    };
+    return run as RunCommand;
+  }
+
+  get readOutput(): ProcessFace['readOutput'] {
+    return async (child, options) => this.#kit.output.read(this.#caller, child, options);
+  }
+
+  get waitOutput(): ProcessFace['waitOutput'] {
+    return async (child, pattern, options) => this.#kit.output.wait(this.#caller, child, pattern, options);
   }
 
   #signal(child: Pid, signal: string, options: object = {}): Promise<SignalReport> {

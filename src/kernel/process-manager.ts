@@ -9,6 +9,13 @@ import type { ObjectType } from '../memory/object.js';
 import type { ObjectHandle, ObjectRef } from '../memory/object-handle.js';
 import { hostFace } from './act.js';
 import type { Budget, BudgetReport, Usage } from './budget.js';
+import {
+  CommandOutput,
+  type OutputMatch,
+  type OutputPart,
+  type ReadOutputOptions,
+  type WaitOutputOptions,
+} from './command-output.js';
 import type {
   OnBudget,
   OnParentExit,
@@ -147,6 +154,10 @@ export interface ProcessManager {
    * lower fence than what this one writes: it was replayed. Throws NO_SUCH_PROCESS.
    */
   journal(pid: Pid): Promise<JournalEntry[]>;
+  /** What a command has written, also after its end. Throws NO_SUCH_PROCESS, INVALID_TRANSITION for what is no command. */
+  readOutput(pid: Pid, options?: ReadOutputOptions): Promise<OutputPart>;
+  /** Waits until a command has written what matches; what is there already counts. Throws as `readOutput`. */
+  waitOutput(pid: Pid, pattern: string | RegExp, options?: WaitOutputOptions): Promise<OutputMatch>;
   /** Forgets ended rows; the audit log keeps their history. */
   prune(options: { endedBefore: number }): Promise<{ pruned: number }>;
 }
@@ -168,6 +179,7 @@ export class HostProcessManager implements ProcessManager {
     @inject(Queries) private readonly queries: Queries,
     @inject(Journals) private readonly journals: Journals,
     @inject(Prune) private readonly pruning: Prune,
+    @inject(CommandOutput) private readonly output: CommandOutput,
   ) {}
 
   spawn = async (spec: SpawnSpec = {}) => this.spawning.run(hostFace, spec);
@@ -203,5 +215,8 @@ export class HostProcessManager implements ProcessManager {
   ancestors = async (pid: Pid) => this.queries.ancestors(pid);
   tree = async (pid: Pid, options?: { depth?: number }) => this.queries.tree(pid, options);
   journal = async (pid: Pid) => this.journals.of(pid);
+  readOutput = async (pid: Pid, options?: ReadOutputOptions) => this.output.read(hostFace, pid, options);
+  waitOutput = async (pid: Pid, pattern: string | RegExp, options?: WaitOutputOptions) =>
+    this.output.wait(hostFace, pid, pattern, options);
   prune = async (options: { endedBefore: number }) => this.pruning.run(hostFace, options);
 }

@@ -39,7 +39,9 @@ export interface ProcessRepository {
   isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
   /** Up to `limit` that are runnable and of one of `images`, in order of birth. */
   runnable(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
-  /** Rows whose alarm is at or before `now`. */
+  /** The same of commands: also those that are created and that no node drives. */
+  unstarted(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
+  /** Rows whose alarm is at or before `now`, but for commands that a node is stopping: it has the time in its own hands. */
   due(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
   nextAlarm(tx: ReadTx): Promise<number | null>;
   /**

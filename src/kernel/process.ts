@@ -155,6 +155,18 @@ export interface ProcessRecord {
   readonly exitedAt?: number;
   readonly deadlineAt?: number;
   readonly progress?: Progress;
+  /** Of a command. */
+  readonly command?: CommandFacts;
+}
+
+/** What is known of a command besides what every process has. */
+export interface CommandFacts {
+  /** The command line for people: redacted and bounded. */
+  readonly line: string;
+  /** What the operating system calls it; absent until it has started. */
+  readonly osPid?: number;
+  readonly outputFile: string;
+  readonly errorFile: string;
 }
 
 export interface ProcessTree extends ProcessRecord {

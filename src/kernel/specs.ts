@@ -37,6 +37,14 @@ const budget = z.strictObject({
 });
 const goal = z.union([z.string(), handle, z.record(z.string(), json)]);
 
+const environment = z.record(
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable'),
+  z
+    .string()
+    .max(128 * 1024)
+    .refine(hasNoNul, 'has a NUL character'),
+);
+
 const born = {
   image: z.string().min(1).max(256).default('base'),
   goal: goal.optional(),
@@ -52,7 +60,7 @@ const born = {
   onBudget: z.enum(['refuse', 'cancel']).default('refuse'),
   cwd: z.string().optional(),
   deadlineMs: durationMs.optional(),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(128 * 1024)).optional(),
+  env: environment.optional(),
   onParentExit: z.enum(['cancel', 'reparent', 'detach']).default('cancel'),
   held: z.boolean().default(false),
 };
@@ -83,6 +91,37 @@ export const execSpec = z.strictObject({
   preserveMemory: z.boolean().default(true),
   preserveCapabilities: z.boolean().default(false),
 });
+const argument = z
+  .string()
+  .max(128 * 1024)
+  .refine(hasNoNul, 'has a NUL character');
+export const commandSpec = z.strictObject({
+  argv: z
+    .array(argument)
+    .min(1)
+    .max(4096)
+    .refine(([program]) => program !== '', 'names no program'),
+  cwd: z.string().optional(),
+  env: environment.optional(),
+  envMode: z.enum(['clean', 'patch', 'replace']).optional(),
+  stdin: z.string().optional(),
+  timeoutMs: durationMs.optional(),
+  background: z.boolean().default(false),
+  survive: z.boolean().default(false),
+  owner: ownerKeys.optional(),
+});
+const outputPlace = { stream: z.enum(['stdout', 'stderr']).default('stdout'), offset: amount.default(0) };
+const mebibyte = 1024 * 1024;
+export const readOutputOptions = z.strictObject({
+  ...outputPlace,
+  length: z
+    .number()
+    .int()
+    .min(1)
+    .max(mebibyte)
+    .default(mebibyte / 16),
+});
+export const waitOutputOptions = z.strictObject({ ...outputPlace, timeoutMs: durationMs.optional() });
 export const exitSpec = z.strictObject({
   result: json.optional(),
   failed: z.boolean().default(false),
@@ -130,6 +169,10 @@ export const userSignal = z
   .string()
   .transform((name) => (name.startsWith('user.') ? name : `user.${name}`))
   .pipe(z.string().regex(userName, 'is not the name of a signal: NAME or user.NAME'));
+
+function hasNoNul(text: string): boolean {
+  return !text.includes('\0');
+}
 
 /** Parses what a caller gave; handles and abort signals pass as they are. */
 export function parse<Schema extends z.ZodType>(

@@ -53,12 +53,14 @@ export class Claims {
     return this.store.read((tx) => this.processes.runnable(tx, images, claimableMax));
   }
 
-  /** Whether nothing is runnable, of one of `images`, or running on this node. */
+  /** Whether nothing is runnable, of one of `images` or of those that are commands, or running on this node. */
   isIdle(images: readonly string[]): Promise<boolean> {
     return this.store.read(async (tx) => {
       const { nodeId } = this.node;
       if (await this.processes.isRunningOn(tx, nodeId)) return false;
-      return (await this.processes.runnable(tx, images, 1)).length === 0;
+      if ((await this.processes.runnable(tx, images, 1)).length > 0) return false;
+      const commands = this.images.commands();
+      return commands.length === 0 || (await this.processes.unstarted(tx, commands, 1)).length === 0;
     });
   }
 

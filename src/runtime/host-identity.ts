@@ -1,8 +1,9 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { injectable } from 'inversify';
 import { type Token, token } from '../base/token.js';
 import type { HostIdentity } from '../kernel/node-repository.js';
+import { contentOf, isTaken, statOf } from './proc-files.js';
 
 /** What the operating system knows of programs. */
 export interface OsProcesses {
@@ -60,44 +61,6 @@ function pidNamespace(): string | undefined {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
     // Not Linux, or not allowed to look: the rest of the id has to do.
-    return undefined;
-  }
-}
-
-interface ProcessStat {
-  /** Ended, and not yet collected by its parent. */
-  readonly isDefunct: boolean;
-  readonly startTicks: string;
-}
-
-/** Undefined where there is no such process, or nobody tells. */
-function statOf(pid: number): ProcessStat | undefined {
-  const text = contentOf(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
-  // The second field is the name of the program in brackets, which may hold brackets and spaces itself.
-  const [state = '', ...afterState] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { isDefunct: /^[ZXx]$/.test(state), startTicks: afterState[startTicksField - stateField - 1] ?? '' };
-}
-
-/** As the manual of /proc counts the fields, from 1. */
-const stateField = 3;
-const startTicksField = 22;
-
-function isTaken(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Whoever may not be signalled is there.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-  }
-}
-
-function contentOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    // Not there on this system, or not to be read by this user.
     return undefined;
   }
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { errorText } from '../base/error-text.js';
 import { type InputError, invalidInput, KernelError } from '../base/errors.js';
 import { capabilitySpec } from '../capability/capability-spec.js';
+import { type CommandProgram, commandProgram } from './command-program.js';
 import type { Image } from './image.js';
 import { retryPolicy } from './retry.js';
 import { type Schema, toStandardSchema } from './schema.js';
@@ -27,13 +28,15 @@ const definition = z.strictObject({
   run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
   steps: stepList.optional(),
   supervision: z.custom<Supervision>().optional(),
+  command: commandProgram.optional(),
 });
 type Definition = z.output<typeof definition>;
 
 /** An image whose every part has been looked at. Later changes of what it was made from are not seen. */
-export type ParsedImage = Omit<Definition, 'input' | 'supervision'> & {
+export type ParsedImage = Omit<Definition, 'input' | 'supervision' | 'command'> & {
   readonly input?: StandardSchema;
   readonly supervision?: Supervision;
+  readonly command?: CommandProgram;
 };
 
 /** An image is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
@@ -54,19 +57,29 @@ function parseShape(image: unknown): Definition {
 }
 
 function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
-  const { kind, run, steps } = shape;
+  const { kind, run, steps, command, ...facts } = shape;
   if (kind === 'steps' && steps === undefined) throw refused('image.steps', 'is missing');
   if (kind !== 'steps' && steps !== undefined) throw refused('image.steps', `does not go with kind ${kind}`);
   if (supervision !== undefined && kind !== 'agent')
     throw refused('image.supervision', `does not go with kind ${kind}`);
   if (run !== undefined && (steps ?? supervision) !== undefined) throw refused('image.run', 'is not its only program');
+  if (command !== undefined && kind !== 'command') throw refused('image.command', `does not go with kind ${kind}`);
+  if (kind === 'command' && (run ?? steps) !== undefined) throw refused('image.run', 'does not go with kind command');
   return {
-    ...shape,
+    ...facts,
+    kind,
+    ...(run === undefined ? {} : { run }),
+    ...(steps === undefined ? {} : { steps }),
+    ...(command === undefined ? {} : { command: command as CommandProgram }),
     ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }),
     ...(supervision === undefined ? {} : { supervision: parseSupervision(supervision, 'image.supervision') }),
   };
 }
 
 function refused(path: string, problem: string): InputError {
-  return invalidInput(path, problem, 'Make images with defineImage, defineSteps, defineSupervisor or externalImage.');
+  return invalidInput(
+    path,
+    problem,
+    'Make images with defineImage, defineSteps, defineSupervisor, commandImage or externalImage.',
+  );
 }

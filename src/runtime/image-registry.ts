@@ -4,7 +4,8 @@ import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
 import { parseCapabilitySpec } from '../capability/capability-spec.js';
 import type { ImageFacts, Images } from '../kernel/images.js';
-import { baseImage, type Image } from './image.js';
+import { commandSpecOf } from './command-program.js';
+import { baseImage, commandImageOfRuns, type Image } from './image.js';
 import { type ParsedImage, parseImage } from './image-definition.js';
 import { storedRetry } from './retry.js';
 import { type SchemaOwner, validated } from './validated.js';
@@ -28,11 +29,12 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
 
   constructor() {
     this.register(baseImage);
+    this.register(commandImageOfRuns);
   }
 
   register(image: Image): void {
     const parsed = parseImage(image);
-    const { name, version, kind, input, recovery, retry } = parsed;
+    const { name, version, kind, input, recovery, retry, command } = parsed;
     const reference = `${name}@${version}`;
     if (this.byReference.has(reference)) throw alreadyThere(reference);
     const facts: ImageFacts = {
@@ -42,6 +44,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       requires: parsed.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
       recovery,
       retry: retry === undefined ? null : storedRetry(retry),
+      ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
         input === undefined ? args : ((await validated(input, args, ownerOf(reference))) as JsonValue),
     };
@@ -65,6 +68,11 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   /** The tools that processes of an image can see, as names and `NAME/**`; undefined: all. */
   toolsOf(reference: string): readonly string[] | undefined {
     return this.toolTables.get(reference);
+  }
+
+  /** All that are programs of the operating system, as `name@version`. */
+  commands(): string[] {
+    return [...this.byReference].flatMap(([reference, { command }]) => (command === undefined ? [] : [reference]));
   }
 
   /** Calls `listener` when there is another image. */

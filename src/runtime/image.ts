@@ -2,6 +2,7 @@ import type { JsonValue } from '../base/json.js';
 import type { CapabilitySpec } from '../capability/capability.js';
 import type { ProcessKind, Recovery } from '../kernel/process.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
+import type { CommandProgram } from './command-program.js';
 import type { RetryPolicy } from './retry.js';
 import type { Schema } from './schema.js';
 import type { StepSpec } from './step-list.js';
@@ -14,7 +15,7 @@ export type ImageResult = JsonValue | ObjectHandle | undefined;
 /** What an image's body may return. */
 type BodyReturn = ImageResult | Promise<ImageResult> | Promise<void>;
 
-/** A named, versioned program, used once it is registered. It has at most one of `run`, `steps` and `supervision`. */
+/** A named, versioned program, used once it is registered. It has at most one of `run`, `steps`, `supervision` and `command`. */
 export interface Image {
   readonly name: string;
   readonly version: string;
@@ -27,6 +28,7 @@ export interface Image {
   readonly run?: ImageBody;
   readonly steps?: readonly StepSpec[];
   readonly supervision?: Supervision;
+  readonly command?: CommandProgram;
 }
 /** Its arguments are what its input schema gives back. */
 type ImageBody = (ctx: Syscalls, args: never) => BodyReturn;
@@ -60,3 +62,12 @@ export function externalImage(spec: Pick<ImageSpec, 'name' | 'version' | 'input'
 
 /** The default image: lives until somebody ends it. */
 export const baseImage: Image = externalImage({ name: 'base' });
+
+/** What commands are that a process runs: only `run` makes them. */
+export const commandImageOfRuns: Image = {
+  name: 'command',
+  version: '1',
+  kind: 'command',
+  requires: [],
+  recovery: 'rerun',
+};

@@ -54,7 +54,10 @@ export class NodeLease {
    * others would otherwise take for left behind holds one, also without an executor.
    */
   hold(): Promise<void> {
-    this.held ??= this.start();
+    this.held ??= this.start().catch((error: unknown) => {
+      this.held = undefined;
+      throw error;
+    });
     return this.held;
   }
 

@@ -4,6 +4,8 @@ import { type Token, token } from '../base/token.js';
 export interface NodeSettings {
   /** For people. */
   readonly name: string | null;
+  /** Whether it claims processes, and does what the time demands. */
+  readonly executor: boolean;
   /** How many bodies run at once. */
   readonly concurrency: number;
   /** How long it is believed to be alive without saying so. */

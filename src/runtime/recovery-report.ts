@@ -27,6 +27,10 @@ export const noneRecovered: RecoveryReport = {
   stopped: 0,
 };
 
+export function isNothing({ adopted, abandoned, unverified, stopped }: RecoveryReport): boolean {
+  return adopted + unverified + stopped + Object.keys(abandoned).length === 0;
+}
+
 export function tally(all: readonly ReleasedProcess[]): RecoveryReport {
   const count = (kind: Released) => all.filter(({ released }) => released === kind).length;
   const abandoned = count('abandoned');

@@ -5,15 +5,16 @@ import type { NodeId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
-import { Store, type WriteTx } from '../base/store.js';
+import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import { EventLog } from '../events/event-log.js';
 import type { Act } from '../kernel/act.js';
 import { EffectRepository } from '../kernel/effect-repository.js';
 import { NodeRepository, type NodeRow } from '../kernel/node-repository.js';
 import { ProcessRepository } from '../kernel/process-repository.js';
+import { CommandRecovery } from './command-recovery.js';
 import { OsProcesses } from './host-identity.js';
 import { NodeLease } from './node-lease.js';
-import { noneRecovered, type RecoveryReport, sumOf, tally } from './recovery-report.js';
+import { isNothing, noneRecovered, type RecoveryReport, sumOf, tally } from './recovery-report.js';
 import { type ReleaseReason, Releases } from './releases.js';
 
 /** A node that is to be given up, and why. */
@@ -44,6 +45,7 @@ export class Recovery {
     @inject(Releases) private readonly releases: Releases,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
+    @inject(CommandRecovery) private readonly commands: CommandRecovery,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
@@ -54,8 +56,8 @@ export class Recovery {
 
   /** Recovers what is to be recovered now, and then whenever this node renews its lease. */
   async start(): Promise<void> {
-    await this.run();
     await this.recoverMissing();
+    await this.run();
     this.subscription = this.lease.onRenewed(() => void this.run());
   }
 
@@ -76,6 +78,7 @@ export class Recovery {
     try {
       const live = await this.store.read((tx) => this.nodes.live(tx));
       for (const lost of live.flatMap((node) => this.judge(node))) await this.recover(lost);
+      await this.recoverCommands();
     } catch (error) {
       this.logger.error({ error: String(error) }, 'nodes that are gone could not be given up');
     }
@@ -123,6 +126,29 @@ export class Recovery {
     } catch (error) {
       this.logger.error({ error: String(error) }, 'processes of nodes that are gone could not be released');
     }
+  }
+
+  /**
+   * The commands of nodes that have ended. What cannot be judged is looked at again, since it may end; it is counted by the
+   * first look.
+   */
+  private async recoverCommands(): Promise<void> {
+    for (const holder of await this.store.read((tx) => this.ended(tx))) {
+      const recovered = await this.commands.recover(holder);
+      if (!isNothing(recovered))
+        await this.store.write(async (tx) => this.tell(tx, this.act(), holder, { ...recovered }));
+      this.total = sumOf(this.total, recovered);
+    }
+  }
+
+  /** The nodes that hold something and have ended, or that nobody knows. */
+  private async ended(tx: ReadTx): Promise<NodeId[]> {
+    const ended: NodeId[] = [];
+    for (const holder of await this.processes.holders(tx)) {
+      const node = await this.nodes.find(tx, holder);
+      if (node === undefined || node.endedAt !== null) ended.push(holder);
+    }
+    return ended;
   }
 
   private async releaseMissing(tx: WriteTx, holder: NodeId): Promise<RecoveryReport> {

@@ -7,6 +7,7 @@ import { Executor } from './executor.js';
 import { OsProcesses, SystemOsProcesses } from './host-identity.js';
 import { ImageRegistry, MemoryImageRegistry } from './image-registry.js';
 import { NodeLease } from './node-lease.js';
+import { OsGroups, SystemOsGroups } from './os-groups.js';
 import { ProgressReports } from './progress-reports.js';
 import { Recovery } from './recovery.js';
 import { Releases } from './releases.js';
@@ -25,6 +26,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(ImageRegistry).toService(MemoryImageRegistry);
   bind(Images).toService(MemoryImageRegistry);
   bind(OsProcesses).to(SystemOsProcesses);
+  bind(OsGroups).to(SystemOsGroups);
   const parts = [
     Bodies,
     Calls,

@@ -3,7 +3,10 @@ import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, parseSpec } from '../base/spec.js';
 import type { ProcessCapabilities } from '../capability/process-capabilities.js';
-import type { ProcessFace } from '../kernel/process-face.js';
+import type { ProcessCaller } from '../kernel/act.js';
+import type { CommandSpec } from '../kernel/command.js';
+import { CommandRuns } from '../kernel/command-runs.js';
+import type { ProcessFace, RunCommand } from '../kernel/process-face.js';
 import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
 import type { SignalReport } from '../kernel/signal.js';
 import { WaitSignal } from '../kernel/syscalls/wait-signal.js';
@@ -53,6 +56,7 @@ export class SyscallFaces {
     @inject(ProgressReports) readonly reports: ProgressReports,
     @inject(WaitSignal) readonly signals: WaitSignal,
     @inject(RunTools) readonly tools: RunTools,
+    @inject(CommandRuns) readonly commands: CommandRuns,
   ) {}
 
   of(run: Run): Syscalls {
@@ -176,6 +180,28 @@ class RunSyscalls implements Syscalls {
     return (filter) => this.#kit.calls.unkept(this.#run, (face) => face.children(filter));
   }
 
+  /** The pid is kept in the commit of the birth: whichever run comes later waits for the same command. */
+  get run(): Syscalls['run'] {
+    const { calls, commands } = this.#kit;
+    const run = async (spec: CommandSpec) => {
+      const begin = (_face: ProcessFace, _call: OpenCall, caller: ProcessCaller) => commands.begin(caller, spec);
+      const pid = await calls.kept(this.#run, 'run', programOf(spec), plain<Pid>(), begin);
+      if (spec.background === true) return { pid };
+      await this.wait(pid);
+      return commands.result(pid);
+    };
+    return run as RunCommand;
+  }
+
+  get readOutput(): Syscalls['readOutput'] {
+    return (child, options) => this.#kit.calls.unkept(this.#run, (face) => face.readOutput(child, options));
+  }
+
+  get waitOutput(): Syscalls['waitOutput'] {
+    return (child, pattern, options) =>
+      this.#kit.calls.unkept(this.#run, (face) => face.waitOutput(child, pattern, options));
+  }
+
   get kill(): Syscalls['kill'] {
     return (child, reason) => this.#signalled('kill', child, (face) => face.kill(child, reason));
   }
@@ -250,4 +276,10 @@ class RunSyscalls implements Syscalls {
 function nameOf(spec: ChildSpec): string {
   const image: unknown = spec?.image;
   return typeof image === 'string' ? image : '';
+}
+
+/** Only the name of the program: arguments may be secret. */
+function programOf(spec: CommandSpec): string {
+  const program: unknown = spec?.argv?.[0];
+  return typeof program === 'string' ? program : '';
 }

@@ -22,6 +22,8 @@ export interface ShapedCall {
   readonly tool: ParsedTool;
   readonly place: ToolPlace;
   readonly args: JsonValue;
+  /** What of the arguments may be kept. */
+  readonly shown: JsonValue;
   readonly effect: Effect;
   /** What it needs: `call` on the tool first. */
   readonly questions: readonly [Question, ...Question[]];
@@ -49,13 +51,15 @@ export class CallShaper {
     const { name } = tool;
     const args = frozen(await this.args(tool, given));
     const place = { pid, cwd, workspace: this.places.workspace };
-    const call = plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args);
+    const shown = shownArgs(tool, args);
+    const call = { ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args), shown };
     const resources = this.asked(tool, args, place);
     const needed = await this.needed(pid, resources);
     return {
       tool,
       place,
       args,
+      shown,
       effect: told(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
       questions: [using === undefined ? call : { ...call, using }, ...needed],
       resources,
@@ -94,6 +98,16 @@ function told<T>(tool: string, ask: () => T): T {
     return ask();
   } catch (error) {
     throw error instanceof InputError ? error : toolFailed(tool, error);
+  }
+}
+
+/** What of the arguments may be kept: nothing, where the tool cannot tell. */
+function shownArgs({ shown }: ParsedTool, args: JsonValue): JsonValue {
+  try {
+    return shown === undefined ? args : copyPlain(shown(args as never), 'shown', payloadLimits);
+  } catch {
+    // The call itself does not depend on it.
+    return null;
   }
 }
 

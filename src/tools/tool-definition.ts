@@ -35,7 +35,8 @@ const definition = z.strictObject({
 export type ParsedTool = Omit<z.output<typeof definition>, 'input' | 'output'> & {
   readonly input: StandardSchema;
   readonly output?: StandardSchema;
-  readonly info: ToolInfo;
+  /** As others see it. Made when it is first asked for: most kernels show few of their tools to anybody. */
+  readonly info: () => ToolInfo;
 };
 
 /** A tool is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
@@ -57,11 +58,18 @@ function parseShape(tool: unknown): z.output<typeof definition> {
 
 function parseParts({ input, output, ...shape }: z.output<typeof definition>): ParsedTool {
   const { name, description, effect: worst } = shape;
-  const info = { name, description, input: jsonSchemaOf(input), effect: worst };
+  let info: ToolInfo | undefined;
+  const told = () => ({
+    name,
+    description,
+    input: jsonSchemaOf(input),
+    effect: worst,
+    ...(output === undefined ? {} : { output: jsonSchemaOf(output) }),
+  });
   return {
     ...shape,
+    info: () => (info ??= told()),
     input: toStandardSchema(isEmpty(input) ? { type: 'object' } : input, 'tool.input'),
-    ...(output === undefined ? { info } : { info: { ...info, output: jsonSchemaOf(output) } }),
     ...(output === undefined ? {} : { output: toStandardSchema(output, 'tool.output') }),
   };
 }

@@ -1,8 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { canonicalJson, sha256Hex } from '../base/canonical.js';
 import type { CapabilityId } from '../base/ids.js';
-import type { JsonObject, JsonValue } from '../base/json.js';
-import { Logger } from '../base/logger.js';
+import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import { severalOf } from '../capability/host-rules.js';
 import { type Warrant, Warrants } from '../capability/warrants.js';
@@ -45,7 +44,6 @@ export class ToolIntents {
     @inject(CallShaper) private readonly shaper: CallShaper,
     @inject(Warrants) private readonly warrants: Warrants,
     @inject(Effects) private readonly effects: Effects,
-    @inject(Logger) private readonly logger: Logger,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
@@ -82,29 +80,16 @@ export class ToolIntents {
         ...(others.length === 0 ? {} : { alsoBy: [...new Set(others.map(({ capability }) => capability))] }),
         ...severalOf(warrants.flatMap(({ approval }) => approval ?? [])),
       },
-      payload: this.recorded(shaped),
+      payload: recorded(shaped),
     });
   }
+}
 
-  /** What the record keeps of the arguments and of what else was asked for. */
-  private recorded({ tool, args, questions: [, ...needed] }: ShapedCall): JsonObject {
-    const resources = needed.map(({ right, request }) => `${right} ${request.text}`);
-    const also = resources.length === 0 ? {} : { resources };
-    const shown = this.shown(tool, args);
-    return canonicalJson(shown).length > recordedArgsMax ? also : { args: shown, ...also };
-  }
-
-  private shown({ name, shown }: ParsedTool, args: JsonValue): JsonValue {
-    try {
-      return shown === undefined ? args : shown(args as never);
-    } catch (error) {
-      this.logger.error(
-        { tool: name, error: String(error) },
-        'a tool could not tell what of its arguments may be shown',
-      );
-      return null;
-    }
-  }
+/** What the record keeps of the arguments and of what else was asked for. */
+function recorded({ shown, questions: [, ...needed] }: ShapedCall): JsonObject {
+  const resources = needed.map(({ right, request }) => `${right} ${request.text}`);
+  const also = resources.length === 0 ? {} : { resources };
+  return canonicalJson(shown).length > recordedArgsMax ? also : { args: shown, ...also };
 }
 
 /** What calls of tools are called on record. */

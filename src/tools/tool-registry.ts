@@ -28,7 +28,7 @@ export class ToolRegistry {
 
   /** In order of registration. */
   list(): ToolInfo[] {
-    return [...this.tools.values()].map(({ info }) => info);
+    return [...this.tools.values()].map(({ info }) => info());
   }
 }
 

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { ask, refusedCall } from '../integrations/mcp-server/client.js';
 import { builtPackage } from '../package/built-package.js';
+import { eventually } from '../support/eventually.js';
 import { ownKernel, programs, startMcp } from './mcp-server.js';
 import { refusedWith, runCli, startCli } from './run-cli.js';
 
@@ -296,11 +297,6 @@ const initialize = {
   capabilities: {},
   clientInfo: { name: 'test', version: '1.0.0' },
 };
-
-/** Other programs take their time. */
-function eventually(check: () => Promise<void>): Promise<void> {
-  return vi.waitFor(check, { timeout: 20_000, interval: 20 });
-}
 
 /** Resolves when there is no such OS process any more. */
 async function gone(osPid: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   type CapabilitySpec,
@@ -11,6 +11,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../../src/index.js';
+import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
@@ -290,7 +291,7 @@ describe('a call whose process is stopped', () => {
     });
     const { kernel, pid, store } = await opened([patient], [{ resource: 'tool:patient', rights: ['call'] }]);
     const calling = refusal(kernel.as(pid).tools.call('patient'));
-    await vi.waitFor(() => expect(heard).toEqual(['called']));
+    await eventually(() => expect(heard).toEqual(['called']));
     await kernel.processes.kill(pid);
     expect(await calling).toMatchObject({ code: 'PROCESS_TERMINATED' });
     expect(heard).toEqual(['called', 'aborted']);
@@ -323,7 +324,7 @@ describe('a call that waits for a person', () => {
     await kernel.capabilities.ask(pid, { resource: 'tool:careful', rights: ['call'] });
     const controller = new AbortController();
     const calling = refusal(kernel.as(pid).tools.call('careful', {}, { signal: controller.signal }));
-    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1), { timeout: 10_000 });
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
     controller.abort();
     const [approval] = await kernel.approvals.list();
     expect(await calling).toMatchObject({ code: 'CANCELLED', facts: { approval: approval?.id } });

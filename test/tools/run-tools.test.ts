@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   defineImage,
   defineTool,
@@ -8,6 +8,7 @@ import {
   type Syscalls,
   type Tool,
 } from '../../src/index.js';
+import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
@@ -26,10 +27,10 @@ describe('a tool that a body calls', () => {
     const site = place([send], [body]);
     const before = await site.open();
     const pid = await before.processes.spawn({ image: 'body', capabilities: callAll });
-    await vi.waitFor(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
+    await eventually(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
     await before.shutdown();
     const after = await site.open();
-    await vi.waitFor(async () => expect((await after.processes.get(pid)).wait?.kind).toBe('timer'));
+    await eventually(async () => expect((await after.processes.get(pid)).wait?.kind).toBe('timer'));
     expect(world).toEqual(['sent']);
     const entries = await after.processes.journal(pid);
     expect(entries.map(({ key, status }) => `${key}: ${status}`)).toContain('tool send #1: done');
@@ -50,10 +51,10 @@ describe('a tool that a body calls', () => {
     const site = place([broken], [body]);
     const before = await site.open();
     const pid = await before.processes.spawn({ image: 'body', capabilities: callAll });
-    await vi.waitFor(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
+    await eventually(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
     await before.shutdown();
     const after = await site.open();
-    await vi.waitFor(() => expect(seen).toHaveLength(2));
+    await eventually(() => expect(seen).toHaveLength(2));
     expect(seen).toEqual([
       ['TOOL_FAILED', 'Error: out of order'],
       ['TOOL_FAILED', 'Error: out of order'],
@@ -82,7 +83,7 @@ describe('a tool that a body calls', () => {
     const site = place([hangs('ask', 'pure'), hangs('pay', 'once')], [body]);
     const before = await site.open();
     const pid = await before.processes.spawn({ image: 'body', capabilities: callAll, budget: { toolCalls: 3 } });
-    await vi.waitFor(() => expect(calls).toHaveLength(2));
+    await eventually(() => expect(calls).toHaveLength(2));
     await before.shutdown({ graceMs: 0 });
     const after = await site.open();
     expect(await after.processes.result(pid)).toMatchObject({ value: ['attempt 2', 'OUTCOME_UNKNOWN'] });
@@ -110,7 +111,7 @@ describe('a tool that a body calls', () => {
     await kernel.capabilities.ask('*', { resource: 'tool:pay', rights: ['call'] });
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: callAll });
     for (const decision of ['once', 'deny'] as const) {
-      await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+      await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
       expect((await kernel.processes.get(pid)).wait?.kind).toBe('approval');
       const [approval] = await kernel.approvals.list();
       await kernel.approvals.answer(approval?.id ?? '', { decision, by: 'ann' });
@@ -127,10 +128,10 @@ describe('a tool that a body calls', () => {
     const body = image(async (ctx) => ctx.tools.call('slow'));
     const kernel = await openKernel({ tools: [slow], images: [body] });
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: callAll });
-    await vi.waitFor(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
+    await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
     await kernel.processes.pause(pid);
     release('there');
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await kernel.events.list({ types: ['tool.returned'] })).items).toHaveLength(1),
     );
     expect((await kernel.processes.get(pid)).status).toBe('paused');
@@ -147,7 +148,7 @@ describe('a tool that a body calls', () => {
     });
     const kernel = await openKernel({ tools: [patient], images: [image(async (ctx) => ctx.tools.call('patient'))] });
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: callAll });
-    await vi.waitFor(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
+    await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
     await kernel.processes.cancel(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'killed', outcome: { kind: 'cancelled' } });
     expect(heard).toEqual(['CANCELLED']);
@@ -231,10 +232,41 @@ describe('the tools that come with the kernel', () => {
     const { now, iso } = (await tools.call('clock.now')) as { now: number; iso: string };
     expect(new Date(now).toISOString()).toBe(iso);
     const asking = tools.call('capability.request', { resource: 'fs:docs/**', rights: ['read'] });
-    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
     await kernel.approvals.answer((await kernel.approvals.list())[0]?.id ?? '', { decision: 'once', by: 'ann' });
     expect(await asking).toMatchObject({ resource: 'fs:docs/**', rights: ['read'] });
     expect((await kernel.capabilities.check(pid, 'read', 'fs:docs/a')).effect).toBe('allow');
+  });
+
+  it('run programs that the process may run, and keep no secret of their arguments', async () => {
+    const store = newStore();
+    const kernel = await openKernel({ store });
+    const command = { resource: 'command:echo', rights: ['call' as const] };
+    const pid = await kernel.processes.spawn({ capabilities: [...callAll, command] });
+    const { tools } = kernel.as(pid);
+    const argv = ['echo', '--token', 'hush-hush', 'hello'];
+    expect(await tools.call('command.run', { argv })).toMatchObject({
+      exitCode: 0,
+      signal: null,
+      stdout: '--token hush-hush hello\n',
+      timedOut: false,
+    });
+    await expect(tools.call('command.run', { argv: ['ls'] })).rejects.toMatchObject({
+      code: 'CAPABILITY_DENIED',
+      facts: { resource: 'command:ls' },
+    });
+    await kernel.capabilities.ask(pid, { resource: 'tool:command.run', rights: ['call'] });
+    const asking = tools.call('command.run', { argv });
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    const [approval] = await kernel.approvals.list();
+    expect(approval?.args).toMatchObject({ argv: ['echo', '--token', '[redacted]', 'hello'] });
+    await kernel.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ann' });
+    expect(await asking).toMatchObject({ exitCode: 0 });
+    const intents = (await kernel.audit.list({ action: 'tool.call' })).items.filter(
+      ({ outcome }) => outcome === 'intent',
+    );
+    expect(intents[0]?.payload).toMatchObject({ args: { argv: ['echo', '--token', '[redacted]', 'hello'] } });
+    await checkInvariants(kernel, store);
   });
 
   it('have schemas and descriptions that a model can read', async () => {

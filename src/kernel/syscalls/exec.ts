@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { ProcessError } from '../../base/errors.js';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/grants.js';
@@ -8,12 +9,13 @@ import { ObjectRepository } from '../../memory/object-repository.js';
 import { Objects } from '../../memory/objects.js';
 import { Payloads } from '../../memory/payloads.js';
 import type { Act, Caller } from '../act.js';
-
+import { Births } from '../births.js';
+import { CommandPlans } from '../command-plans.js';
 import { EntryRepository } from '../entry-repository.js';
 import { Images, imageReference } from '../images.js';
 import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
-import type { ProcessRow } from '../process.js';
+import { isDriven, type ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
 import { execSpec, parse, parsePid } from '../specs.js';
 import { conflict, nextState } from '../transitions.js';
@@ -34,6 +36,8 @@ export class Exec {
     @inject(HostRules) private readonly rules: HostRules,
     @inject(EntryRepository) private readonly entries: EntryRepository,
     @inject(Journal) private readonly journal: Journal,
+    @inject(CommandPlans) private readonly plans: CommandPlans,
+    @inject(Births) private readonly births: Births,
   ) {}
 
   /**
@@ -46,9 +50,13 @@ export class Exec {
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
     const goal = spec.goal === undefined ? undefined : shapeGoal(this.payloads, spec.goal);
+    const plan = image.kind === 'command' ? await this.plans.ofImage(image, args, pid) : undefined;
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
       const row = await this.lookup.fertile(tx, pid);
+      if (row.kind === 'command' && isDriven(row)) throw runsAlready(row);
       const approval = await this.rules.pass(tx, act, pid, 'spawn', `image:${image.name}`, args);
+      // What it runs from here on it has to be allowed by what it held until now.
+      if (plan !== undefined) await this.births.command(tx, row.n, plan, await this.births.permitted(tx, act, plan));
       const next: ProcessRow = {
         ...nextState(row, 'exec'),
         kind: image.kind,
@@ -109,4 +117,15 @@ export class Exec {
     await this.grants.insert(tx, [{ ...reading, parent, depth, grantedBy }]);
     return id;
   }
+}
+
+function runsAlready({ pid, kind, status }: ProcessRow): ProcessError {
+  return new ProcessError(
+    'INVALID_TRANSITION',
+    `Process ${pid} is a command that runs: it cannot take another program.`,
+    {
+      facts: { pid, kind, status, event: 'exec' },
+      hint: 'Cancel it, and spawn another process.',
+    },
+  );
 }

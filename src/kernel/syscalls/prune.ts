@@ -5,6 +5,8 @@ import { amount } from '../../base/spec.js';
 import { EventLog } from '../../events/event-log.js';
 import { AccountRepository } from '../account-repository.js';
 import type { Caller } from '../act.js';
+import { OutputPlaces } from '../command-output.js';
+import { CommandRepository } from '../command-repository.js';
 import { ProcessRepository } from '../process-repository.js';
 import { parse } from '../specs.js';
 import { Units } from '../units.js';
@@ -20,6 +22,8 @@ export class Prune {
     @inject(AccountRepository) private readonly accounts: AccountRepository,
     @inject(EventLog) private readonly events: EventLog,
     @inject(Ledger) private readonly ledger: Ledger,
+    @inject(CommandRepository) private readonly commands: CommandRepository,
+    @inject(OutputPlaces) private readonly places: OutputPlaces,
   ) {}
 
   /**
@@ -33,6 +37,7 @@ export class Prune {
       pass = pruned;
       for (let after = 0, more = true; more; ) {
         const batch = await this.batch(caller, endedBefore, after);
+        this.places.remove(batch.commands);
         pruned += batch.count;
         after = batch.last;
         more = batch.count > 0;
@@ -41,12 +46,13 @@ export class Prune {
     return { pruned };
   }
 
-  private batch(caller: Caller, endedBefore: number, after: number): Promise<{ count: number; last: number }> {
+  private batch(caller: Caller, endedBefore: number, after: number): Promise<Batch> {
     return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
       const rows = await this.processes.prunable(tx, endedBefore, after, batchRows);
       for (const row of rows) {
         await this.processes.delete(tx, row);
         await this.accounts.delete(tx, row.n, row.path.at(-1));
+        if (row.kind === 'command') await this.commands.remove(tx, row.n);
       }
       const count = rows.length;
       if (count > 0) {
@@ -54,7 +60,15 @@ export class Prune {
         const pids = rows.map(({ pid }) => pid);
         this.ledger.append(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
       }
-      return { count, last: rows.at(-1)?.n ?? after };
+      const commands = rows.filter(({ kind }) => kind === 'command').map(({ n }) => n);
+      return { count, last: rows.at(-1)?.n ?? after, commands };
     });
   }
+}
+
+interface Batch {
+  readonly count: number;
+  readonly last: number;
+  /** Their output is to be removed. */
+  readonly commands: readonly number[];
 }

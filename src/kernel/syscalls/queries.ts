@@ -4,6 +4,8 @@ import { type Page, scanRowsMax } from '../../base/page.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { Accounts, limitsOf, usageOf } from '../accounts.js';
+import { OutputPlaces } from '../command-output.js';
+import { CommandRepository } from '../command-repository.js';
 import { Lookup } from '../lookup.js';
 import type { ProcessRecord, ProcessRow, ProcessTree, WaitFacet } from '../process.js';
 import { narrowestScan, processFilter, selects } from '../process-filter.js';
@@ -22,6 +24,8 @@ export class Queries {
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
+    @inject(CommandRepository) private readonly commands: CommandRepository,
+    @inject(OutputPlaces) private readonly places: OutputPlaces,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
@@ -132,10 +136,18 @@ export class Queries {
       used: usageOf(account),
       createdAt,
       updatedAt,
+      ...(kind === 'command' ? await this.command(tx, row.n) : {}),
       ...(Object.fromEntries(
         Object.entries(sometimes).filter(([, value]) => value !== null),
       ) as Partial<ProcessRecord>),
     };
+  }
+
+  private async command(tx: ReadTx, n: number): Promise<Pick<ProcessRecord, 'command'>> {
+    const found = await this.commands.find(tx, n);
+    if (found === undefined) return {};
+    const { line, leader } = found;
+    return { command: { line, ...(leader === null ? {} : { osPid: leader.pid }), ...this.places.of(n) } };
   }
 }
 

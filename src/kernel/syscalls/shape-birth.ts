@@ -13,6 +13,7 @@ import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../act.js';
 import { BirthRepository } from '../birth-repository.js';
 import type { Birth, Goal } from '../births.js';
+import { CommandPlans } from '../command-plans.js';
 import { FolderAccess } from '../folder-access.js';
 import { type ImageFacts, Images } from '../images.js';
 import type { ProcessRow } from '../process.js';
@@ -45,15 +46,18 @@ export class BirthShaper {
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(Grants) private readonly grants: Grants,
     @inject(Payloads) private readonly payloads: Payloads,
+    @inject(CommandPlans) private readonly plans: CommandPlans,
   ) {}
 
   /** `given` is what an id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED. */
   async shape(caller: Caller, parent: Pid | null, spec: BornSpec, given: GivenSpec = spec): Promise<ShapedBirth> {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw hostOnly();
     const image = this.images.resolve(spec.image);
+    const args = await parseArgs(image, spec.args);
+    const command = image.kind === 'command' ? await this.plans.ofImage(image, args, parent) : undefined;
     return {
       image,
-      args: await parseArgs(image, spec.args),
+      args,
       goal: shapeGoal(this.payloads, spec.goal ?? {}),
       ...(spec.cwd === undefined ? {} : await this.access.find(caller, 'process.spawnChild', '.', spec.cwd)),
       name: spec.name ?? null,
@@ -62,10 +66,11 @@ export class BirthShaper {
       env: spec.env ?? null,
       budget: spec.budget as Birth['budget'],
       onBudget: spec.onBudget,
-      deadlineMs: spec.deadlineMs ?? null,
+      deadlineMs: spec.deadlineMs ?? command?.timeoutMs ?? null,
       onParentExit: spec.onParentExit,
       held: spec.held,
       registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, given) },
+      ...(command === undefined ? {} : { command }),
     };
   }
 

@@ -5,7 +5,7 @@ import { InputError, KernelError, ProcessError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act, Caller } from '../act.js';
-import { Endings, graceMsDefault } from '../endings.js';
+import { Endings } from '../endings.js';
 import { Journal } from '../journal.js';
 import { isTerminal, type ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
@@ -92,7 +92,7 @@ export class Signal {
       case 'cancel': {
         const { delivered, refused } = accepting(rows, 'stop');
         const order = { kind: 'cancelled', by: act.actor, ...reasonOf(options) } as const;
-        const graceMs = options.graceMs ?? graceMsDefault;
+        const { graceMs } = options;
         await this.endings.stop(tx, act, { rows: delivered, order, graceMs, action: 'process.cancel' });
         return { delivered, refused };
       }

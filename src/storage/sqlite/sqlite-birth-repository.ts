@@ -20,6 +20,11 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
   insertRegistration: compiled(raw, db.insert(registrations).values(everyColumn(registrations))),
   insertTag: compiled(raw, db.insert(processTags).values(everyColumn(processTags))),
   insertEnvironment: compiled(raw, db.insert(environments).values(everyColumn(environments)).onConflictDoNothing()),
+  findEnvironment: db
+    .select({ variables: environments.variables })
+    .from(environments)
+    .where(eq(environments.hash, sql.placeholder('hash')))
+    .prepare(),
 }));
 
 @injectable()
@@ -41,5 +46,9 @@ export class SqliteBirthRepository implements BirthRepository {
 
   async insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void> {
     statements.write(tx).insertEnvironment.run({ hash, variables });
+  }
+
+  async findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined> {
+    return statements.read(tx).findEnvironment.get({ hash })?.variables;
   }
 }

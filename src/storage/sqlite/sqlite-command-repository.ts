@@ -26,7 +26,8 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
 
 @injectable()
 export class SqliteCommandRepository implements CommandRepository {
-  async insert(tx: WriteTx, command: CommandRow): Promise<void> {
+  async put(tx: WriteTx, command: CommandRow): Promise<void> {
+    await this.remove(tx, command.process);
     statements.write(tx).insert.run(command);
   }
 

@@ -14,6 +14,7 @@ import {
   min,
   ne,
   notExists,
+  or,
   sql,
 } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
@@ -70,6 +71,12 @@ const changing = [
 const sameVersion = and(
   eq(processes.n, sql.placeholder('n')),
   eq(processes.version, sql`${sql.placeholder('version')} - 1`),
+);
+
+/** Not a command that a node is stopping. */
+const isOurAlarm = and(
+  isNotNull(processes.alarmAt),
+  or(ne(processes.kind, 'command'), ne(processes.status, 'stopping'), isNull(processes.node)),
 );
 
 const parents = alias(processes, 'parents');
@@ -209,17 +216,31 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
+  unstarted: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(
+      and(
+        inArray(processes.status, ['created', 'runnable']),
+        isNull(processes.exitedAt),
+        isNull(processes.node),
+        inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
   due: db
     .select()
     .from(processes)
-    .where(and(isNotNull(processes.alarmAt), lte(processes.alarmAt, sql.placeholder('now'))))
+    .where(and(isOurAlarm, lte(processes.alarmAt, sql.placeholder('now'))))
     .orderBy(processes.alarmAt)
     .limit(limit)
     .prepare(),
   nextAlarm: db
     .select({ at: min(processes.alarmAt) })
     .from(processes)
-    .where(isNotNull(processes.alarmAt))
+    .where(isOurAlarm)
     .prepare(),
   prunable: db
     .select(columns)
@@ -317,6 +338,11 @@ export class SqliteProcessRepository implements ProcessRepository {
 
   async runnable(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
     const found = statements.read(tx).runnable.all({ images: JSON.stringify(images), limit: rows });
+    return found.map(({ pid }) => pid);
+  }
+
+  async unstarted(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).unstarted.all({ images: JSON.stringify(images), limit: rows });
     return found.map(({ pid }) => pid);
   }
 

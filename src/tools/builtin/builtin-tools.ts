@@ -2,6 +2,9 @@ import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
 import { Queries } from '../../kernel/syscalls/queries.js';
 import type { Tool } from '../tool.js';
+import { commandRun } from './command-run.js';
+import { fsTools } from './fs-tools.js';
+import { httpFetch } from './http-fetch.js';
 import { kernelTools } from './kernel-tools.js';
 import { memoryTools } from './memory-tools.js';
 import { processTools } from './process-tools.js';
@@ -15,6 +18,13 @@ export class BuiltinTools {
   ) {}
 
   all(): Tool[] {
-    return [...processTools(this.queries), ...memoryTools(), ...kernelTools(this.clock)];
+    return [
+      ...fsTools(),
+      httpFetch(),
+      commandRun(),
+      ...processTools(this.queries),
+      ...memoryTools(),
+      ...kernelTools(this.clock),
+    ];
   }
 }

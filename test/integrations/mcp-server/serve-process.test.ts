@@ -1,7 +1,8 @@
 import { Client } from '@modelcontextprotocol/client';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
 import { openKernel } from '../../support/kernel.js';
 import { ask, refusedCall } from './client.js';
 import { connected, served } from './served.js';
@@ -289,7 +290,7 @@ describe('the end of a served process', () => {
   it('leaves nothing under way when the client goes', async () => {
     const { kernel, client, served: server } = await served();
     const lost = ask(client, 'request_capability', { resource: 'tool:x', rights: ['call'] }).catch(() => 'lost');
-    await vi.waitFor(async () => expect(await kernel.approvals.list()).toHaveLength(1), { timeout: 10_000 });
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
     await client.close();
     expect(await lost).toBe('lost');
     await server.closed;

@@ -1,0 +1,313 @@
+import type { ChildProcess } from 'node:child_process';
+import { performance } from 'node:perf_hooks';
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import type { Pid } from '../../base/ids.js';
+import type { JsonObject } from '../../base/json.js';
+import { Logger } from '../../base/logger.js';
+import { NodeIdentity } from '../../base/node-identity.js';
+import type { HostIdentity } from '../../kernel/node-repository.js';
+import type { Outcome, OutcomeKind, ProcessRow } from '../../kernel/process.js';
+import { OsProcesses } from '../../runtime/host-identity.js';
+import { NodeSettings } from '../../runtime/node-settings.js';
+import { OsGroups } from '../../runtime/os-groups.js';
+import { ownerLost } from '../../runtime/releases.js';
+import { Timers } from '../../runtime/timers.js';
+import { type CommandEnd, CommandRecords, type Exit } from './command-records.js';
+import { Guard } from './guard.js';
+import { type Launch, startProgram } from './launch.js';
+import { OutputFiles } from './output-files.js';
+import { OutputMeter } from './output-meter.js';
+import { StopLadder } from './stop-ladder.js';
+
+const lookMs = 200;
+const graceMs = 1_000;
+/** In so short a life pids do not come round again: only those that are new since its start can be its own. */
+const shortLifeMs = 1_000;
+
+/** A command that this node has taken. */
+export interface DrivenCommand {
+  readonly row: Pick<ProcessRow, 'n' | 'pid' | 'fence' | 'deadlineAt'>;
+  readonly token: string;
+  readonly survive: boolean;
+  readonly isLimited: boolean;
+}
+
+/** What drivers are made with. */
+@injectable()
+export class DriverKit {
+  constructor(
+    @inject(Clock) readonly clock: KernelClock,
+    @inject(NodeIdentity) readonly node: NodeIdentity,
+    @inject(NodeSettings) readonly settings: NodeSettings,
+    @inject(OsProcesses) readonly os: OsProcesses,
+    @inject(OsGroups) readonly groups: OsGroups,
+    @inject(Timers) readonly timers: Timers,
+    @inject(CommandRecords) readonly records: CommandRecords,
+    @inject(OutputFiles) readonly files: OutputFiles,
+    @inject(OutputMeter) readonly meter: OutputMeter,
+    @inject(Guard) readonly guard: Guard,
+    @inject(Logger) readonly logger: Logger,
+  ) {}
+}
+
+/** Drives one command from its birth, or its adoption, to its end. */
+export class CommandDriver {
+  /** What became of it, once that is written. */
+  ending: OutcomeKind | undefined;
+  private command: DrivenCommand | undefined;
+  private leader: HostIdentity | undefined;
+  private ladder: StopLadder | undefined;
+  /** When the time to end is over, once somebody has ordered it to. */
+  private killAt: number | undefined;
+  private known: ReadonlySet<number> | undefined;
+  private startedAt = 0;
+  /** `left`: not this node's any more, so that nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
+  private hold: 'held' | 'left' | 'ended' = 'held';
+  private child: ChildProcess | undefined;
+  private isShutDown = false;
+  /** Its end is being written here. */
+  private isEnding = false;
+  private looking: NodeJS.Timeout | undefined;
+  private deadline: Disposable | undefined;
+  private charging: Promise<void> | undefined;
+  private whole: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly pid: Pid,
+    private readonly kit: DriverKit,
+  ) {}
+
+  get survives(): boolean {
+    return this.command?.survive === true;
+  }
+
+  /** Resolves when nothing of it is left to be done, once it is started or adopted. */
+  get over(): Promise<void> {
+    return this.whole;
+  }
+
+  /** Starts the program; undefined when it could not be, which is then its end. */
+  async start(command: DrivenCommand, launch: Launch): Promise<ChildProcess | undefined> {
+    this.command = command;
+    const { groups, guard, files, records } = this.kit;
+    const { row, token, survive } = command;
+    if (this.killAt !== undefined || this.isShutDown)
+      return this.notStarted({ kind: 'not_started', reason: 'stopped' });
+    this.known = groups.pids();
+    this.startedAt = performance.now();
+    if (!survive) guard.expect(token);
+    const child = await startProgram(launch, files.open(row.n));
+    if ('errno' in child) return this.notStarted({ kind: 'not_started', ...child });
+    const leader = groups.identify(child.pid ?? 0);
+    if (leader === undefined) throw new Error('A program that was started has no pid.');
+    this.leader = leader;
+    this.child = child;
+    if (!survive) guard.watch(token, leader);
+    this.ladder = new StopLadder(groups, { leader, token, isOwn: true }, now);
+    const gone = new Promise<Exit>((resolve) => {
+      child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
+    });
+    const started = records.started(row, leader);
+    this.whole = this.carry(started, gone);
+    await started;
+    return child;
+  }
+
+  /** Goes on with one that lives without the kernel that has started it. */
+  adopt(command: DrivenCommand, leader: HostIdentity, row: ProcessRow): void {
+    this.command = command;
+    this.leader = leader;
+    const { groups, guard } = this.kit;
+    const { token, survive } = command;
+    if (!survive) {
+      guard.expect(token);
+      guard.watch(token, leader);
+    }
+    this.ladder = new StopLadder(groups, { leader, token, isOwn: false }, now);
+    this.whole = this.carry(Promise.resolve(row), this.absence(leader));
+  }
+
+  /** Somebody has ordered it to stop; `alarmAt` is when its time is over. */
+  stop(alarmAt: number): void {
+    const killAt = now() + Math.max(0, alarmAt - this.kit.clock.peek());
+    this.killAt = Math.min(this.killAt ?? killAt, killAt);
+    void this.ladder?.stop(this.killAt);
+  }
+
+  pause(): void {
+    if (this.killAt === undefined) this.ladder?.signal('SIGSTOP');
+  }
+
+  resume(): void {
+    this.ladder?.signal('SIGCONT');
+  }
+
+  /** Somebody has ended the process itself: nothing of it may be left. */
+  endedElsewhere(): void {
+    if (this.hold === 'left' || this.isEnding) return;
+    this.hold = 'ended';
+    this.stop(this.kit.clock.peek());
+  }
+
+  /** It is not this node's any more, or goes on without it: nothing is signalled. */
+  leave(): void {
+    this.hold = 'left';
+    this.child?.unref();
+    this.finish();
+  }
+
+  /** A limit may have been set. */
+  async remeasure(): Promise<void> {
+    if (this.looking === undefined && (await this.kit.meter.isLimited(this.pid))) this.measure();
+  }
+
+  /** The node shuts down: the command is stopped, and is lost with its node. */
+  shutDown(withinMs: number): void {
+    this.isShutDown = true;
+    void this.ladder?.stop(now() + Math.min(graceMs, withinMs));
+  }
+
+  private async carry(starting: Promise<ProcessRow | undefined>, gone: Promise<Exit | undefined>): Promise<void> {
+    try {
+      const row = await starting;
+      if (row === undefined) return await this.lost();
+      this.begun(row);
+      const exit = await gone;
+      if (this.hold === 'left') return;
+      const isClean = await this.cleared();
+      clearInterval(this.looking);
+      await this.charging;
+      this.isEnding = true;
+      if (this.hold === 'held') this.ending = await this.kit.records.ended(row, this.end(exit, isClean));
+    } catch (error) {
+      this.kit.logger.error({ pid: this.pid, error: String(error) }, 'what became of a command was not written');
+      await this.lost();
+    } finally {
+      this.finish();
+    }
+  }
+
+  private begun(row: ProcessRow): void {
+    const { settings, timers } = this.kit;
+    if (row.status === 'stopping') this.stop(row.alarmAt ?? 0);
+    if (row.status === 'paused') this.pause();
+    if (this.command?.isLimited === true) this.measure();
+    if (row.deadlineAt === null || settings.executor) return;
+    this.deadline = timers.at(row.deadlineAt, () => void this.order('timed_out', 'process.timeout'));
+  }
+
+  /** Nobody can know of what was started here: it is ended before anybody could miss it. */
+  private async lost(): Promise<void> {
+    if (this.hold !== 'left') await this.ladder?.stop(now());
+  }
+
+  /** Waits until nothing of it is left; what a survivor leaves behind is its own affair. Answers whether that is so. */
+  private async cleared(): Promise<boolean> {
+    const { ladder } = this;
+    if (ladder === undefined) return true;
+    if (this.killAt !== undefined) return ladder.stop(this.killAt);
+    if (this.isShutDown) return ladder.stop(now() + graceMs);
+    if (this.survives) return true;
+    const isShort = this.known !== undefined && now() - this.startedAt < shortLifeMs;
+    return ladder.isAnybodyLeft(isShort ? this.known : undefined) ? ladder.stop(now() + graceMs) : true;
+  }
+
+  private end(exit: Exit | undefined, isClean: boolean): CommandEnd {
+    const { files } = this.kit;
+    const { outputFile, errorFile } = files.of(this.command?.row.n ?? 0);
+    const [stdout, stderr] = [files.excerpt(outputFile), files.excerpt(errorFile)];
+    const { exitCode, signal } = exit ?? { exitCode: null, signal: null };
+    const survivors = isClean ? {} : { survivors: true };
+    return {
+      ...(exit === undefined ? {} : { exit }),
+      ...this.outcome(exit, survivors),
+      outputBytes: this.written(),
+      result: {
+        pid: this.pid,
+        exitCode,
+        signal,
+        stdout: stdout.text,
+        stderr: stderr.text,
+        truncated: stdout.truncated || stderr.truncated,
+        outputFile,
+        errorFile,
+      },
+    };
+  }
+
+  private outcome(exit: Exit | undefined, survivors: JsonObject): Pick<CommandEnd, 'event' | 'outcome'> {
+    const evidence = { ...survivors };
+    if (this.isShutDown || exit === undefined) {
+      const reason = this.isShutDown ? ownerLost : 'pid_gone';
+      const why = this.isShutDown ? { node: this.kit.node.nodeId, reason: 'shutdown' } : { pid: this.leader?.pid ?? 0 };
+      const outcome: Outcome = { kind: 'abandoned', reason, evidence: { kind: reason, ...why, ...evidence }, ...exit };
+      return { event: 'abandon', outcome };
+    }
+    const shown = survivors.survivors === undefined ? exit : { ...exit, evidence };
+    if (exit.exitCode === 0) return { event: 'exit', outcome: { kind: 'completed', ...shown } };
+    return { event: 'fail', outcome: { kind: 'failed', ...shown } };
+  }
+
+  private async notStarted(evidence: JsonObject): Promise<undefined> {
+    const { command } = this;
+    this.isEnding = true;
+    if (command !== undefined && this.hold === 'held') await this.kit.records.notStarted(command.row, evidence);
+    this.finish();
+  }
+
+  /** Looks at the size of what it has written while it grows. */
+  private measure(): void {
+    let seen = 0;
+    this.looking = setInterval(() => {
+      const size = this.written();
+      if (size === seen || this.charging !== undefined || this.killAt !== undefined) return;
+      seen = size;
+      this.charging = this.charge(size).finally(() => {
+        this.charging = undefined;
+      });
+    }, lookMs).unref();
+  }
+
+  private async charge(size: number): Promise<void> {
+    try {
+      if (await this.kit.meter.charge(this.pid, size)) return;
+      await this.order('budget_exhausted', 'process.budgetExhausted');
+    } catch (error) {
+      this.kit.logger.error({ pid: this.pid, error: String(error) }, 'the output of a command was not charged');
+    }
+  }
+
+  private async order(kind: 'timed_out' | 'budget_exhausted', action: string): Promise<void> {
+    const { command } = this;
+    if (command !== undefined) await this.kit.records.stop(command.row, kind, action);
+  }
+
+  private written(): number {
+    const { files } = this.kit;
+    const { outputFile, errorFile } = files.of(this.command?.row.n ?? 0);
+    return files.size(outputFile) + files.size(errorFile);
+  }
+
+  /** Resolves when the program is gone. It is not a child of this one, so it has to be looked at. */
+  private absence(leader: HostIdentity): Promise<undefined> {
+    return new Promise((resolve) => {
+      const look = setInterval(() => {
+        if (this.hold !== 'left' && this.kit.os.isAlive(leader) !== false) return;
+        clearInterval(look);
+        resolve(undefined);
+      }, lookMs);
+    });
+  }
+
+  private finish(): void {
+    clearInterval(this.looking);
+    this.deadline?.[Symbol.dispose]();
+    if (this.command !== undefined) this.kit.guard.done(this.command.token);
+  }
+}
+
+/** Real time: a program does not know the kernel's clock. */
+function now(): number {
+  return performance.now();
+}
