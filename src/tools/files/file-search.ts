@@ -16,7 +16,7 @@ const fileBytesMax = 4_000_000;
 const depthMax = 32;
 const resultCharsMax = 128 * 1024;
 
-export interface FoundLine extends LineMatch {
+interface FoundLine extends LineMatch {
   /** Below the folder that is searched; empty for a file that is searched itself. */
   readonly path: string;
 }
