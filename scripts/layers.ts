@@ -27,10 +27,17 @@ export const forbidden: IForbiddenRuleType[] = [
   ...layerRules,
   {
     name: 'cli-imports',
-    comment: 'the command line uses the public API',
+    comment: 'the command line uses the public API, and the integrations',
     severity: 'error',
     from: { path: '^src/cli/' },
-    to: { path: '^src/', pathNot: ['^src/cli/', '^src/index\\.ts$'] },
+    to: { path: '^src/', pathNot: ['^src/cli/', '^src/index\\.ts$', '^src/integrations/[^/]+/index\\.ts$'] },
+  },
+  {
+    name: 'integrations-imports',
+    comment: 'an integration uses the public API and itself',
+    severity: 'error',
+    from: { path: '^src/integrations/([^/]+)/' },
+    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/index\\.ts$'] },
   },
   {
     name: 'verifier-stands-alone',

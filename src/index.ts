@@ -52,7 +52,7 @@ export type { Decision, DecisionCode, Explanation, NearMiss } from './capability
 export { FilePlaces } from './capability/file-places.js';
 export type { RevocationReport } from './capability/operations/revoke.js';
 export type { ProcessCapabilities } from './capability/process-capabilities.js';
-export type { Right } from './capability/rights.js';
+export { type Right, rights } from './capability/rights.js';
 export type { Rule, RuleSpec } from './capability/rule.js';
 export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.js';
 export type { EventData, EventType, KernelEvent } from './events/event.js';
@@ -96,7 +96,7 @@ export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/t
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/merge-plan.js';
-export type { Link, ObjectType, Relation, Source } from './memory/object.js';
+export { type Link, type ObjectType, objectTypes, type Relation, type Source } from './memory/object.js';
 export { ObjectHandle, type ObjectRef } from './memory/object-handle.js';
 export {
   type LinksOptions,

@@ -77,4 +77,6 @@ export interface Call {
   readonly actor: Pid | 'host';
   readonly action: string;
   readonly target?: Pid;
+  /** Aborts when nobody waits for the answer of a person any more. */
+  readonly signal?: AbortSignal | undefined;
 }

@@ -37,10 +37,10 @@ export class ApprovalDesk {
    * and resolves when it is worth trying again, which then checks everything anew. Throws APPROVAL_PENDING,
    * APPROVAL_DENIED, TOO_MANY_APPROVALS, CANCELLED.
    */
-  async attend({ caller, action }: Call, act: Act, ask: Ask): Promise<void> {
+  async attend(call: Call, act: Act, ask: Ask): Promise<void> {
+    const { caller, action } = call;
     const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
-    const answered =
-      record.decision !== null || caller.face === 'host' ? record : await this.parked(caller, record, ask);
+    const answered = record.decision !== null || caller.face === 'host' ? record : await this.parked(call, record, ask);
     if (answered?.decision?.startsWith('deny') === true) {
       await this.tell(answered, act, action);
       throw approvalDenied(answered.id, ask);
@@ -48,9 +48,9 @@ export class ApprovalDesk {
     if (caller.face === 'host') throw approvalPending(record.id, ask);
   }
 
-  private parked(caller: Caller, record: ApprovalRecord, ask: Ask): Promise<ApprovalRecord | undefined> {
+  private parked({ caller, signal }: Call, record: ApprovalRecord, ask: Ask): Promise<ApprovalRecord | undefined> {
     const blockage = { kind: 'approval', what: record.id, on: [`approval:${record.id}`] } as const;
-    return blocked(caller, blockage, () => this.parking.until(record, ask));
+    return blocked(caller, blockage, () => this.parking.until(record, ask, signal));
   }
 
   /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */

@@ -1,4 +1,4 @@
-import { CapabilityError } from '../base/errors.js';
+import { CapabilityError, ProcessError } from '../base/errors.js';
 import type { ApprovalId, Pid } from '../base/ids.js';
 import type { Ask } from './approval.js';
 
@@ -40,6 +40,15 @@ export function askerStopped(pid: Pid): CapabilityError {
   return new CapabilityError('CANCELLED', `Process ${pid} is being stopped: it cannot wait for an answer.`, {
     facts: { pid },
     hint: 'Nothing was done; the question stays on record.',
+  });
+}
+
+/** Whoever called does not wait any longer. The question stays: the same call later is answered by the same answer. */
+export function askGivenUp(approval: ApprovalId, { pid, right, resource }: Ask): ProcessError {
+  return new ProcessError('CANCELLED', `The caller of process ${pid} did not wait for the answer to ${approval}.`, {
+    facts: { pid, right, resource, approval },
+    hint: 'Nothing was done. Repeat the call: it waits for the same answer, or has it at once.',
+    retryable: true,
   });
 }
 

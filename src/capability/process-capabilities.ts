@@ -22,8 +22,11 @@ export interface ProcessCapabilities {
    * CAPABILITY_REVOKED, CAPABILITY_EXPIRED, APPROVAL_DENIED, CANCELLED.
    */
   require(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
-  /** Asks a person for a capability, and waits for the answer. Throws APPROVAL_DENIED, CAPABILITY_DENIED, CANCELLED. */
-  request(spec: CapabilitySpec): Promise<Capability>;
+  /**
+   * Asks a person for a capability, and waits for the answer. `signal` ends the waiting and leaves the question: the same
+   * request later waits for the same answer. Throws APPROVAL_DENIED, CAPABILITY_DENIED, CANCELLED.
+   */
+  request(spec: CapabilitySpec, options?: { signal?: AbortSignal }): Promise<Capability>;
   /** A narrower copy for itself. Throws AMPLIFICATION, NO_SUCH_CAPABILITY. */
   derive(spec: DelegationSpec): Promise<Capability>;
   /** To a child, the parent, or a process that it may send to. Throws AMPLIFICATION, CAPABILITY_DENIED. */
@@ -51,7 +54,7 @@ export class CapabilityFaces {
       check: async (right, resource, args) => this.explaining.check(caller, pid, right, resource, args),
       explain: async (right, resource, args) => this.explaining.explain(caller, pid, right, resource, args),
       require: async (right, resource, args) => this.requiring.run(caller, pid, right, resource, args),
-      request: async (spec) => this.requesting.run(caller, spec),
+      request: async (spec, options) => this.requesting.run(caller, spec, options),
       derive: async (spec) => this.delegating.derive(caller, pid, spec),
       delegate: async (to, spec) => this.delegating.delegate(caller, pid, to, spec),
       revoke: async (capability, options) => this.revoking.run(caller, capability, options),

@@ -21,16 +21,17 @@ export function reading<T>(options: CommonOptions, work: (kernel: Kernel) => Pro
 }
 
 /**
- * Opens the database for a change, beside the kernel that may be running on it: it runs no process and no timers. The
- * file is opened for looking first, so that one that is not ours is never made ours.
+ * Opens the database for a change, beside the kernel that may be running on it: unless `how` says otherwise it runs no
+ * process and no timers. The file is opened for looking first, so that one that is not ours is never made ours.
  */
 export async function writing<T>(
   options: CommonOptions,
   prepare: (kernel: Kernel) => Promise<T>,
   work: (kernel: Kernel, prepared: T) => Promise<void>,
+  how: KernelOptions = { node: { name: 'procura-cli', executor: false } },
 ): Promise<void> {
   const prepared = await reading(options, prepare);
-  await opened(options, { node: { name: 'procura-cli', executor: false } }, (kernel) => work(kernel, prepared));
+  await opened(options, how, (kernel) => work(kernel, prepared));
 }
 
 async function opened<T>(options: CommonOptions, how: KernelOptions, work: (kernel: Kernel) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CliError } from './cli-error.js';
 import { reportError } from './report-error.js';
 import { parseDuration } from './times.js';
@@ -174,15 +174,33 @@ function buildProgram(): Command {
     (await import('./commands/checkpoint.js')).checkpoint(self.optsWithGlobals()),
   );
 
+  command(program, 'mcp', 'be one process for an MCP client: a server on standard input and output')
+    .option('--pid <pid>', 'the process, which must not have ended')
+    .addOption(
+      new Option('--spawn <json>', 'spawn it first: a spec, such as {"goal": …}')
+        .argParser(jsonArgument)
+        .conflicts('pid'),
+    )
+    .option('--images <module>', 'a module that exports images and tools')
+    .option('--run', 'run the bodies of processes here, as long as the client is there')
+    .action(async (_, self) => {
+      const options = self.optsWithGlobals();
+      if (options.pid === undefined && options.spawn === undefined) self.error('--pid or --spawn is missing.');
+      await (await import('./commands/mcp.js')).mcp(options);
+    });
+
   return program;
 }
+
+/** What they print has a form of its own. */
+const withoutJson: ReadonlySet<string> = new Set(['export', 'mcp']);
 
 function command(program: Command, name: string, description: string): Command {
   const made = program
     .command(name)
     .description(description)
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)');
-  return name === 'export' ? made : made.option('--json', 'print JSON');
+  return withoutJson.has(name) ? made : made.option('--json', 'print JSON');
 }
 
 function packageVersion(): string {

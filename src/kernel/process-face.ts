@@ -13,7 +13,8 @@ import {
 } from './command-output.js';
 import { CommandRuns } from './command-runs.js';
 import type { Message, MessageBody, ReceiveOptions } from './message.js';
-import type { ProcessResult } from './process.js';
+import type { ProcessRecord, ProcessResult } from './process.js';
+import type { ProcessFilter } from './process-filter.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import type { SignalReport } from './signal.js';
 import { cancelOptions, parse, parsePid } from './specs.js';
@@ -21,6 +22,7 @@ import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
 import { Fork } from './syscalls/fork.js';
+import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
 import { Send } from './syscalls/send.js';
 import { Signal } from './syscalls/signal.js';
@@ -38,6 +40,8 @@ export interface ProcessFace {
   wait(child: Pid, options?: WaitOptions): Promise<ProcessResult>;
   waitAny(children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult>;
   waitAll(children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]>;
+  /** Its own children, live or ended, in order of birth. */
+  children(filter?: ProcessFilter): Promise<ProcessRecord[]>;
   /** Signals go to own children, and to those that it holds the right `signal` on. Throws NOT_A_CHILD, CAPABILITY_DENIED. */
   kill(child: Pid, reason?: string): Promise<SignalReport>;
   /** `graceMs`: how long it may take to end before it is killed; default 5,000. */
@@ -84,6 +88,7 @@ export class ProcessFaces {
     @inject(Exec) readonly exec: Exec,
     @inject(Exit) readonly exit: Exit,
     @inject(Wait) readonly wait: Wait,
+    @inject(Queries) readonly queries: Queries,
     @inject(Signal) readonly signal: Signal,
     @inject(Send) readonly send: Send,
     @inject(Receive) readonly receive: Receive,
@@ -157,6 +162,10 @@ class CallerFace implements ProcessFace {
 
   get waitAll(): ProcessFace['waitAll'] {
     return async (children, options) => this.#kit.wait.all(this.#caller, this.pid, children, options);
+  }
+
+  get children(): ProcessFace['children'] {
+    return async (filter) => this.#kit.queries.children(this.pid, filter);
   }
 
   get kill(): ProcessFace['kill'] {

@@ -37,8 +37,8 @@ export function keptCapabilities(calls: Calls, run: Run): ProcessCapabilities {
   return {
     require: async (right, resource, args) =>
       calls.kept(run, 'require', String(resource), plain(), (face) => face.capabilities.require(right, resource, args)),
-    request: async (spec) =>
-      calls.kept(run, 'request', String(spec?.resource), plain(), (face) => face.capabilities.request(spec)),
+    request: async (spec, options) =>
+      calls.kept(run, 'request', String(spec?.resource), plain(), (face) => face.capabilities.request(spec, options)),
     derive: async (spec) =>
       calls.kept(run, 'derive', String(spec?.resource), plain(), (face) => face.capabilities.derive(spec)),
     delegate: async (to, spec) =>

@@ -176,6 +176,10 @@ class RunSyscalls implements Syscalls {
       );
   }
 
+  get children(): Syscalls['children'] {
+    return (filter) => this.#kit.calls.unkept(this.#run, (face) => face.children(filter));
+  }
+
   /** The pid is kept in the commit of the birth: whichever run comes later waits for the same command. */
   get run(): Syscalls['run'] {
     const { calls, commands } = this.#kit;

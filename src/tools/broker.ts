@@ -69,7 +69,7 @@ export class Broker implements ToolGate {
     );
     await this.lease.hold();
     const isRepeated = run !== undefined && run.attempt > 1;
-    const begun = await this.intents.begin({ call, tool, args, using, isRepeated });
+    const begun = await this.intents.begin({ call: { ...call, signal }, tool, args, using, isRepeated });
     const ran = await this.runner.run(begun.shaped, {
       face,
       signal: stop.signal,

@@ -39,7 +39,7 @@ export class ToolRunner {
   async run(call: ShapedCall, running: Running): Promise<Ran> {
     const { tool, place, args } = call;
     const { timeoutMs, abandoned } = running;
-    if (running.signal.aborted) return { error: givenUp(tool.name, place.pid), isOver: true };
+    if (isGivenUp(running)) return { error: givenUp(tool.name, place.pid), isOver: true };
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(toolTimeout(tool.name, timeoutMs)), timeoutMs);
     const ends = [late.signal, ...(abandoned === undefined ? [] : [abandoned])];
@@ -96,6 +96,11 @@ export class ToolRunner {
       return { toolCalls: 1 };
     }
   }
+}
+
+/** Nobody would hear of it: it need not begin. */
+function isGivenUp({ signal, abandoned }: Running): boolean {
+  return signal.aborted || abandoned?.aborted === true;
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -215,6 +215,22 @@ describe('request', () => {
     await checkInvariants(kernel, path);
   });
 
+  it('need not be waited for: the question stays, and the same request later gets its answer', async () => {
+    const { kernel } = await stage();
+    const pid = await kernel.processes.spawn();
+    const { capabilities } = kernel.as(pid);
+    const leaving = new AbortController();
+    const left = watched(capabilities.request(wanted, { signal: leaving.signal }));
+    const { id } = await pending(kernel);
+    leaving.abort();
+    expect(await left.done).toMatchObject({ code: 'CANCELLED', facts: { pid, approval: id } });
+    expect((await refusal(capabilities.request(wanted, { signal: AbortSignal.abort() }))).code).toBe('CANCELLED');
+    expect((await kernel.approvals.list()).map((approval) => approval.id)).toEqual([id]);
+    await kernel.approvals.answer(id, { decision: 'once', by: 'ann' });
+    expect((await capabilities.request(wanted)).grantedBy).toBe(`approval:${id}`);
+    expect((await refusal(capabilities.request(wanted, { signal: 5 as never }))).code).toBe('INVALID_INPUT');
+  });
+
   it('is answered after a restart, and the same request then gets what was granted', async () => {
     const { kernel, path } = await stage();
     const pid = await kernel.processes.spawn({});

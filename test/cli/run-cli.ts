@@ -9,11 +9,15 @@ export interface CliRun {
 }
 
 /** Starts the built command, as a user's shell would. */
-export async function startCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
+export async function startCli(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): Promise<ChildProcess> {
   const main = path.join(await builtPackage(), 'dist', 'cli', 'main.js');
   return spawn(process.execPath, [main, ...args], {
     env: { ...process.env, PROCURA_STORE: '', FORCE_COLOR: '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
 }
 

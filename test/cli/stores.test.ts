@@ -35,6 +35,7 @@ const commands: readonly (readonly string[])[] = [
   ['verify'],
   ['export'],
   ['checkpoint'],
+  ['mcp', '--pid', 'p_1'],
 ];
 
 describe('the database that a command names', () => {

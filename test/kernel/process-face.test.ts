@@ -114,6 +114,22 @@ describe('the process face', () => {
     expect(alarm_at).toBe((updated_at ?? 0) + 777);
   });
 
+  it('lists its own children, live and ended, and nobody else whatever it asks for', async () => {
+    const set = await stage();
+    const { kernel, refused } = set;
+    const { root, child, below, stranger } = await family(set);
+    const ended = await kernel.as(root).spawnChild({ name: 'short' });
+    await kernel.processes.complete(ended, 1);
+    const face = kernel.as(root);
+    expect(await face.children()).toEqual(await kernel.processes.children(root));
+    expect((await face.children()).map(({ pid }) => pid)).toEqual([child, ended]);
+    expect((await face.children({ status: 'exited' })).map(({ pid }) => pid)).toEqual([ended]);
+    expect((await face.children({ parent: child })).map(({ pid }) => pid)).toEqual([child, ended]);
+    expect((await kernel.as(child).children()).map(({ pid }) => pid)).toEqual([below]);
+    expect(await kernel.as(stranger).children()).toEqual([]);
+    expect((await refused(() => face.children({ colour: 'red' } as never))).code).toBe('INVALID_INPUT');
+  });
+
   it('refuses to wait for a stranger, and says so on record', async () => {
     const set = await stage();
     const { kernel, refused } = set;

@@ -314,6 +314,28 @@ describe('a call whose process is stopped', () => {
   });
 });
 
+describe('a call that waits for a person', () => {
+  it('can be given up: the tool does not run, and the same call later has the answer', async () => {
+    let runs = 0;
+    const { kernel, pid } = await opened(
+      [tool('careful', () => ++runs)],
+      [{ resource: 'tool:careful', rights: ['call'] }],
+    );
+    await kernel.capabilities.ask(pid, { resource: 'tool:careful', rights: ['call'] });
+    const controller = new AbortController();
+    const calling = refusal(kernel.as(pid).tools.call('careful', {}, { signal: controller.signal }));
+    await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
+    controller.abort();
+    const [approval] = await kernel.approvals.list();
+    expect(await calling).toMatchObject({ code: 'CANCELLED', facts: { approval: approval?.id } });
+    await kernel.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ann' });
+    await sleep(20);
+    expect(runs).toBe(0);
+    expect(await kernel.as(pid).tools.call('careful')).toBe(1);
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+});
+
 describe('how many calls of a tool are under way', () => {
   it('is bounded by the tool; the others wait their turn', async () => {
     let underway = 0;

@@ -1,5 +1,7 @@
 import { inject, injectable } from 'inversify';
+import { z } from 'zod';
 import { Ledger } from '../../audit/ledger.js';
+import { isAbortSignal } from '../../base/abort-signal.js';
 import { CapabilityError } from '../../base/errors.js';
 import { parseSpec } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -21,6 +23,10 @@ import { maskOfRights, type Right } from '../rights.js';
 import { isOn } from '../rule.js';
 import { RuleBook } from '../rule-book.js';
 
+const requestOptions = z.strictObject({
+  signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
+});
+
 /** Asks a person for authority that the process does not have. */
 @injectable()
 export class RequestCapability {
@@ -36,11 +42,12 @@ export class RequestCapability {
   ) {}
 
   /** Resolves with a root grant when it is approved. Throws APPROVAL_DENIED, CAPABILITY_DENIED where a rule forbids it. */
-  async run(caller: Extract<Caller, { face: 'process' }>, given: unknown): Promise<Capability> {
+  async run(caller: Extract<Caller, { face: 'process' }>, given: unknown, options: unknown = {}): Promise<Capability> {
     const { pid } = caller;
+    const { signal } = parseSpec(requestOptions, options, 'options', isAbortSignal);
     const spec = parseSpec(capabilitySpec, given, 'spec') as CapabilitySpec;
     const authority = parseCapabilitySpec(spec);
-    const call = { caller, actor: pid, action: 'capability.request', target: pid };
+    const call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
     return this.units.commit(call, async (tx, act) => {
       const holder = await this.holders.active(tx, pid);
       await this.assertNotForbidden(tx, act, pid, holder, authority);

@@ -1,0 +1,89 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type MessageExtraInfo,
+  type RequestId,
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/server';
+
+/** A transport that knows what it has been asked and not answered yet, and tells when it is closed. */
+export class AnsweringTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
+  /** Resolves when the connection is closed, by whichever side. */
+  readonly closed: Promise<void>;
+  private readonly open = new Set<RequestId>();
+  private readonly waiting = new Set<() => void>();
+
+  constructor(private readonly wire: Transport) {
+    this.closed = new Promise((resolve) => {
+      wire.onclose = () => {
+        this.open.clear();
+        this.tell();
+        this.onclose?.();
+        resolve();
+      };
+    });
+    wire.onerror = (error) => this.onerror?.(error);
+    wire.onmessage = (message, extra) => {
+      this.note(message);
+      this.onmessage?.(message, extra);
+    };
+  }
+
+  start(): Promise<void> {
+    return this.wire.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    try {
+      await this.wire.send(message, options);
+    } finally {
+      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.settle(message.id);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.wire.close();
+  }
+
+  setProtocolVersion(version: string): void {
+    this.wire.setProtocolVersion?.(version);
+  }
+
+  /** Resolves when everything that was asked is answered, and at the latest after `graceMs`. */
+  answered(graceMs: number): Promise<void> {
+    if (this.open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, graceMs);
+      this.waiting.add(done);
+    });
+  }
+
+  /** Who takes a request back gets no answer. */
+  private note(message: JSONRPCMessage): void {
+    if (isJSONRPCRequest(message)) this.open.add(message.id);
+    if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return;
+    const taken = message.params?.requestId;
+    if (typeof taken === 'string' || typeof taken === 'number') this.settle(taken);
+  }
+
+  private settle(id: RequestId | undefined): void {
+    if (id !== undefined) this.open.delete(id);
+    if (this.open.size === 0) this.tell();
+  }
+
+  private tell(): void {
+    for (const done of [...this.waiting]) done();
+  }
+}

@@ -1,0 +1,2 @@
+/** The face of one process as an MCP server: `procura/mcp-server`. */
+export { type ServedProcess, type ServeOptions, serveProcess } from './serve-process.js';

@@ -1,0 +1,56 @@
+import type { Tool, ToolAnnotations } from '@modelcontextprotocol/server';
+import type { Effect, JsonObject, JsonValue, ProcessFace, ToolInfo } from '../../index.js';
+import type { Offer } from './offer.js';
+import { offeredNames } from './tool-names.js';
+
+/** The tools that the process sees, as they are at this moment. Throws PROCESS_TERMINATED. */
+export async function toolOffers({ tools }: ProcessFace): Promise<Offer[]> {
+  const seen = new Map((await tools.list()).map((info) => [info.name, info]));
+  return [...offeredNames([...seen.keys()])].flatMap(([offered, name]) => {
+    const info = seen.get(name);
+    return info === undefined ? [] : [toolOffer(tools, offered, info)];
+  });
+}
+
+const hints: Record<Effect, ToolAnnotations> = {
+  pure: { readOnlyHint: true, idempotentHint: true, destructiveHint: false },
+  idempotent: { readOnlyHint: false, idempotentHint: true, destructiveHint: true },
+  once: { readOnlyHint: false, idempotentHint: false, destructiveHint: true },
+};
+
+function toolOffer(
+  tools: ProcessFace['tools'],
+  offered: string,
+  { name, description, input, effect }: ToolInfo,
+): Offer {
+  const isWrapped = typeof input.type === 'string' && input.type !== 'object';
+  return {
+    tool: {
+      name: offered,
+      title: name,
+      description: `${description}\n(The tool ${name}: needs call on tool:${name}.)`,
+      inputSchema: isWrapped ? wrapped(input) : object(input),
+      annotations: hints[effect],
+    },
+    call: async (args, signal) => {
+      const given = isWrapped ? (args as { input?: JsonValue }).input : (args as JsonValue);
+      return tools.call(name, given ?? null, { signal });
+    },
+  };
+}
+
+/** Arguments are an object in this protocol, also where a schema leaves it open. */
+function object(input: JsonObject): Tool['inputSchema'] {
+  return { ...input, type: 'object' } as Tool['inputSchema'];
+}
+
+/** A tool that takes no object gets its argument as the property `input` of one. */
+function wrapped(input: JsonObject): Tool['inputSchema'] {
+  const { $schema: _dialect, ...schema } = input;
+  return {
+    type: 'object',
+    properties: { input: schema },
+    required: ['input'],
+    additionalProperties: false,
+  } as Tool['inputSchema'];
+}
