@@ -32,7 +32,7 @@ describe.each(kinds)('a server of %s at an address', (_, made) => {
       // The stream on which a change is told may open after the handshake.
       if (connection.tools.length === 2) add(`more${Math.floor(performance.now())}`);
       await vi.waitFor(() => expect(connection.tools.length).toBeGreaterThan(2), 1_000);
-    }, 10_000);
+    }, 25_000);
     const name = connection.tools.at(-1)?.name ?? '';
     expect(await call(name)).toEqual({ text: name.slice('mcp/web/'.length) });
   });

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { defineTool, type McpProgram } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
 import { failure, npmServer, program, serving } from './servers.js';
 
@@ -132,15 +133,15 @@ describe('a server that changes its tools', () => {
     const before = names();
     expect(await refusal(call('mcp/s/extra'))).toMatchObject({ code: 'NO_SUCH_TOOL' });
     await call('mcp/s/grow');
-    await vi.waitFor(() => expect(names()).toEqual([...before, 'mcp/s/extra']), 5_000);
+    await eventually(() => expect(names()).toEqual([...before, 'mcp/s/extra']));
     expect(await call('mcp/s/extra')).toEqual({ text: 'extra' });
     await call('mcp/s/change');
     const extra = () => connection.tools.find(({ name }) => name === 'mcp/s/extra');
-    await vi.waitFor(() => expect(extra()?.input).toMatchObject({ required: ['n'] }), 5_000);
+    await eventually(() => expect(extra()?.input).toMatchObject({ required: ['n'] }));
     expect(await call('mcp/s/extra', { n: 5 })).toEqual({ text: '5' });
     expect(await refusal(call('mcp/s/extra'))).toMatchObject({ code: 'INVALID_INPUT' });
     await call('mcp/s/shrink');
-    await vi.waitFor(() => expect(names()).toEqual(before), 5_000);
+    await eventually(() => expect(names()).toEqual(before));
     expect(await refusal(call('mcp/s/extra'))).toMatchObject({ code: 'NO_SUCH_TOOL' });
     const { items } = await kernel.events.list({ types: ['tools.changed'] });
     expect(items.map(({ data }) => data)).toEqual([

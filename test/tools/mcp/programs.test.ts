@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Kernel, McpProgram, ProcessRecord } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
 import { newStore, openKernel, refusal, tempFolder } from '../../support/kernel.js';
+import { isAlive } from '../../support/os-processes.js';
 import { faultsIn } from '../../support/wholeness.js';
 import { failure, npmServer, program, serving } from './servers.js';
 
@@ -36,7 +37,7 @@ describe('a program that is a server', () => {
     const first = await pidOf(call);
     const grandchild = Number(((await call('mcp/s/grandchild')) as { text: string }).text);
     const waiting = failure(call('mcp/s/wait'));
-    await vi.waitFor(() => expect(readFileSync(log, 'utf8')).toContain('waiting'), 5_000);
+    await eventually(() => expect(readFileSync(log, 'utf8')).toContain('waiting'));
     process.kill(first, 'SIGKILL');
     expect(await waiting).toEqual({
       code: 'TOOL_FAILED',
@@ -76,12 +77,12 @@ describe('a program that is a server', () => {
     const connection = await kernel.tools.connectMcp('s', program('changing.mjs'));
     const [server] = await processesOf(kernel, 's');
     await kernel.processes[signal](server?.pid ?? '');
-    await vi.waitFor(() => expect(connection.tools).toEqual([]), 5_000);
+    await eventually(() => expect(connection.tools).toEqual([]));
     expect(await refusal(call('mcp/s/pid'))).toMatchObject({ code: 'NO_SUCH_TOOL' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [record] = (await kernel.audit.list({ action: 'mcp.close' })).items;
       expect(record).toMatchObject({ facts: { reason: 'stopped' }, target: 'mcp:s' });
-    }, 5_000);
+    });
     expect(await processesOf(kernel, 's')).toMatchObject([{ status: 'killed' }]);
     await kernel.tools.connectMcp('s', program('changing.mjs'));
   });
@@ -95,12 +96,12 @@ describe('a program that is a server', () => {
         .split('\n')
         .filter((line) => line === text).length;
     expect(await failure(call('mcp/s/wait', {}, 500))).toMatchObject({ code: 'TOOL_TIMEOUT', retryable: true });
-    await vi.waitFor(() => expect(lines('cancelled')).toBe(1), 5_000);
+    await eventually(() => expect(lines('cancelled')).toBe(1));
     const stopped = failure(call('mcp/s/wait'));
-    await vi.waitFor(() => expect(lines('waiting')).toBe(2), 5_000);
+    await eventually(() => expect(lines('waiting')).toBe(2));
     await kernel.processes.cancel(pid);
     expect(await stopped).toMatchObject({ code: expect.stringMatching(/^(CANCELLED|PROCESS_TERMINATED)$/) });
-    await vi.waitFor(() => expect(lines('cancelled')).toBe(2), 5_000);
+    await eventually(() => expect(lines('cancelled')).toBe(2));
   });
 
   it('ends with its kernel', async () => {
@@ -241,10 +242,4 @@ async function processesOf(kernel: Kernel, server: string): Promise<ProcessRecor
 
 async function pidOf(call: (name: string) => Promise<unknown>): Promise<number> {
   return Number(((await call('mcp/s/pid')) as { text: string }).text);
-}
-
-/** One that has ended and was not asked for yet still has a number. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
-  return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
 }

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { openKernel, tempFolder } from '../support/kernel.js';
+import { isAlive } from '../support/os-processes.js';
+import { faultsIn } from '../support/wholeness.js';
+import { program as serverProgram } from '../tools/mcp/servers.js';
+import { compilePrograms } from './compile.js';
+import { Program } from './program.js';
+
+let programs = '';
+beforeAll(async () => {
+  programs = await compilePrograms();
+});
+
+describe('a kernel that is killed', () => {
+  it('leaves no MCP server behind, nor what one has started', { timeout: 60_000 }, async () => {
+    const store = join(tempFolder(), 'mcp.db');
+    const [server = ''] = serverProgram('changing.mjs').args ?? [];
+    const host = new Program(join(programs, 'mcp-host.js'), store, server);
+    onTestFinished(() => host.kill());
+    host.tell('begin');
+    const numbers: number[] = [];
+    for (const name of ['pid', 'grandchild']) {
+      numbers.push(Number((await host.line((line) => line.startsWith(name))).split(' ')[1]));
+    }
+    expect(numbers.map(isAlive)).toEqual([true, true]);
+    await host.kill();
+    await eventually(() => expect(numbers.map(isAlive)).toEqual([false, false]));
+    const kernel = await openKernel({ store });
+    const { items } = await kernel.processes.list({ name: 'mcp:s' });
+    expect(items).toMatchObject([{ status: 'abandoned' }]);
+    expect(kernel.tools.list().filter(({ name }) => name.startsWith('mcp/'))).toEqual([]);
+    expect(await faultsIn(kernel)).toEqual([]);
+  });
+});
