@@ -57,7 +57,7 @@ export type { Rule, RuleSpec } from './capability/rule.js';
 export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.js';
 export type { EventData, EventType, KernelEvent } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
-export type { Budget, BudgetLine, BudgetReport, Usage } from './kernel/budget.js';
+export type { Budget, BudgetLine, BudgetReport, ReserveOptions, Usage } from './kernel/budget.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message.js';
 export type { HostIdentity } from './kernel/node-repository.js';
 export type {

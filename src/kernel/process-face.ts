@@ -1,13 +1,15 @@
 import { inject, injectable } from 'inversify';
-import type { Pid } from '../base/ids.js';
+import type { Pid, ReservationId } from '../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../capability/process-capabilities.js';
 import { MemoryFaces, type ProcessMemory } from '../memory/object-memory.js';
 import type { ProcessCaller, RunHooks } from './act.js';
+import type { BudgetReport, ReserveOptions, Usage } from './budget.js';
 import type { Message, MessageBody, ReceiveOptions } from './message.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
 import type { SignalReport } from './signal.js';
 import { cancelOptions, parse, parsePid } from './specs.js';
+import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
@@ -44,6 +46,14 @@ export interface ProcessFace {
   receive(options?: ReceiveOptions): Promise<Message>;
   /** Needs `read` on the folder. Throws INVALID_PATH, CAPABILITY_DENIED. */
   chdir(path: string): Promise<string>;
+  /** Spends of its own budget and of those above, all or nothing. Throws BUDGET_EXCEEDED. */
+  charge(usage: Usage): Promise<BudgetReport>;
+  /** Sets a ceiling aside before something whose cost is not known. Throws BUDGET_EXCEEDED. */
+  reserve(usage: Usage, options?: ReserveOptions): Promise<ReservationId>;
+  /** Turns a reservation of its own into what was used; what passes the limit is overrun. Throws NO_SUCH_RESERVATION. */
+  settle(reservation: ReservationId, usage: Usage): Promise<BudgetReport>;
+  /** What it has used and has left. */
+  budget(): Promise<BudgetReport>;
   readonly tools: ProcessTools;
   readonly memory: ProcessMemory;
   readonly capabilities: ProcessCapabilities;
@@ -64,6 +74,7 @@ export class ProcessFaces {
     @inject(Send) readonly send: Send,
     @inject(Receive) readonly receive: Receive,
     @inject(Chdir) readonly chdir: Chdir,
+    @inject(Budgets) readonly budgets: Budgets,
     @inject(ToolGate) readonly tools: ToolGate,
   ) {}
 
@@ -160,6 +171,22 @@ class CallerFace implements ProcessFace {
 
   get chdir(): ProcessFace['chdir'] {
     return async (path) => this.#kit.chdir.run(this.#caller, this.pid, path);
+  }
+
+  get charge(): ProcessFace['charge'] {
+    return async (usage) => this.#kit.budgets.charge(this.#caller, this.pid, usage);
+  }
+
+  get reserve(): ProcessFace['reserve'] {
+    return async (usage, options) => this.#kit.budgets.reserve(this.#caller, this.pid, usage, options);
+  }
+
+  get settle(): ProcessFace['settle'] {
+    return async (reservation, usage) => this.#kit.budgets.settle(this.#caller, reservation, usage);
+  }
+
+  get budget(): ProcessFace['budget'] {
+    return async () => this.#kit.budgets.report(this.pid);
   }
 
   #signal(child: Pid, signal: string, options: object = {}): Promise<SignalReport> {
