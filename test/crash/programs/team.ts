@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
-import { createKernel, defineImage, Store, type Syscalls, type WriteTx } from '../../../src/index.js';
+import { createKernel, defineImage, type Syscalls } from '../../../src/index.js';
+import { mine } from './mine.js';
 import { deaf, heard, tell } from './tell.js';
 
 /**
@@ -36,31 +37,10 @@ const parent = defineImage({
   },
 });
 
-function killItself(): never {
-  process.kill(process.pid, 'SIGKILL');
-  for (;;);
-}
-
-/** Counts the writes from here on, and dies at one of them. */
-function mine(kernelStore: Store): void {
-  const write = kernelStore.write.bind(kernelStore);
-  let writes = 0;
-  kernelStore.write = async <T>(unit: (tx: WriteTx) => Promise<T>): Promise<T> => {
-    const isIt = ++writes === Number(killAt);
-    const answer = await write(async (tx) => {
-      const value = await unit(tx);
-      if (isIt && when === 'before') killItself();
-      return value;
-    });
-    if (isIt) killItself();
-    return answer;
-  };
-}
-
 tell('ready');
 await heard();
 const kernel = await createKernel({ store, images: [child, parent], node: { leaseMs: 1_000 } });
-if (killAt !== '') mine(kernel.container.get(Store));
+mine(kernel, killAt, when);
 tell('open');
 const pid = await kernel.processes.spawn({ id: 'team', image: 'parent' });
 const { value, outcome } = await kernel.processes.result(pid);
