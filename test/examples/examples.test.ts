@@ -18,6 +18,7 @@ describe('the examples', () => {
       '03-audit.mjs',
       '04-approvals.mjs',
       '05-durable-steps.mjs',
+      '08-agent.mjs',
     ];
     expect(names).toEqual([...numbered, 'hierarchy.mjs']);
     for (const name of numbered) {
@@ -67,6 +68,16 @@ describe('the examples', () => {
       'Opened again: it is paused.',
       'writing',
       'Its result: tides rise, tides fall.',
+    ]);
+  });
+
+  it('let a model use the tools that its process may use', async () => {
+    expect((await runExample('08-agent.mjs')).trimEnd().split('\n')).toEqual([
+      'The model reads: 3 lines',
+      'The model reads: CAPABILITY_DENIED, missing tool:publish',
+      'It ended after 3 turns: I counted, and may not publish.',
+      '300 of 1000 tokens, 1 call, 0 published.',
+      'On record: refused, tool:publish, the agent.',
     ]);
   });
 });

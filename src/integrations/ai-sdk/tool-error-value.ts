@@ -18,10 +18,16 @@ const endingOwn: ReadonlySet<string> = new Set(['PROCESS_TERMINATED', 'NO_SUCH_P
 
 /** What the call of a tool was refused with, for a model to read. Throws the error again where it ends the run. */
 export function toolErrorValue(face: ProcessFace, error: unknown): ToolErrorValue {
-  if (!(error instanceof KernelError) || endsRun(face, error)) throw error;
-  const { code, message, hint } = error;
-  const missing = missingIn(error);
+  const refusal = refusalIn(face, error);
+  const { code, message, hint } = refusal;
+  const missing = missingIn(refusal);
   return { error: { code, message, ...(missing === undefined ? {} : { missing }), hint } };
+}
+
+/** The error as a refusal that the process can live with. Throws it again where it is none. */
+export function refusalIn(face: ProcessFace, error: unknown): KernelError {
+  if (error instanceof KernelError && !endsRun(face, error)) return error;
+  throw error;
 }
 
 function endsRun(face: ProcessFace, error: KernelError): boolean {

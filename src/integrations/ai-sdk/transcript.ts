@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
-import { type JsonObject, KernelError, type Syscalls } from '../../index.js';
-import { toolErrorValue } from './tool-error-value.js';
+import type { JsonObject, Syscalls } from '../../index.js';
+import { refusalIn } from './tool-error-value.js';
 
 /** How long the texts of a transcript may be: each, and together. */
 const textMax = 4_000;
@@ -15,8 +15,7 @@ export async function keepTranscript(ctx: Syscalls, messages: readonly ModelMess
     const payload = { messages: shortened(messages) };
     await ctx.memory.create({ type: 'message', title: 'transcript', payload, sources: [ctx.goal] });
   } catch (error) {
-    if (!(error instanceof KernelError)) throw error;
-    toolErrorValue(ctx, error);
+    refusalIn(ctx, error);
   }
 }
 

@@ -6,7 +6,7 @@ import { estimatedTokens, type ModelUsage } from './model-usage.js';
 /** Set aside for an answer whose length nobody has limited. */
 const outputTokensAssumed = 1_024;
 
-/** What a turn is thought to take, from what is said in it and from what the turn before took. */
+/** What a turn is thought to take. Good enough to set aside: what is charged is what the provider reports. */
 export function estimatedUsage({ system, maxOutputTokens }: Agent, messages: readonly ModelMessage[]): ModelUsage {
   const inputTokens = estimatedTokens((system ?? '') + JSON.stringify(messages));
   const outputTokens = maxOutputTokens ?? outputTokensAssumed;
@@ -42,7 +42,7 @@ function chargeOf({ cost }: Agent, used: ModelUsage): Usage {
 }
 
 /** The price of a turn in micro-USD, by the function of whoever made the image. */
-export function priceOf(cost: NonNullable<Agent['cost']>, used: ModelUsage): number {
+function priceOf(cost: NonNullable<Agent['cost']>, used: ModelUsage): number {
   const price = told(() => cost(used));
   if (typeof price === 'number' && Number.isSafeInteger(price) && price >= 0) return price;
   throw new PriceError(`gave ${String(price)}, which is not a whole number`);

@@ -64,6 +64,19 @@ describe('an agent on a server', () => {
     ]);
   });
 
+  it('does not ask again by an authority that was taken from it meanwhile', async () => {
+    const { kernel, pid, server } = await served(async () => {
+      const held = (await kernel.capabilities.list(pid)).find(({ resource }) => resource === callModel.resource);
+      await kernel.capabilities.revoke(held?.id ?? '');
+      return { status: 503, message: 'overloaded' };
+    });
+    expect(await kernel.processes.result(pid)).toMatchObject({
+      status: 'failed',
+      outcome: { reason: 'CAPABILITY_DENIED', evidence: { facts: { code: 'REVOKED', resource: 'model:local/small' } } },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('fails with what the server says when it does not pass, or cannot', async () => {
     const busy = await served(() => ({ status: 500, message: 'out of order' }));
     expect(await busy.kernel.processes.result(busy.pid)).toMatchObject({

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { AgentModel } from '../../../src/integrations/ai-sdk/index.js';
 
-export interface ChatMessage {
+interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string | null;
 }
