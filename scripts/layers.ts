@@ -40,6 +40,13 @@ export const forbidden: IForbiddenRuleType[] = [
     to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/index\\.ts$'] },
   },
   {
+    name: 'integrations-imports',
+    comment: 'what joins the kernel to other packages uses the public API, and each stands by itself',
+    severity: 'error',
+    from: { path: '^src/integrations/([^/]+)/' },
+    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/index\\.ts$'] },
+  },
+  {
     name: 'verifier-stands-alone',
     comment: 'the verifier shares no code with the kernel',
     severity: 'error',

@@ -57,7 +57,7 @@ export type { Rule, RuleSpec } from './capability/rule.js';
 export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.js';
 export type { EventData, EventType, KernelEvent } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
-export type { Budget, BudgetLine, BudgetReport, Usage } from './kernel/budget.js';
+export type { Budget, BudgetLine, BudgetReport, ReserveOptions, Usage } from './kernel/budget.js';
 export type { CommandHandle, CommandResult, CommandSpec, EnvMode } from './kernel/command.js';
 export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command-output.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message.js';
@@ -90,9 +90,9 @@ export {
   type ViewSpec,
   type WaitOptions,
 } from './kernel/process-manager.js';
+export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/process-tools.js';
 export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } from './kernel/signal.js';
 export type { JournalEntry } from './kernel/syscalls/journals.js';
-export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/tool-gate.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/merge-plan.js';

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { BudgetError, ProcessError } from '../base/errors.js';
-import { IdSource, type ReservationId } from '../base/ids.js';
+import { IdSource, type Pid, type ReservationId } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { AccountRepository, type AccountRow, type Reservation } from './account-repository.js';
 import {
@@ -68,14 +68,31 @@ export class Accounts {
     return id;
   }
 
+  /** As much of it as every account on the path has room for; all of it where there is none, so that it is refused. */
+  async withinReach(tx: ReadTx, row: ProcessRow, usage: Usage): Promise<Usage> {
+    const narrowed = { ...usage };
+    for (const n of accountPath(row)) {
+      const account = await this.account(tx, n);
+      for (const dimension of chargedDimensions) {
+        const { limit, used, reserved } = account[dimension];
+        const asked = narrowed[dimension];
+        const room = (limit ?? Number.MAX_SAFE_INTEGER) - used - reserved;
+        if (asked !== undefined && room > 0) narrowed[dimension] = Math.min(asked, room);
+      }
+    }
+    return narrowed;
+  }
+
   /** Undefined for one that was settled, or released when its process ended. */
   openReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined> {
     return this.repository.findReservation(tx, id);
   }
 
-  async reservation(tx: ReadTx, id: ReservationId): Promise<Reservation> {
+  /** `owner`: whose it has to be; absent: anybody's. */
+  async reservation(tx: ReadTx, id: ReservationId, owner?: Pid): Promise<Reservation> {
     const found = await this.openReservation(tx, id);
-    if (found !== undefined) return found;
+    // What is under way is settled by its outcome, and by nobody else.
+    if (found !== undefined && !found.underway && (owner ?? found.pid) === found.pid) return found;
     throw new BudgetError('NO_SUCH_RESERVATION', `There is no open reservation ${id}.`, {
       facts: { reservation: id },
       hint: 'It was settled already, or released when its process ended.',

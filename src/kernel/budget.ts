@@ -12,6 +12,11 @@ export type Budget = Record<Dimension, number>;
 /** Whole numbers, zero or more. */
 export type Usage = Partial<Record<ChargedDimension, number>>;
 
+export interface ReserveOptions {
+  /** Takes what is left where that is less than was asked, and is refused only where nothing is. Default false. */
+  readonly partial?: boolean;
+}
+
 export interface BudgetLine {
   /** The process's own limit. */
   readonly limit: number | null;

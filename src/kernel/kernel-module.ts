@@ -19,7 +19,7 @@ import { FolderAccess } from './folder-access.js';
 import { Journal } from './journal.js';
 import { Lookup } from './lookup.js';
 import { Overspending } from './overspending.js';
-import { ProcessFaces } from './process-face.js';
+import { ProcessFaces } from './process-faces.js';
 import { ProcessLineage } from './process-lineage.js';
 import { HostProcessManager, ProcessManager } from './process-manager.js';
 import { ProcessResults } from './process-results.js';

@@ -8,7 +8,7 @@ import type { Right } from '../capability/rights.js';
 import type { ObjectType } from '../memory/object.js';
 import type { ObjectHandle, ObjectRef } from '../memory/object-handle.js';
 import { hostFace } from './act.js';
-import type { Budget, BudgetReport, Usage } from './budget.js';
+import type { Budget, BudgetReport, ReserveOptions, Usage } from './budget.js';
 import {
   CommandOutput,
   type OutputMatch,
@@ -138,7 +138,7 @@ export interface ProcessManager {
   chdir(pid: Pid, path: string): Promise<string>;
   /** All or nothing along the path to the root. */
   charge(pid: Pid, usage: Usage): Promise<BudgetReport>;
-  reserve(pid: Pid, usage: Usage): Promise<ReservationId>;
+  reserve(pid: Pid, usage: Usage, options?: ReserveOptions): Promise<ReservationId>;
   settle(id: ReservationId, usage: Usage): Promise<BudgetReport>;
   budget(pid: Pid): Promise<BudgetReport>;
   setBudget(pid: Pid, limits: Partial<Budget>): Promise<BudgetReport>;
@@ -205,7 +205,8 @@ export class HostProcessManager implements ProcessManager {
   abandon = async (pid: Pid, reason: string) => this.external.abandon(hostFace, pid, reason);
   chdir = async (pid: Pid, path: string) => this.moving.run(hostFace, pid, path);
   charge = async (pid: Pid, usage: Usage) => this.budgets.charge(hostFace, pid, usage);
-  reserve = async (pid: Pid, usage: Usage) => this.budgets.reserve(hostFace, pid, usage);
+  reserve = async (pid: Pid, usage: Usage, options?: ReserveOptions) =>
+    this.budgets.reserve(hostFace, pid, usage, options);
   settle = async (id: ReservationId, usage: Usage) => this.budgets.settle(hostFace, id, usage);
   budget = async (pid: Pid) => this.budgets.report(pid);
   setBudget = async (pid: Pid, limits: Partial<Budget>) => this.budgets.setLimits(hostFace, pid, limits);

@@ -129,6 +129,7 @@ export const exitSpec = z.strictObject({
   exitCode: z.number().int().optional(),
 });
 export const usageSpec = z.strictObject(charged);
+export const reserveOptions = z.strictObject({ partial: z.boolean().default(false) });
 export const limitsSpec = budget;
 export const progressSpec = z.strictObject({
   done: z.number().nonnegative(),

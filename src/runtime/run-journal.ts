@@ -148,10 +148,18 @@ export class RunJournal {
   }
 }
 
-/** Whether a failure is what the call was answered, and not that it could not be made. */
+/** Whether a failure is what the call was answered, and not that it could not be made or was not let be done. */
 export function isAnswer(run: Run, error: unknown): boolean {
-  return run.over === undefined && !(error instanceof StoreError);
+  return run.over === undefined && !(error instanceof StoreError) && !isOfShutdown(run, error);
 }
+
+/** Whether something failed because the node shuts down: the next run does it again, or hears that nobody knows. */
+export function isOfShutdown(run: Run, error: unknown): boolean {
+  return run.isClosing && !run.isStopping && stopCodes.has(codeOfError(error));
+}
+
+/** What work that heeds `ctx.signal` throws. */
+const stopCodes: ReadonlySet<string> = new Set(['SHUTDOWN', 'CANCELLED', 'AbortError', 'ABORT_ERR']);
 
 export function outcomeUnknown(name: string): ProcessError {
   return new ProcessError('OUTCOME_UNKNOWN', `Whether ${JSON.stringify(name)} has happened is not known.`, {

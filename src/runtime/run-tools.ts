@@ -2,12 +2,13 @@ import { inject, injectable } from 'inversify';
 import { sha256Hex } from '../base/canonical.js';
 import type { JsonValue } from '../base/json.js';
 import type { ProcessCaller } from '../kernel/act.js';
-import { ProcessFaces } from '../kernel/process-face.js';
-import { type ProcessTools, type ToolCallOptions, ToolGate, type ToolStage } from '../kernel/tool-gate.js';
+import { ProcessFaces } from '../kernel/process-faces.js';
+import { type ProcessTools, type ToolCallOptions } from '../kernel/process-tools.js';
+import { ToolGate, type ToolStage } from '../kernel/tool-gate.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, plain } from './calls.js';
 import type { Run } from './run.js';
-import { RunJournal } from './run-journal.js';
+import { isOfShutdown, RunJournal } from './run-journal.js';
 
 /** The tools of bodies: a call that has been answered is not made again, and one that had begun is known. */
 @injectable()
@@ -51,6 +52,7 @@ export class RunTools {
     const leave = async (tx: Leave[0], act: Leave[1], answer: unknown) => {
       const told = answer as ToolStage;
       kept.reached(told);
+      if (told.stage === 'failed' && isOfShutdown(run, told.error)) return;
       await this.journal.staged(tx, act, run, call, attempt, told);
     };
     const hooks = run.hooks(call, {

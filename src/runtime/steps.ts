@@ -5,7 +5,7 @@ import { invalidInput, ProcessError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
 import { label, parseSpec } from '../base/spec.js';
-import type { Effect } from '../kernel/tool-gate.js';
+import type { Effect } from '../kernel/process-tools.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, type Codec } from './calls.js';
 import { isPermanent, type RetryPolicy, retryDelay, retryPolicy } from './retry.js';

@@ -1,16 +1,17 @@
 import { inject, injectable } from 'inversify';
-import type { Pid } from '../base/ids.js';
+import type { Pid, ReservationId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, parseSpec } from '../base/spec.js';
 import type { ProcessCapabilities } from '../capability/process-capabilities.js';
 import type { ProcessCaller } from '../kernel/act.js';
+import type { BudgetReport } from '../kernel/budget.js';
 import type { CommandSpec } from '../kernel/command.js';
 import { CommandRuns } from '../kernel/command-runs.js';
 import type { ProcessFace, RunCommand } from '../kernel/process-face.js';
 import type { ChildSpec, WaitOptions } from '../kernel/process-manager.js';
+import type { ProcessTools } from '../kernel/process-tools.js';
 import type { SignalReport } from '../kernel/signal.js';
 import { WaitSignal } from '../kernel/syscalls/wait-signal.js';
-import type { ProcessTools } from '../kernel/tool-gate.js';
 import type { ObjectHandle } from '../memory/object-handle.js';
 import type { ProcessMemory } from '../memory/object-memory.js';
 import type { OpenCall } from './call-tree.js';
@@ -224,6 +225,25 @@ class RunSyscalls implements Syscalls {
       run.cwd = await this.#kit.calls.kept(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
       return run.cwd;
     };
+  }
+
+  get charge(): Syscalls['charge'] {
+    return (usage) =>
+      this.#kit.calls.kept(this.#run, 'charge', '', plain<BudgetReport>(), (face) => face.charge(usage));
+  }
+
+  get reserve(): Syscalls['reserve'] {
+    return (usage, options) =>
+      this.#kit.calls.kept(this.#run, 'reserve', '', plain<ReservationId>(), (face) => face.reserve(usage, options));
+  }
+
+  get settle(): Syscalls['settle'] {
+    return (reservation, usage) =>
+      this.#kit.calls.kept(this.#run, 'settle', '', plain<BudgetReport>(), (face) => face.settle(reservation, usage));
+  }
+
+  get budget(): Syscalls['budget'] {
+    return () => this.#kit.calls.unkept(this.#run, (face) => face.budget());
   }
 
   get send(): Syscalls['send'] {

@@ -11,7 +11,7 @@ import { plainQuestion, type Question } from '../capability/question.js';
 import { Questions } from '../capability/questions.js';
 import { parseRequest } from '../capability/resource.js';
 import type { ProcessRow } from '../kernel/process.js';
-import type { Effect } from '../kernel/tool-gate.js';
+import type { Effect } from '../kernel/process-tools.js';
 import { validated } from '../runtime/validated.js';
 import type { ToolPlace, ToolResource } from './tool.js';
 import type { ParsedTool } from './tool-definition.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorText } from '../base/error-text.js';
 import { type InputError, invalidInput, KernelError } from '../base/errors.js';
-import type { ToolInfo } from '../kernel/tool-gate.js';
+import type { ToolInfo } from '../kernel/process-tools.js';
 import { type Schema, toStandardSchema } from '../runtime/schema.js';
 import { isStandardSchema, type StandardSchema } from '../runtime/standard-schema.js';
 import { jsonSchemaOf } from './json-schema-of.js';

@@ -4,7 +4,7 @@ import type { Decision } from '../capability/decision.js';
 import type { Right } from '../capability/rights.js';
 import type { Usage } from '../kernel/budget.js';
 import type { ProcessFace } from '../kernel/process-face.js';
-import type { Effect } from '../kernel/tool-gate.js';
+import type { Effect } from '../kernel/process-tools.js';
 import type { Schema } from '../runtime/schema.js';
 
 /** What a call needs besides `call` on the tool itself. */

@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import type { ToolInfo } from '../kernel/tool-gate.js';
+import type { ToolInfo } from '../kernel/process-tools.js';
 import { MemoryImageRegistry } from '../runtime/image-registry.js';
 import type { ParsedTool } from './tool-definition.js';
 import { ToolRegistry } from './tool-registry.js';

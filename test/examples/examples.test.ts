@@ -20,6 +20,7 @@ describe('the examples', () => {
       '05-durable-steps.mjs',
       '06-tools.mjs',
       '07-mcp.mjs',
+      '08-agent.mjs',
     ];
     expect(names).toEqual([...numbered, 'hierarchy.mjs']);
     for (const name of numbered) {
@@ -92,6 +93,16 @@ describe('the examples', () => {
       'write_file: CAPABILITY_DENIED NO_CAPABILITY',
       'read_text_file: {"content":"Tides rise."}',
       'read_text_file: BUDGET_EXCEEDED toolCalls',
+    ]);
+  });
+
+  it('let a model use the tools that its process may use', async () => {
+    expect((await runExample('08-agent.mjs')).trimEnd().split('\n')).toEqual([
+      'The model reads: 3 lines',
+      'The model reads: CAPABILITY_DENIED, missing tool:publish',
+      'It ended after 3 turns: I counted, and may not publish.',
+      '300 of 1000 tokens, 1 call, 0 published.',
+      'On record: refused, tool:publish, the agent.',
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
+import { refusal } from '../support/kernel.js';
 import { type Stage, stage } from './stage.js';
 
 async function family({ kernel }: Stage): Promise<{ root: Pid; child: Pid; below: Pid; stranger: Pid }> {
@@ -40,6 +41,38 @@ describe('the process face', () => {
       ['process.wait', 'process', spawned],
       ['process.wait', 'process', forked],
       ['process.exit', 'process', root],
+    ]);
+    await checkInvariants(kernel, set.path);
+  });
+
+  it('spends the budget of its own process, and settles no reservation but its own', async () => {
+    const set = await stage();
+    const { kernel } = set;
+    const root = await kernel.processes.spawn({ image: 'worker', budget: { tokens: 100 } });
+    const face = kernel.as(root);
+    expect((await face.charge({ tokens: 40 })).tokens).toMatchObject({ used: 40, left: 60 });
+    const own = await face.reserve({ tokens: 50 });
+    const other = await kernel.processes.spawn({ image: 'worker' });
+    expect(await refusal(kernel.as(other).settle(own, { tokens: 0 }))).toMatchObject({ code: 'NO_SUCH_RESERVATION' });
+    expect(await refusal(face.reserve({ tokens: 11 }))).toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    const rest = await face.reserve({ tokens: 11 }, { partial: true });
+    expect((await face.budget()).tokens).toMatchObject({ used: 40, reserved: 60, left: 0 });
+    expect(await refusal(face.reserve({ tokens: 1 }, { partial: true }))).toMatchObject({
+      code: 'BUDGET_EXCEEDED',
+      facts: { dimension: 'tokens', process: root, asked: 1 },
+    });
+    expect(await refusal(face.reserve({ tokens: 1 }, { partial: 1 } as never))).toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+    await face.settle(own, { tokens: 45 });
+    expect((await face.settle(rest, { tokens: 30 })).tokens).toMatchObject({ used: 115, reserved: 0, overrun: 15 });
+    const records = (await kernel.audit.list({ actor: root })).items.filter(({ outcome }) => outcome === 'ok');
+    expect(records.map(({ action, via }) => [action, via])).toEqual([
+      ['budget.charge', 'process'],
+      ['budget.reserve', 'process'],
+      ['budget.reserve', 'process'],
+      ['budget.settle', 'process'],
+      ['budget.settle', 'process'],
     ]);
     await checkInvariants(kernel, set.path);
   });

@@ -64,6 +64,15 @@ describe('the packed tarball', () => {
     rmSync(scope);
   });
 
+  it('gives agents to a project that has the AI SDK, with types', () => {
+    for (const name of ['ai', '@ai-sdk']) {
+      symlinkSync(path.join(repository, 'node_modules', name), path.join(project, 'node_modules', name));
+    }
+    expect(run('agent.mjs', agent)).toBe('hello 1\n');
+    expect(complaints(agent, { skipLibCheck: true })).toBe('');
+    expect(complaints(agent.replace("'agent'", '5'), { skipLibCheck: true })).toMatch(/error TS2322/);
+  }, 120_000);
+
   it('refuses what it does not export', () => {
     expect(() => run('inner.mjs', "import 'procura/dist/container.js';\n")).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
   });
@@ -109,6 +118,29 @@ const told = await kernel.tools.connectMcp('memory', target).then(
   ({ code, facts }) => code + ' ' + JSON.stringify(facts),
 );
 console.log(told);
+await kernel.shutdown();
+`;
+
+const agent = `
+import { MockLanguageModelV3 } from 'ai/test';
+import { createKernel } from 'procura';
+import { agentImage } from 'procura/ai-sdk';
+const model = new MockLanguageModelV3({
+  doGenerate: {
+    content: [{ type: 'text', text: 'hello' }],
+    finishReason: { unified: 'stop', raw: undefined },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+  },
+});
+const kernel = await createKernel({ images: [agentImage({ name: 'agent', model })] });
+const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [{ resource: 'model:**', rights: ['call'] }] });
+const { value } = await kernel.processes.result(pid);
+const { text, turns } = Object(value);
+console.log(text, turns);
 await kernel.shutdown();
 `;
 

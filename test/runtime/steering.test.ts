@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { defineImage, type JsonValue, type KernelError, RunEnded, type Syscalls } from '../../src/index.js';
+import {
+  defineImage,
+  defineTool,
+  type Effect,
+  type JsonValue,
+  type KernelError,
+  RunEnded,
+  type Syscalls,
+} from '../../src/index.js';
 import { newStore, openKernel } from '../support/kernel.js';
 import { gate, until } from './gate.js';
 import { running } from './running.js';
@@ -340,6 +348,52 @@ describe('shutdown', () => {
     const again = await openKernel({ store, images: [image(false)] });
     expect(await again.processes.result(pid)).toMatchObject({ value: 'sent' });
     expect({ sent, begun }).toEqual({ sent: ['mail'], begun: ['in the second'] });
+  });
+
+  it('is not the answer of a step, or of a tool, that is given up because of it: they are made again', async () => {
+    const store = newStore();
+    const tried: string[] = [];
+    const aborted = (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const options = (isFirst: boolean) => {
+      const patient = (name: string, effect: Effect) =>
+        defineTool({
+          name,
+          description: 'Waits.',
+          effect,
+          input: {},
+          run: (_args, { signal }) => {
+            tried.push(name);
+            return isFirst ? aborted(signal) : 'done';
+          },
+        });
+      const body = defineImage({
+        name: 'body',
+        run: (ctx) =>
+          Promise.all([
+            ctx.step('step', () => {
+              tried.push('step');
+              return isFirst ? aborted(ctx.signal) : 'done';
+            }),
+            ctx.tools.call('again'),
+            ctx.tools.call('send').catch((error) => {
+              if (ctx.signal.aborted) throw error;
+              return (error as KernelError).code;
+            }),
+          ]),
+      });
+      return { store, images: [body], tools: [patient('again', 'idempotent'), patient('send', 'once')] };
+    };
+    const kernel = await openKernel(options(true));
+    const pid = await kernel.processes.spawn({
+      image: 'body',
+      capabilities: [{ resource: 'tool:**', rights: ['call'] }],
+    });
+    await until(() => tried.length === 3);
+    expect(await kernel.shutdown()).toMatchObject({ released: [pid], fenced: [] });
+    const again = await openKernel(options(false));
+    expect(await again.processes.result(pid)).toMatchObject({ value: ['done', 'done', 'OUTCOME_UNKNOWN'] });
+    expect(tried.sort()).toEqual(['again', 'again', 'send', 'step', 'step']);
   });
 
   it('takes what a body still returns, or exits with, as its outcome', async () => {

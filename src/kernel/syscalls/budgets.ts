@@ -12,7 +12,7 @@ import { Journal } from '../journal.js';
 import { Lookup } from '../lookup.js';
 import type { ProcessRow } from '../process.js';
 import { ProcessRepository } from '../process-repository.js';
-import { limitsSpec, parse, parseId, parsePid, usageSpec } from '../specs.js';
+import { limitsSpec, parse, parseId, parsePid, reserveOptions, usageSpec } from '../specs.js';
 import { conflict } from '../transitions.js';
 import { Units } from '../units.js';
 
@@ -48,11 +48,13 @@ export class Budgets {
   }
 
   /** Sets a ceiling aside before a call whose cost is not known. Throws BUDGET_EXCEEDED. */
-  reserve(caller: Caller, input: unknown, given: unknown): Promise<ReservationId> {
+  reserve(caller: Caller, input: unknown, given: unknown, rest: unknown = {}): Promise<ReservationId> {
     const pid = parsePid(input);
-    const usage = parse(usageSpec, given, 'usage') as Usage;
+    const asked = parse(usageSpec, given, 'usage') as Usage;
+    const { partial } = parse(reserveOptions, rest, 'options');
     return this.units.commit({ caller, actor: pid, action: 'budget.reserve', target: pid }, async (tx, act) => {
       const row = await this.lookup.live(tx, pid);
+      const usage = partial ? await this.accounts.withinReach(tx, row, asked) : asked;
       const reservation = await this.accounts.reserve(tx, row, usage, act.at);
       const told = { reservation, usage: usage as JsonObject };
       this.journal.changed(tx, act, row, {
@@ -65,12 +67,16 @@ export class Budgets {
     });
   }
 
-  /** Turns a reservation into what was used; what passes the limit is overrun. Throws NO_SUCH_RESERVATION. */
+  /**
+   * Turns a reservation into what was used; what passes the limit is overrun. Throws NO_SUCH_RESERVATION, also to a process
+   * for a reservation of another one.
+   */
   settle(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
     const id = parseId(input, 'reservation');
     const usage = parse(usageSpec, given, 'usage') as Usage;
-    return this.units.commit({ caller, actor: 'host', action: 'budget.settle' }, async (tx, act) => {
-      const reservation = await this.accounts.reservation(tx, id);
+    const actor = caller.face === 'host' ? 'host' : caller.pid;
+    return this.units.commit({ caller, actor, action: 'budget.settle' }, async (tx, act) => {
+      const reservation = await this.accounts.reservation(tx, id, caller.face === 'host' ? undefined : caller.pid);
       const row = await this.lookup.any(tx, reservation.pid);
       await this.accounts.settle(tx, row, reservation, usage);
       const told = { reservation: id, usage: usage as JsonObject };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Effect } from '../../kernel/tool-gate.js';
+import type { Effect } from '../../kernel/process-tools.js';
 import { checkedAddresses, type Lookup, systemLookup } from '../http/checked-addresses.js';
 import { type Hop, nextHop } from '../http/hop.js';
 import { asRequestError, requestFailed, requestTimeout } from '../http/http-errors.js';

@@ -3,7 +3,7 @@ import { errorText } from '../../base/error-text.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Logger } from '../../base/logger.js';
 import type { PlainLimits } from '../../base/plain.js';
-import type { ToolInfo } from '../../kernel/tool-gate.js';
+import type { ToolInfo } from '../../kernel/process-tools.js';
 import type { ToolRegistry } from '../tool-registry.js';
 import type { Dialling } from './mcp-client.js';
 import { callFailed, connectionClosed, notConnected } from './mcp-errors.js';

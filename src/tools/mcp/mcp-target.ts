@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { copyPlain, specLimits } from '../../base/plain.js';
 import { amount, parseSpec } from '../../base/spec.js';
-import type { Effect, ToolInfo } from '../../kernel/tool-gate.js';
+import type { Effect, ToolInfo } from '../../kernel/process-tools.js';
 
 /** A server of tools: a program that is started, or an address. */
 export type McpTarget = McpProgram | McpEndpoint;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { errorText } from '../../base/error-text.js';
 import type { Logger } from '../../base/logger.js';
-import type { Effect, ToolInfo } from '../../kernel/tool-gate.js';
+import type { Effect, ToolInfo } from '../../kernel/process-tools.js';
 import type { Compilers } from '../../runtime/json-schema.js';
 import type { Tool } from '../tool.js';
 import type { ToolRegistry } from '../tool-registry.js';

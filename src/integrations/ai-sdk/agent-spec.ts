@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { type CapabilitySpec, InputError, type RetryPolicy, type Schema } from '../../index.js';
+import { isModel, type ModelSource } from './agent-model.js';
+import type { ModelUsage } from './model-usage.js';
+
+export interface AgentSpec {
+  readonly name: string;
+  readonly version?: string;
+  /**
+   * A model of the AI SDK, or a function that answers with the one of a process, the same one whenever the body is run again.
+   * A process needs `call` on `modelResource(model)`.
+   */
+  readonly model: ModelSource;
+  readonly system?: string;
+  /** The tools that it can see; absent: all. Seeing a tool is not authority to call it. */
+  readonly tools?: readonly string[];
+  /** How often the model is asked at most; default 20. */
+  readonly maxTurns?: number;
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  /** How much of its memory it begins with; default 4,000, 0 for none. */
+  readonly contextTokens?: number;
+  /** The price of a turn in whole micro-USD. Without it only tokens are charged. */
+  readonly cost?: (usage: ModelUsage) => number;
+  /** Of the arguments, which the model is told beside the goal. */
+  readonly input?: Schema;
+  /** What a process of it must hold; grants nothing. */
+  readonly requires?: readonly CapabilitySpec[];
+  /** When the model is asked again after a failure that may pass; default 3 attempts. */
+  readonly retry?: RetryPolicy;
+}
+
+const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
+const count = z.number().int().positive().max(1_000_000);
+const agent = z.strictObject({
+  model: z.custom<ModelSource>(
+    (value) => typeof value === 'function' || isModel(value),
+    'is not a language model of the AI SDK, nor a function that answers with one',
+  ),
+  system: z.string().optional(),
+  maxTurns: count.default(20),
+  maxOutputTokens: count.optional(),
+  temperature: z.number().optional(),
+  contextTokens: z.number().int().nonnegative().max(1_000_000).default(4_000),
+  cost: functionOf<(usage: ModelUsage) => number>().optional(),
+  retry: z
+    .custom<RetryPolicy>((value) => typeof value === 'object' && value !== null, 'is not a retry policy')
+    .default({ attempts: 3, baseMs: 1_000, jitter: 0.5 }),
+});
+
+/** What the loop of an agent goes by. */
+export type Agent = z.output<typeof agent>;
+
+/** What of the spec is the image's, and the rest. Throws INVALID_INPUT with the path. */
+export function parseAgent(spec: AgentSpec): { readonly agent: Agent; readonly image: ImageParts } {
+  const { name, version, tools, input, requires, ...rest } = spec;
+  const parsed = agent.safeParse(rest);
+  if (!parsed.success) throw refused(parsed.error.issues[0]);
+  const parts = { version, tools, input, requires };
+  const given = Object.entries(parts).filter(([, part]) => part !== undefined);
+  return { agent: parsed.data, image: { name, ...Object.fromEntries(given) } };
+}
+
+type ImageParts = Pick<AgentSpec, 'name' | 'version' | 'tools' | 'input' | 'requires'>;
+
+function refused(issue: z.core.$ZodIssue | undefined): InputError {
+  const path = ['agent', ...(issue?.path ?? [])].map(String).join('.');
+  return new InputError('INVALID_INPUT', `${path}: ${issue?.message ?? 'not valid'}.`, {
+    facts: { path },
+    hint: 'See AgentSpec.',
+  });
+}

@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createKernel, type Kernel } from '../../src/index.js';
+import { type ChatReply, type ChatRequest, ChatServer } from '../integrations/ai-sdk/chat-server.js';
+import { tempFolder } from '../support/kernel.js';
+import { inSweep, isSweep } from '../support/seeded.js';
+import { faultsIn } from '../support/wholeness.js';
+import { compilePrograms } from './compile.js';
+import { Program } from './program.js';
+
+const whole = ['lead 1', 'tides 1', 'tides 2', 'winds 1', 'winds 2'];
+const turnsInAll = 4 + 3 + 3;
+const kills = inSweep(20);
+
+let programs = '';
+beforeAll(async () => {
+  programs = await compilePrograms();
+}, 60_000);
+
+describe('agents of a program that is killed', () => {
+  it('at random moments go on where they were, and end with the same result', { timeout: 180_000 }, async () => {
+    const agents = new Agents();
+    let isDone = false;
+    for (let kill = 0; !isDone && kill < kills; kill++) {
+      const program = await agents.start();
+      const ended = program.line((line) => line.startsWith('result'));
+      isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * 60).then(() => false)]);
+      ended.catch(() => undefined);
+      if (isDone) await agents.expectWhole(program);
+      else {
+        await program.kill();
+        await agents.check();
+      }
+    }
+    if (!isDone) await agents.finish();
+  });
+
+  for (const when of ['before', 'after'] as const) {
+    it(`${when} a commit, whichever it is, ask no turn again that is completed`, { timeout: 900_000 }, async () => {
+      // A few of the fault points in every run of the tests, all of them in a sweep.
+      const stride = isSweep ? 1 : 25;
+      let points = 0;
+      for (let at = Math.ceil(stride / 2); ; at += stride) {
+        const agents = new Agents();
+        const killed = await agents.start(String(at), when);
+        // The last points are in the shutdown, when the result is known: then it was not killed at all.
+        if (await killed.ended()) break;
+        points++;
+        await agents.check();
+        await agents.finish();
+      }
+      expect(points).toBeGreaterThan(isSweep ? 60 : 2);
+    });
+  }
+});
+
+/** One database, the file of what was noted, and the server that the model is on. */
+class Agents {
+  private readonly folder = tempFolder();
+  private readonly store = join(this.folder, 'agents.db');
+  private readonly log = join(this.folder, 'lines.txt');
+  private readonly server = new ChatServer(said);
+  private readonly url = this.server.listen();
+  /** How often each turn had been asked when it was first seen to be completed. */
+  private readonly completed = new Map<string, number>();
+
+  constructor() {
+    onTestFinished(() => this.server.close());
+  }
+
+  async start(...killing: string[]): Promise<Program> {
+    const program = new Program(join(programs, 'agents.js'), this.store, this.log, await this.url, ...killing);
+    onTestFinished(() => program.kill());
+    await program.line((line) => line === 'ready');
+    program.tell('go');
+    await program.line((line) => line === 'open');
+    return program;
+  }
+
+  /** Runs it to its end. */
+  async finish(): Promise<void> {
+    await this.expectWhole(await this.start());
+  }
+
+  async expectWhole(program: Program): Promise<void> {
+    const line = await program.line((told) => told.startsWith('result'));
+    expect(JSON.parse(line.slice('result '.length))).toMatchObject({
+      text: 'all about tides, all about winds',
+      turns: 4,
+      finishReason: 'stop',
+    });
+    await program.finished();
+    await this.check();
+  }
+
+  /** Turns that are completed were not asked again, and what may happen once has; what was asked is paid once. */
+  async check(): Promise<void> {
+    const kernel = await createKernel({ store: this.store, node: { executor: false } });
+    try {
+      const turns = await completedTurns(kernel);
+      for (const turn of turns) {
+        const times = this.server.requests.filter((request) => turnOf(request) === turn).length;
+        if (!this.completed.has(turn)) this.completed.set(turn, times);
+        expect(times).toBeGreaterThan(0);
+        expect({ turn, times }).toEqual({ turn, times: this.completed.get(turn) });
+      }
+      expect(new Set(turns).size).toBe(turns.length);
+      await this.checkNotes(kernel);
+      await checkSpending(kernel, turns.length);
+      expect(await faultsIn(kernel)).toEqual([]);
+    } finally {
+      await kernel.shutdown();
+    }
+  }
+
+  private async checkNotes(kernel: Kernel): Promise<void> {
+    const lines = this.lines();
+    expect(lines).toEqual([...new Set(lines)]);
+    const { items } = await kernel.audit.list({ action: 'tool.call', resource: 'tool:note', limit: 1_000 });
+    const noted = items.filter(({ outcome }) => outcome === 'ok').length;
+    expect(lines.length).toBeGreaterThanOrEqual(noted);
+    expect(whole).toEqual(expect.arrayContaining(lines));
+  }
+
+  private lines(): string[] {
+    try {
+      return readFileSync(this.log, 'utf8').split('\n').slice(0, -1);
+    } catch {
+      // Nothing has been noted yet.
+      return [];
+    }
+  }
+}
+
+/** Every turn costs 42 tokens; the last that is completed may not be charged yet. */
+async function checkSpending(kernel: Kernel, turns: number): Promise<void> {
+  const [lead] = (await kernel.processes.list({ image: 'lead' })).items;
+  if (lead === undefined) return;
+  const { tokens } = await kernel.processes.budget(lead.pid);
+  expect(tokens.used % 42).toBe(0);
+  expect(tokens.used).toBeLessThanOrEqual(42 * turns);
+  if (lead.status === 'exited') expect([turns, tokens.used, tokens.reserved]).toEqual([turnsInAll, 420, 0]);
+}
+
+/** As `turnOf` names them. Processes are named by their goals. */
+async function completedTurns(kernel: Kernel): Promise<string[]> {
+  const { items } = await kernel.events.list({ types: ['step.completed'], limit: 1_000 });
+  const turns: string[] = [];
+  for (const { pid = '', data } of items) {
+    const step = (data as { name: string }).name;
+    if (step.startsWith('turn ')) turns.push(`${(await kernel.processes.get(pid)).name} ${step}`);
+  }
+  return turns;
+}
+
+/** Which turn of whose conversation it is: the first message is the goal, and every turn before has left an answer. */
+function turnOf({ messages }: ChatRequest): string {
+  return `${messages[0]?.content} turn ${1 + messages.filter(({ role }) => role === 'assistant').length}`;
+}
+
+/** The model: what it says follows from the turn alone, whatever became of its calls. */
+function said(request: ChatRequest): ChatReply {
+  const [goal = '', , turn = ''] = turnOf(request).split(' ');
+  const told = request.messages
+    .filter(({ role }) => role === 'tool')
+    .slice(-2)
+    .map(({ content }) => JSON.parse(content ?? ''));
+  if (goal !== 'lead') {
+    return turn === '3' ? { text: `all about ${goal}` } : { calls: [['note', { line: `${goal} ${turn}` }]] };
+  }
+  switch (turn) {
+    case '1':
+      return { calls: ['tides', 'winds'].map((topic) => ['agent_hire', { goal: topic }]) };
+    case '2':
+      return { calls: told.map((pid) => ['agent_await', { pid }]) };
+    case '3':
+      return { text: told.map(({ text }) => text).join(', '), calls: [['note', { line: 'lead 1' }]] };
+    default:
+      return { text: request.messages.findLast(({ role, content }) => role === 'assistant' && content)?.content ?? '' };
+  }
+}

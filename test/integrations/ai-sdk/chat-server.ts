@@ -1,0 +1,88 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { AgentModel } from '../../../src/integrations/ai-sdk/index.js';
+
+interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: string | null;
+}
+
+/** What a program asked the server. */
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly { readonly function: { readonly name: string } }[];
+}
+
+/** What the server answers with: a turn of the assistant, or an error. */
+export type ChatReply =
+  | { readonly text?: string; readonly calls?: readonly (readonly [name: string, input: object])[] }
+  | { readonly status: number; readonly message: string };
+
+/** A server that speaks the protocol of OpenAI's chat, on this machine only. */
+export class ChatServer {
+  readonly requests: ChatRequest[] = [];
+  /** Requests whose client went away before they were answered. */
+  givenUp = 0;
+  private readonly server = createServer();
+  private calls = 0;
+
+  constructor(private readonly script: (request: ChatRequest) => ChatReply | Promise<ChatReply>) {
+    this.server.on('request', async (request, response) => {
+      response.on('close', () => {
+        if (!response.writableFinished) this.givenUp++;
+      });
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      const asked = JSON.parse(body) as ChatRequest;
+      this.requests.push(asked);
+      this.reply(response, await this.script(asked));
+    });
+  }
+
+  /** Answers with the address that models are asked at. */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private reply(response: ServerResponse, reply: ChatReply): void {
+    if (response.destroyed) return;
+    const [status, body] = 'status' in reply ? [reply.status, { error: reply }] : [200, this.completion(reply)];
+    response.writeHead(status, { 'content-type': 'application/json', 'x-secret': 'of the server' });
+    response.end(JSON.stringify(body));
+  }
+
+  private completion({ text = '', calls = [] }: Exclude<ChatReply, { status: number }>): object {
+    const tool_calls = calls.map(([name, input]) => ({
+      id: `call_${++this.calls}`,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(input) },
+    }));
+    return {
+      id: 'chat',
+      object: 'chat.completion',
+      created: 0,
+      model: 'small',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: text, ...(calls.length === 0 ? {} : { tool_calls }) },
+          finish_reason: calls.length === 0 ? 'stop' : 'tool_calls',
+        },
+      ],
+      usage: { prompt_tokens: 40, completion_tokens: 2, total_tokens: 42, prompt_tokens_details: { cached_tokens: 8 } },
+    };
+  }
+}
+
+/** `model:local/small` at that address. */
+export function chatModel(baseURL: string): AgentModel {
+  return createOpenAICompatible({ name: 'local', baseURL, apiKey: secretKey })('small');
+}
+export const secretKey = 'sk-very-secret-0123456789';

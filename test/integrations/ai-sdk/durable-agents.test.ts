@@ -1,0 +1,82 @@
+import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type KernelOptions } from '../../../src/index.js';
+import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { gate } from '../../runtime/gate.js';
+import { newStore, openKernel } from '../../support/kernel.js';
+import { faultsIn } from '../../support/wholeness.js';
+import { callModel, callTools } from './agent.js';
+import { type Said, scriptedModel, toldResults } from './scripted-model.js';
+
+describe('an agent whose kernel is closed', () => {
+  it('goes on where it was: no turn is asked again, no call is made again, nothing is paid again', async () => {
+    const store = newStore();
+    const { opened, open } = gate();
+    const done: string[] = [];
+    const note = defineTool({
+      name: 'note',
+      description: 'Writes something down.',
+      effect: 'once',
+      input: z.strictObject({ text: z.string() }),
+      run: async ({ text }: { text: string }) => {
+        done.push(text);
+        if (text === 'slow') await opened;
+        return text;
+      },
+    });
+    const script: Said[] = [
+      { calls: [['note', { text: 'first' }]] },
+      {
+        calls: [
+          ['note', { text: 'second' }],
+          ['note', { text: 'slow' }],
+        ],
+      },
+    ];
+    const before = scriptedModel(script);
+    const options = (model: AgentSpec['model']): KernelOptions => ({
+      store,
+      tools: [note],
+      images: [agentImage({ name: 'agent', model })],
+    });
+    const kernel = await openKernel(options(before));
+    const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel, callTools] });
+    await vi.waitFor(() => expect(done).toEqual(['first', 'second', 'slow']));
+    await vi.waitFor(async () => expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(2));
+    await kernel.shutdown({ graceMs: 0 });
+
+    const after = scriptedModel((asked) => JSON.stringify(toldResults(asked)));
+    const again = await openKernel(options(after));
+    const { value } = await again.processes.result(pid);
+    open();
+    expect(value).toMatchObject({ turns: 3, usage: { totalTokens: 45 } });
+    expect(JSON.parse((value as { text: string }).text)).toMatchObject([
+      'second',
+      { error: { code: 'OUTCOME_UNKNOWN' } },
+    ]);
+    expect([before.doGenerateCalls.length, after.doGenerateCalls.length]).toEqual([2, 1]);
+    expect(done).toEqual(['first', 'second', 'slow']);
+    expect((await again.processes.get(pid)).used).toMatchObject({ tokens: 45 });
+    expect(await faultsIn(again)).toEqual([]);
+  });
+
+  it('asks again the turn that was under way, since nobody has heard its answer', async () => {
+    const store = newStore();
+    const asked: string[] = [];
+    const model = (name: string, said: () => Promise<Said>) =>
+      scriptedModel(async (question) => {
+        asked.push(name);
+        question.abortSignal?.addEventListener('abort', () => asked.push(`${name} given up`));
+        return said();
+      });
+    const image = (of: AgentSpec['model']) => agentImage({ name: 'agent', model: of });
+    const kernel = await openKernel({ store, images: [image(model('first', () => new Promise(() => undefined)))] });
+    const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel] });
+    await vi.waitFor(() => expect(asked).toEqual(['first']));
+    await kernel.shutdown({ graceMs: 50 });
+    const again = await openKernel({ store, images: [image(model('second', async () => 'here I am'))] });
+    expect(await again.processes.result(pid)).toMatchObject({ value: { text: 'here I am', turns: 1 } });
+    expect(asked.slice(0, 3)).toEqual(['first', 'first given up', 'second']);
+    expect((await again.processes.get(pid)).used).toMatchObject({ tokens: 15 });
+  });
+});

@@ -1,0 +1,63 @@
+import { MockLanguageModelV3 } from 'ai/test';
+
+/** What the model says in a turn: a text, or calls of tools by the names that it knows them by. */
+export type Said =
+  | string
+  | {
+      readonly text?: string;
+      readonly calls?: readonly (readonly [name: string, input: unknown])[];
+      /** Tokens in and out; default 10 and 5. */
+      readonly tokens?: readonly [number | undefined, number | undefined];
+      readonly finish?: 'stop' | 'length' | 'tool-calls';
+    };
+
+type Generate = MockLanguageModelV3['doGenerate'];
+type Asked = Parameters<Generate>[0];
+type Answer = Awaited<ReturnType<Generate>>;
+
+/** A model that says one thing after another, or what a function makes of the conversation. */
+export function scriptedModel(script: readonly Said[] | ((asked: Asked, turn: number) => Said | Promise<Said>)) {
+  let turn = 0;
+  return new MockLanguageModelV3({
+    provider: 'mock.chat',
+    modelId: 'scripted',
+    doGenerate: async (asked) => {
+      turn++;
+      const said = typeof script === 'function' ? await script(asked, turn) : script[turn - 1];
+      if (said === undefined) throw new Error(`the script has no turn ${turn}`);
+      return answer(said, turn);
+    },
+  });
+}
+
+/** The results of tools that the model was told last, as it reads them. */
+export function toldResults({ prompt }: Asked): unknown[] {
+  const last = prompt.at(-1);
+  if (last?.role !== 'tool') return [];
+  return last.content.map((part) =>
+    part.type === 'tool-result' && 'value' in part.output ? part.output.value : part.type,
+  );
+}
+
+function answer(given: Said, turn: number): Answer {
+  const said = typeof given === 'string' ? { text: given } : given;
+  const { text = '', calls = [], tokens = [10, 5], finish = calls.length === 0 ? 'stop' : 'tool-calls' } = said;
+  const [input, output] = tokens;
+  return {
+    content: [
+      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...calls.map(([toolName, value], index) => ({
+        type: 'tool-call' as const,
+        toolCallId: `call-${turn}-${index}-${Math.random()}`,
+        toolName,
+        input: typeof value === 'string' ? value : JSON.stringify(value),
+      })),
+    ],
+    finishReason: { unified: finish, raw: undefined },
+    usage: {
+      inputTokens: { total: input, noCache: input, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: output, text: output, reasoning: undefined },
+    },
+    warnings: [],
+  };
+}
