@@ -51,9 +51,9 @@ async function serve(kernel: Kernel, pid: Pid, server: ServerPackage, output: Wr
     () => undefined,
   );
   const stop = () => void served.close();
-  process.once('SIGTERM', stop).once('SIGINT', stop);
+  // For good: a client that has waited long enough sends one while the log is being signed.
+  process.on('SIGTERM', stop).on('SIGINT', stop);
   await served.closed;
-  process.off('SIGTERM', stop).off('SIGINT', stop);
   left.abort();
   await watching;
 }
@@ -109,7 +109,8 @@ async function serverPackage() {
     const { serveProcess } = await import('../../integrations/mcp-server/index.js');
     return { StdioServerTransport, serveProcess };
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (!isMissing || !error.message.includes('@modelcontextprotocol/server')) throw error;
     throw new CliError(
       'MISSING_PACKAGE',
       'The package @modelcontextprotocol/server is not installed.',
