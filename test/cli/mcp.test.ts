@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, refusedCall } from '../integrations/mcp-server/client.js';
 import { builtPackage } from '../package/built-package.js';
 import { eventually } from '../support/eventually.js';
@@ -156,19 +156,30 @@ describe('procura mcp', () => {
   it('leaves the process alone and the log signed when the client goes away, also in the middle of calls', async () => {
     const { kernel, store, folder } = await ownKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
-    const { client, osPid } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
-    const lost = [
-      ask(client, 'receive').catch(() => 'lost'),
-      ask(client, 'tool_slow').catch(() => 'lost'),
-      ask(client, 'request_capability', { resource: 'tool:x', rights: ['call'] }).catch(() => 'lost'),
+    // No client of the package: that kills what takes its time.
+    const child = await startCli(
+      ['mcp', '--pid', pid, '--store', store, '--images', programs(folder, echo)],
+      {},
+      'pipe',
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    const call = (id: number, name: string, args: object = {}) =>
+      ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } }) as const;
+    const lines = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      call(2, 'receive'),
+      call(3, 'tool_slow'),
+      call(4, 'request_capability', { resource: 'tool:x', rights: ['call'] }),
     ];
+    for (const line of lines) child.stdin?.write(`${JSON.stringify(line)}\n`);
     await eventually(async () => {
       expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1);
       expect(await kernel.approvals.list()).toHaveLength(1);
     });
-    await client.close();
-    expect(await Promise.all(lost)).toEqual(['lost', 'lost', 'lost']);
-    await gone(osPid);
+    child.stdin?.end();
+    expect(await ended).toBe(0);
     expect((await kernel.processes.get(pid)).status).toBe('created');
     const outcomes = (await kernel.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['intent', 'unknown']);
@@ -272,6 +283,7 @@ describe('procura mcp', () => {
     const { kernel, store } = await ownKernel();
     const pid = await kernel.processes.spawn();
     const child = await startCli(['mcp', '--pid', pid, '--store', store], {}, 'pipe');
+    onTestFinished(() => void child.kill('SIGKILL'));
     const ended = new Promise((resolve) => child.once('close', resolve));
     const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize };
     child.stdin?.write(`not json\n{"jsonrpc":"2.0"}\n${JSON.stringify(hello)}\n`);
