@@ -36,6 +36,7 @@ import { Recovery } from './runtime/recovery.js';
 import type { RecoveryReport } from './runtime/recovery-report.js';
 import { BuiltinTools } from './tools/builtin/builtin-tools.js';
 import { Commands } from './tools/commands/commands.js';
+import { McpConnections } from './tools/mcp/mcp-connections.js';
 import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
@@ -216,6 +217,7 @@ class OpenKernel implements Kernel {
     const { node, readOnly } = this.options;
     const lease = container.get(NodeLease);
     const fenced = node.executor && !readOnly ? await container.get(Executor).close(graceMs) : [];
+    await container.get(McpConnections).close();
     const commands = await container.get(Commands).close(graceMs);
     if (node.executor && !readOnly) {
       await container.get(Alarms).stop();

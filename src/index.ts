@@ -130,6 +130,7 @@ export { defineSteps, type StepsSpec } from './runtime/steps-image.js';
 export type { RestartRule, RestartStrategy, SupervisedChild, Supervision } from './runtime/supervision.js';
 export { defineSupervisor, type SupervisorSpec } from './runtime/supervisor.js';
 export type { Syscalls } from './runtime/syscalls.js';
+export type { McpConnection, McpEndpoint, McpProgram, McpTarget } from './tools/mcp/mcp-target.js';
 export {
   defineTool,
   type Tool,

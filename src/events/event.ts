@@ -25,6 +25,7 @@ export interface EventData {
     object?: ObjectId;
     code?: string;
   };
+  'tools.changed': { server: string; added: number; removed: number; changed: number };
   'message.sent': { from: Pid; message: string; kind: string };
   'message.received': { from: Pid; message: string };
   'process.paused': { previous: string };
@@ -101,6 +102,7 @@ const known: Record<EventType, true> = {
   'step.failed': true,
   'tool.called': true,
   'tool.returned': true,
+  'tools.changed': true,
   'message.sent': true,
   'message.received': true,
   'node.lapsed': true,

@@ -1,4 +1,4 @@
-import type { ErrorObject, Options, ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, Options } from 'ajv';
 import type { JsonObject } from '../base/json.js';
 import type { StandardResult } from './standard-schema.js';
 
@@ -24,29 +24,43 @@ export function hasKeyword(schema: object): boolean {
 /** What means nothing is let pass, as the standard says, and the console is left alone. */
 const options: Options = { strict: false, validateFormats: false, logger: false };
 
+type Validate = (value: unknown) => StandardResult;
+
 /**
  * Validates by a JSON Schema. The schema is compiled when it is first used: the compiler takes longer to load than a kernel
  * to open, and most have no use for it. A schema that cannot be compiled throws whenever it is used.
  */
 export function validatorOf(schema: JsonObject): (value: unknown) => Promise<StandardResult> {
-  let compiled: Promise<ValidateFunction> | undefined;
+  let compiled: Promise<Validate> | undefined;
   return async (value) => {
-    compiled ??= compile(schema);
+    compiled ??= compileSchema(schema);
     const validate = await compiled;
-    if (validate(ordinary(value))) return { value };
-    return { issues: (validate.errors ?? []).map(issueOf) };
+    return validate(value);
   };
 }
 
-/** Each schema has a compiler of its own, so that two may have the same `$id`. */
-async function compile(schema: JsonObject): Promise<ValidateFunction> {
+/** For schemas that come and go together: to make a compiler takes ten times as long as to use it. */
+export interface Compilers {
+  draft07?: Ajv;
+  draft2020?: Ajv;
+}
+
+/** Throws what the compiler says of a schema that it cannot take. */
+export async function compileSchema(schema: JsonObject, shared: Compilers = {}): Promise<Validate> {
   if (schema.$async !== undefined) throw new Error('$async is not supported');
-  const { $schema } = schema;
-  const isDraft07 = typeof $schema === 'string' && /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test($schema);
-  const compiler = isDraft07
-    ? new (await import('ajv')).Ajv(options)
-    : new (await import('ajv/dist/2020.js')).Ajv2020(options);
-  return compiler.compile(ordinary(schema));
+  // Two schemas may have the same name, and one compiler takes a name once.
+  const compilers = JSON.stringify(schema).includes('"$id"') ? {} : shared;
+  const validate = (await compilerOf(schema, compilers)).compile(ordinary(schema));
+  return (value) => (validate(ordinary(value)) ? { value } : { issues: (validate.errors ?? []).map(issueOf) });
+}
+
+async function compilerOf({ $schema }: JsonObject, compilers: Compilers): Promise<Ajv> {
+  if (typeof $schema === 'string' && /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test($schema)) {
+    compilers.draft07 ??= new (await import('ajv')).Ajv(options);
+    return compilers.draft07;
+  }
+  compilers.draft2020 ??= new (await import('ajv/dist/2020.js')).Ajv2020(options);
+  return compilers.draft2020;
 }
 
 /** The compiler counts on the methods that every object inherits; plain data has none. */

@@ -1,6 +1,8 @@
 import { inject, injectable } from 'inversify';
 import { type Token, token } from '../base/token.js';
 import type { ToolInfo } from '../kernel/tool-gate.js';
+import { McpConnections } from './mcp/mcp-connections.js';
+import type { McpConnection, McpTarget } from './mcp/mcp-target.js';
 import type { Tool } from './tool.js';
 import { ToolRegistry } from './tool-registry.js';
 
@@ -10,13 +12,25 @@ export interface ToolBroker {
   register(tool: Tool): Disposable;
   /** All that are registered, those that come with the kernel among them. */
   list(): ToolInfo[];
+  /**
+   * Connects an MCP server and registers its tools as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name that is
+   * taken, TOOL_FAILED for a server that cannot be reached or is none.
+   *
+   * @example
+   * const files = await kernel.tools.connectMcp('fs', { command: 'mcp-server-filesystem', args: ['/srv/notes'] });
+   */
+  connectMcp(server: string, target: McpTarget): Promise<McpConnection>;
 }
 export const ToolBroker: Token<ToolBroker> = token('ToolBroker');
 
 @injectable()
 export class HostToolBroker implements ToolBroker {
-  constructor(@inject(ToolRegistry) private readonly registry: ToolRegistry) {}
+  constructor(
+    @inject(ToolRegistry) private readonly registry: ToolRegistry,
+    @inject(McpConnections) private readonly servers: McpConnections,
+  ) {}
 
   register = (tool: Tool) => this.registry.register(tool);
   list = () => this.registry.list();
+  connectMcp = (server: string, target: McpTarget) => this.servers.connect(server, target);
 }

@@ -2,6 +2,8 @@ import { ContainerModule } from 'inversify';
 import { ToolGate } from '../kernel/tool-gate.js';
 import { Broker } from './broker.js';
 import { BuiltinTools } from './builtin/builtin-tools.js';
+import { McpConnections } from './mcp/mcp-connections.js';
+import { McpJournal } from './mcp/mcp-journal.js';
 import { CallShaper } from './shaped-call.js';
 import { StopSignals } from './stop-signals.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
@@ -16,6 +18,8 @@ export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [
     BuiltinTools,
     CallShaper,
+    McpConnections,
+    McpJournal,
     StopSignals,
     ToolIntents,
     ToolOutcomes,

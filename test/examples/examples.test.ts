@@ -19,6 +19,7 @@ describe('the examples', () => {
       '04-approvals.mjs',
       '05-durable-steps.mjs',
       '06-tools.mjs',
+      '07-mcp.mjs',
     ];
     expect(names).toEqual([...numbered, 'hierarchy.mjs']);
     for (const name of numbered) {
@@ -80,6 +81,17 @@ describe('the examples', () => {
       'ann@example.com: BUDGET_EXCEEDED toolCalls',
       'delete everything: CAPABILITY_DENIED NO_CAPABILITY',
       'On record: intent, ok, refused, intent, ok, refused, refused.',
+    ]);
+  });
+
+  it('call the tools of an MCP server as far as they may', async () => {
+    expect((await runExample('07-mcp.mjs')).trimEnd().split('\n')).toEqual([
+      'The server has 14 tools, such as mcp/files/read_file.',
+      'read_text_file: {"content":"Tides rise."}',
+      'read_text_file: CAPABILITY_DENIED CONSTRAINT',
+      'write_file: CAPABILITY_DENIED NO_CAPABILITY',
+      'read_text_file: {"content":"Tides rise."}',
+      'read_text_file: BUDGET_EXCEEDED toolCalls',
     ]);
   });
 });

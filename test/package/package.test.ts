@@ -63,6 +63,14 @@ describe('the packed tarball', () => {
     expect(stderr).toMatch(/^error MISSING_PACKAGE: .+\nhint: .*npm install @modelcontextprotocol\/server@2\.\n$/);
   });
 
+  it('connects MCP servers where the package for it is installed, and says so where it is not', () => {
+    expect(run('without.mjs', connecting)).toBe('TOOL_FAILED {"package":"@modelcontextprotocol/client"}\n');
+    const scope = path.join(project, 'node_modules', '@modelcontextprotocol');
+    symlinkSync(path.join(repository, 'node_modules', '@modelcontextprotocol'), scope);
+    expect(run('with.mjs', connecting)).toBe('mcp/memory/create_entities\n');
+    rmSync(scope);
+  });
+
   it('refuses what it does not export', () => {
     expect(() => run('inner.mjs', "import 'procura/dist/container.js';\n")).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
   });
@@ -98,16 +106,30 @@ console.log(status, JSON.stringify(value), (await kernel.audit.verify()).ok);
 await kernel.shutdown();
 `;
 
+const connecting = `
+import { createKernel } from 'procura';
+const kernel = await createKernel();
+const file = ${JSON.stringify(path.join(repository, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js'))};
+const target = { command: process.execPath, args: [file], env: { MEMORY_FILE_PATH: process.cwd() + '/graph.jsonl' } };
+const told = await kernel.tools.connectMcp('memory', target).then(
+  ({ tools }) => tools[0].name,
+  ({ code, facts }) => code + ' ' + JSON.stringify(facts),
+);
+console.log(told);
+await kernel.shutdown();
+`;
+
 const typed = `
-import { createKernel, type Kernel, type KernelError, type ProcessRecord } from 'procura';
+import { createKernel, type Kernel, type KernelError, type McpConnection, type ProcessRecord } from 'procura';
 const kernel: Kernel = await createKernel({ store: ':memory:' });
 const pid = await kernel.processes.spawn({ name: 'typed', budget: { tokens: 10 } });
 const record: ProcessRecord = await kernel.processes.get(pid);
 const left: number | null = (await kernel.processes.budget(pid)).tokens.left;
 const told = (error: KernelError): string => error.code;
+const connection: McpConnection = await kernel.tools.connectMcp('s', { command: 'server', effects: { read: 'pure' } });
 for await (const event of kernel.events.stream()) if (event.type === 'process.exited') event.data.status satisfies string;
 await kernel.shutdown();
-export { left, record, told };
+export { connection, left, record, told };
 `;
 
 const compilerOptions = {

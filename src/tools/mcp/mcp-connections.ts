@@ -1,0 +1,124 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import { errorText } from '../../base/error-text.js';
+import { KernelError, StoreError, ToolError } from '../../base/errors.js';
+import { Logger } from '../../base/logger.js';
+import { payloadLimits } from '../../base/plain.js';
+import { PayloadBytesMax } from '../../memory/payloads.js';
+import { PipedCommands } from '../commands/piped-commands.js';
+import { ToolRegistry } from '../tool-registry.js';
+import { dialEndpoint } from './dial-endpoint.js';
+import { dialProgram } from './dial-program.js';
+import { type McpEnd, McpJournal } from './mcp-journal.js';
+import { loadMcpPackage, type McpPackage } from './mcp-package.js';
+import { McpServer } from './mcp-server.js';
+import {
+  type McpConnection,
+  type ParsedEndpoint,
+  type ParsedProgram,
+  parseMcpTarget,
+  parseServerName,
+} from './mcp-target.js';
+
+/** The MCP servers whose tools this kernel has. To connect one is an act of the host, and needs no capability. */
+@injectable()
+export class McpConnections {
+  private readonly names = new Set<string>();
+  private readonly servers = new Set<McpServer>();
+  private isClosed = false;
+
+  constructor(
+    @inject(ToolRegistry) private readonly registry: ToolRegistry,
+    @inject(PipedCommands) private readonly commands: PipedCommands,
+    @inject(McpJournal) private readonly journal: McpJournal,
+    @inject(PayloadBytesMax) private readonly bytesMax: number,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  /** Registers the tools of a server as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name in use, TOOL_FAILED. */
+  async connect(server: unknown, target: unknown): Promise<McpConnection> {
+    const name = parseServerName(server);
+    const parsed = parseMcpTarget(target);
+    if (this.isClosed) throw kernelClosed();
+    if (this.names.has(name)) throw alreadyConnected(name);
+    this.names.add(name);
+    try {
+      return await this.opened(name, parsed);
+    } catch (error) {
+      this.names.delete(name);
+      throw error;
+    }
+  }
+
+  /** Closes all of them. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([...this.servers].map((server) => this.end(server, 'shutdown')));
+  }
+
+  private async opened(name: string, target: ParsedProgram | ParsedEndpoint): Promise<McpConnection> {
+    const server = this.made(name, target, await loadMcpPackage());
+    this.servers.add(server);
+    try {
+      await server.open();
+    } catch (error) {
+      this.servers.delete(server);
+      await this.note(name, error);
+      throw error;
+    }
+    try {
+      await this.journal.connected(name, server.tools.length);
+    } catch (error) {
+      await this.end(server, 'requested');
+      throw error;
+    }
+    return server;
+  }
+
+  private made(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServer {
+    const { registry, commands, clock, logger, journal, bytesMax } = this;
+    const server: McpServer = new McpServer(name, target, {
+      sdk,
+      registry,
+      clock,
+      logger,
+      limits: { ...payloadLimits, bytesMax },
+      dial: (dialling) => ('url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands, target)),
+      onChanged: (changes, tools) => journal.changed(name, changes, tools),
+      onClosed: async (reason, tools) => {
+        this.names.delete(name);
+        this.servers.delete(server);
+        await journal.closed(name, reason, tools);
+      },
+    });
+    return server;
+  }
+
+  private async end(server: McpServer, reason: McpEnd): Promise<void> {
+    await server.closeFor(reason).catch((error) => {
+      this.logger.error({ problem: errorText(error) }, 'an MCP server could not be closed');
+    });
+  }
+
+  /** What went wrong is told to the caller, whether or not it can be written down. */
+  private async note(name: string, error: unknown): Promise<void> {
+    const code = error instanceof KernelError ? error.code : 'TOOL_FAILED';
+    await this.journal.failed(name, code).catch((failure) => {
+      this.logger.error({ server: name, problem: errorText(failure) }, 'a failed connection was not recorded');
+    });
+  }
+}
+
+function kernelClosed(): StoreError {
+  return new StoreError('KERNEL_CLOSED', 'The kernel has been shut down.', {
+    hint: 'Open another one with createKernel.',
+  });
+}
+
+function alreadyConnected(server: string): ToolError {
+  return new ToolError('CONFLICT', `There is an MCP server ${server} already.`, {
+    facts: { server },
+    hint: 'Give the new one another name, or close the connection that is there.',
+  });
+}

@@ -1,0 +1,47 @@
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import { timeoutMsMax } from './mcp-client.js';
+import { isLost } from './mcp-errors.js';
+import type { McpPackage } from './mcp-package.js';
+import type { ListedTool } from './mcp-tool.js';
+
+/** How a conversation ended. */
+export interface LinkEnd {
+  /** Somebody stopped the server on purpose; otherwise it was lost. */
+  readonly isMeant: boolean;
+}
+
+/** One conversation with a server: from the handshake until one of both ends it. */
+export class McpLink {
+  constructor(
+    private readonly sdk: McpPackage,
+    private readonly client: Client,
+    /** Resolves when it is over. */
+    readonly over: Promise<LinkEnd>,
+    private readonly hangUp: () => Promise<void>,
+    /** A call has found that the server cannot be talked to any more. */
+    private readonly lose: () => void = () => undefined,
+  ) {}
+
+  /** All pages of the list. */
+  async list(signal: AbortSignal): Promise<ListedTool[]> {
+    // The package writes to the console when a server without tools is asked for them.
+    if (this.client.getServerCapabilities()?.tools === undefined) return [];
+    const { tools } = await this.client.listTools({}, { cacheMode: 'refresh', signal, timeout: timeoutMsMax });
+    return tools;
+  }
+
+  /** The server is told when the signal aborts. */
+  async call(name: string, args: JsonValue, signal: AbortSignal): Promise<CallToolResult> {
+    try {
+      return await this.client.callTool({ name, arguments: args as JsonObject }, { signal, timeout: timeoutMsMax });
+    } catch (error) {
+      if (!signal.aborted && isLost(this.sdk, error)) this.lose();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.hangUp();
+  }
+}

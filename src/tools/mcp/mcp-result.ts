@@ -1,0 +1,94 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { KernelError, ToolError } from '../../base/errors.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import { copyPlain, type PlainLimits } from '../../base/plain.js';
+
+type Part = CallToolResult['content'][number];
+
+const errorCharsMax = 4_096;
+
+/**
+ * What a call gives back: the structured content where there is some, `{ text }` for a single text, otherwise
+ * `{ content }` with all parts. Texts too long for a result are cut, and parts that do not fit are left out and counted;
+ * structured content has to fit its schema, so that nothing can be cut from it. Texts beside it say the same for people.
+ * `isDeclared`: the tool says which structure it gives back. Throws TOOL_FAILED for what the server itself calls an error,
+ * and for what cannot be a result.
+ */
+export function mcpResult(tool: string, result: CallToolResult, isDeclared: boolean, limits: PlainLimits): JsonValue {
+  const { structuredContent, content, isError } = result;
+  if (isError === true) throw toldFailure(tool, content);
+  if (structuredContent === undefined) return plain(tool, shown(content, limits.bytesMax), limits);
+  const isAll = isDeclared || content.every(({ type }) => type === 'text');
+  return plain(tool, isAll ? structuredContent : { structuredContent, content }, limits);
+}
+
+function shown(content: readonly Part[], bytesMax: number): unknown {
+  const [first] = content;
+  const isText = content.length === 1 && first?.type === 'text';
+  const whole = isText ? { text: first.text.toWellFormed() } : { content: content.map(wellFormed) };
+  const bytes = bytesOf(whole);
+  if (bytes <= bytesMax) return whole;
+  const room = bytesMax - 256;
+  if (isText) return { text: cut(first.text, room), truncated: true, bytes };
+  return { ...fitting(content.map(wellFormed), room), truncated: true, bytes };
+}
+
+/** As many parts as there is room for; the first text that does not fit is cut. */
+function fitting(content: readonly Part[], room: number): { content: Part[]; omitted: number } {
+  const kept: Part[] = [];
+  let left = room;
+  let isCut = false;
+  for (const part of content) {
+    const whole = bytesOf(part) + 1;
+    const fits = whole <= left;
+    if (!fits && (isCut || part.type !== 'text')) continue;
+    isCut ||= !fits;
+    const shownPart = fits || part.type !== 'text' ? part : { ...part, text: cut(part.text, left - 256) };
+    left -= bytesOf(shownPart) + 1;
+    kept.push(shownPart);
+  }
+  return { content: kept, omitted: content.length - kept.length };
+}
+
+function wellFormed(part: Part): Part {
+  return part.type === 'text' ? { ...part, text: part.text.toWellFormed() } : part;
+}
+
+/** The beginning of a text, of at most so many bytes in JSON, and never half a character. */
+function cut(text: string, bytesMax: number): string {
+  let end = Math.max(0, Math.min(text.length, bytesMax));
+  while (end > 0 && bytesOf(text.slice(0, end)) > bytesMax) end = Math.floor(end * 0.9);
+  const kept = text.slice(0, end);
+  return (/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept).toWellFormed();
+}
+
+function plain(tool: string, value: unknown, limits: PlainLimits): JsonValue {
+  try {
+    return copyPlain(value, 'result', limits);
+  } catch (error) {
+    if (error instanceof KernelError) throw noResult(tool, error);
+    throw error;
+  }
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+function toldFailure(tool: string, content: readonly Part[]): ToolError {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const text = texts.join('\n').slice(0, errorCharsMax).toWellFormed();
+  return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${text.slice(0, 300).toWellFormed()}`, {
+    facts: { tool, reason: 'tool_error', text },
+    hint: 'The server has carried the call out and says that it failed: see the text.',
+  });
+}
+
+function noResult(tool: string, error: KernelError): ToolError {
+  const facts: JsonObject = { tool, reason: 'bad_result', ...error.facts };
+  return new ToolError('TOOL_FAILED', `Tool ${tool} gave back what cannot be a result: ${error.message}`, {
+    facts,
+    hint: 'The call was carried out; ask for less at a time if it is too large.',
+    cause: error,
+  });
+}
