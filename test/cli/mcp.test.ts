@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, refusedCall } from '../integrations/mcp-server/client.js';
-import { builtPackage } from '../package/built-package.js';
+import { builtPackage, repository } from '../package/built-package.js';
 import { eventually } from '../support/eventually.js';
 import { ownKernel, programs, startMcp } from './mcp-server.js';
 import { refusedWith, runCli, startCli } from './run-cli.js';
@@ -239,6 +239,26 @@ describe('procura mcp', () => {
     expect((await refusedCall(beside, 'spawn', { image: 'nothing' })).code).toBe('NO_SUCH_IMAGE');
   });
 
+  it('connects the MCP servers of a module: their tools are called like any other', async () => {
+    const { kernel, store, folder } = await ownKernel();
+    const pid = await kernel.processes.spawn({
+      capabilities: [{ resource: 'tool:mcp/notes/read_graph', rights: ['call'] }],
+    });
+    const server = path.join(repository, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js');
+    const target = { command: process.execPath, args: [server], env: { MEMORY_FILE_PATH: path.join(folder, 'notes') } };
+    const module = programs(folder, `export const mcp = ${JSON.stringify({ notes: target })};`);
+    const { client } = await startMcp(store, '--pid', pid, '--images', module);
+    expect((await ask(client, 'tool_mcp_notes_read_graph')).value).toEqual({ entities: [], relations: [] });
+    expect((await refusedCall(client, 'tool_mcp_notes_create_entities', { entities: [] })).code).toBe(
+      'CAPABILITY_DENIED',
+    );
+    const [running] = (await kernel.processes.list({ name: 'mcp:notes' })).items;
+    expect(running?.status).toBe('running');
+    await client.close();
+    await eventually(async () => expect((await kernel.processes.get(running?.pid ?? '')).exitedAt).toBeDefined());
+    expect((await kernel.processes.get(pid)).status).toBe('created');
+  });
+
   it('spawns the process first when it is told to, once for an id', async () => {
     const { kernel, store } = await ownKernel();
     const spec = JSON.stringify({ id: 'desk', goal: 'Help', budget: { children: 1 } });
@@ -265,6 +285,7 @@ describe('procura mcp', () => {
       [['--pid', live, '--images', path.join(folder, 'nothing.mjs')], 1, 'INVALID_INPUT'],
       [['--pid', live, '--images', programs(folder, 'export const other = 1;')], 1, 'INVALID_INPUT'],
       [['--pid', live, '--images', programs(folder, 'export const tools = [{ name: 5 }];')], 1, 'INVALID_INPUT'],
+      [['--pid', live, '--images', programs(folder, 'export const mcp = { x: 5 };')], 1, 'INVALID_INPUT'],
       [['--spawn', '{"colour":"red"}'], 1, 'INVALID_INPUT'],
       [['--spawn', 'not json'], 2, 'USAGE'],
       [[], 2, 'USAGE'],

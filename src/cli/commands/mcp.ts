@@ -3,7 +3,7 @@ import type { Kernel, Logger, Pid, SpawnSpec } from '../../index.js';
 import { CliError } from '../cli-error.js';
 import { type CommonOptions, writing } from '../open-store.js';
 import { findPid } from '../pids.js';
-import { loadPrograms } from '../programs.js';
+import { connectServers, loadPrograms } from '../programs.js';
 import { safeJson, safeText } from '../safe-text.js';
 import { takeStandardOutput } from '../standard-output.js';
 
@@ -30,9 +30,15 @@ export async function mcp(options: McpOptions): Promise<void> {
     async (kernel, named) => {
       const pid = named ?? (await spawned(kernel, options.spawn));
       await assertLive(kernel, pid);
+      await connectServers(kernel, programs);
       await serve(kernel, pid, server, output);
     },
-    { ...programs, logger, node: { name: 'procura-mcp', executor: options.run === true } },
+    {
+      images: programs.images,
+      tools: programs.tools,
+      logger,
+      node: { name: 'procura-mcp', executor: options.run === true },
+    },
   );
 }
 
