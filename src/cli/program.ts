@@ -181,7 +181,7 @@ function buildProgram(): Command {
         .argParser(jsonArgument)
         .conflicts('pid'),
     )
-    .option('--images <module>', 'a module that exports images and tools')
+    .option('--images <module>', 'a module that exports images, tools and mcp servers')
     .option('--run', 'run the bodies of processes here, as long as the client is there')
     .action(async (_, self) => {
       const options = self.optsWithGlobals();

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -50,7 +50,7 @@ export async function startMcp(store: string, ...args: string[]): Promise<McpCom
 
 /** A module for `--images`, which prints where only the protocol should stand. */
 export function programs(folder: string, body: string): string {
-  const file = path.join(folder, 'programs.mjs');
+  const file = path.join(folder, `programs-${readdirSync(folder).length}.mjs`);
   writeFileSync(file, `console.log('loaded'); process.stdout.write('noise\\n');\n${body}`);
   return file;
 }

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, refusedCall } from '../integrations/mcp-server/client.js';
-import { builtPackage } from '../package/built-package.js';
+import { builtPackage, repository } from '../package/built-package.js';
 import { eventually } from '../support/eventually.js';
 import { ownKernel, programs, startMcp } from './mcp-server.js';
 import { refusedWith, runCli, startCli } from './run-cli.js';
@@ -156,19 +156,30 @@ describe('procura mcp', () => {
   it('leaves the process alone and the log signed when the client goes away, also in the middle of calls', async () => {
     const { kernel, store, folder } = await ownKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
-    const { client, osPid } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
-    const lost = [
-      ask(client, 'receive').catch(() => 'lost'),
-      ask(client, 'tool_slow').catch(() => 'lost'),
-      ask(client, 'request_capability', { resource: 'tool:x', rights: ['call'] }).catch(() => 'lost'),
+    // No client of the package: that kills what takes its time.
+    const child = await startCli(
+      ['mcp', '--pid', pid, '--store', store, '--images', programs(folder, echo)],
+      {},
+      'pipe',
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    const call = (id: number, name: string, args: object = {}) =>
+      ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } }) as const;
+    const lines = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      call(2, 'receive'),
+      call(3, 'tool_slow'),
+      call(4, 'request_capability', { resource: 'tool:x', rights: ['call'] }),
     ];
+    for (const line of lines) child.stdin?.write(`${JSON.stringify(line)}\n`);
     await eventually(async () => {
       expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1);
       expect(await kernel.approvals.list()).toHaveLength(1);
     });
-    await client.close();
-    expect(await Promise.all(lost)).toEqual(['lost', 'lost', 'lost']);
-    await gone(osPid);
+    child.stdin?.end();
+    expect(await ended).toBe(0);
     expect((await kernel.processes.get(pid)).status).toBe('created');
     const outcomes = (await kernel.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['intent', 'unknown']);
@@ -228,6 +239,26 @@ describe('procura mcp', () => {
     expect((await refusedCall(beside, 'spawn', { image: 'nothing' })).code).toBe('NO_SUCH_IMAGE');
   });
 
+  it('connects the MCP servers of a module: their tools are called like any other', async () => {
+    const { kernel, store, folder } = await ownKernel();
+    const pid = await kernel.processes.spawn({
+      capabilities: [{ resource: 'tool:mcp/notes/read_graph', rights: ['call'] }],
+    });
+    const server = path.join(repository, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js');
+    const target = { command: process.execPath, args: [server], env: { MEMORY_FILE_PATH: path.join(folder, 'notes') } };
+    const module = programs(folder, `export const mcp = ${JSON.stringify({ notes: target })};`);
+    const { client } = await startMcp(store, '--pid', pid, '--images', module);
+    expect((await ask(client, 'tool_mcp_notes_read_graph')).value).toEqual({ entities: [], relations: [] });
+    expect((await refusedCall(client, 'tool_mcp_notes_create_entities', { entities: [] })).code).toBe(
+      'CAPABILITY_DENIED',
+    );
+    const [running] = (await kernel.processes.list({ name: 'mcp:notes' })).items;
+    expect(running?.status).toBe('running');
+    await client.close();
+    await eventually(async () => expect((await kernel.processes.get(running?.pid ?? '')).exitedAt).toBeDefined());
+    expect((await kernel.processes.get(pid)).status).toBe('created');
+  });
+
   it('spawns the process first when it is told to, once for an id', async () => {
     const { kernel, store } = await ownKernel();
     const spec = JSON.stringify({ id: 'desk', goal: 'Help', budget: { children: 1 } });
@@ -254,6 +285,7 @@ describe('procura mcp', () => {
       [['--pid', live, '--images', path.join(folder, 'nothing.mjs')], 1, 'INVALID_INPUT'],
       [['--pid', live, '--images', programs(folder, 'export const other = 1;')], 1, 'INVALID_INPUT'],
       [['--pid', live, '--images', programs(folder, 'export const tools = [{ name: 5 }];')], 1, 'INVALID_INPUT'],
+      [['--pid', live, '--images', programs(folder, 'export const mcp = { x: 5 };')], 1, 'INVALID_INPUT'],
       [['--spawn', '{"colour":"red"}'], 1, 'INVALID_INPUT'],
       [['--spawn', 'not json'], 2, 'USAGE'],
       [[], 2, 'USAGE'],
@@ -272,6 +304,7 @@ describe('procura mcp', () => {
     const { kernel, store } = await ownKernel();
     const pid = await kernel.processes.spawn();
     const child = await startCli(['mcp', '--pid', pid, '--store', store], {}, 'pipe');
+    onTestFinished(() => void child.kill('SIGKILL'));
     const ended = new Promise((resolve) => child.once('close', resolve));
     const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize };
     child.stdin?.write(`not json\n{"jsonrpc":"2.0"}\n${JSON.stringify(hello)}\n`);

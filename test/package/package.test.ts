@@ -56,6 +56,13 @@ describe('the packed tarball', () => {
     expect(complaints(wrong, { skipLibCheck: true })).toMatch(/error TS2322/);
   }, 120_000);
 
+  it('says which package the command needs besides, where that is not installed', () => {
+    const main = path.join(project, 'node_modules', 'procura', 'dist', 'cli', 'main.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'mcp', '--pid', 'p_1'], { encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^error MISSING_PACKAGE: .+\nhint: .*npm install @modelcontextprotocol\/server@2\.\n$/);
+  });
+
   it('connects MCP servers where the package for it is installed, and says so where it is not', () => {
     expect(run('without.mjs', connecting)).toBe('TOOL_FAILED {"package":"@modelcontextprotocol/client"}\n');
     const scope = path.join(project, 'node_modules', '@modelcontextprotocol');

@@ -3,7 +3,7 @@ import type { Kernel, Logger, Pid, SpawnSpec } from '../../index.js';
 import { CliError } from '../cli-error.js';
 import { type CommonOptions, writing } from '../open-store.js';
 import { findPid } from '../pids.js';
-import { loadPrograms } from '../programs.js';
+import { connectServers, loadPrograms } from '../programs.js';
 import { safeJson, safeText } from '../safe-text.js';
 import { takeStandardOutput } from '../standard-output.js';
 
@@ -30,9 +30,15 @@ export async function mcp(options: McpOptions): Promise<void> {
     async (kernel, named) => {
       const pid = named ?? (await spawned(kernel, options.spawn));
       await assertLive(kernel, pid);
+      await connectServers(kernel, programs);
       await serve(kernel, pid, server, output);
     },
-    { ...programs, logger, node: { name: 'procura-mcp', executor: options.run === true } },
+    {
+      images: programs.images,
+      tools: programs.tools,
+      logger,
+      node: { name: 'procura-mcp', executor: options.run === true },
+    },
   );
 }
 
@@ -51,9 +57,9 @@ async function serve(kernel: Kernel, pid: Pid, server: ServerPackage, output: Wr
     () => undefined,
   );
   const stop = () => void served.close();
-  process.once('SIGTERM', stop).once('SIGINT', stop);
+  // For good: a client that has waited long enough sends one while the log is being signed.
+  process.on('SIGTERM', stop).on('SIGINT', stop);
   await served.closed;
-  process.off('SIGTERM', stop).off('SIGINT', stop);
   left.abort();
   await watching;
 }
@@ -109,7 +115,8 @@ async function serverPackage() {
     const { serveProcess } = await import('../../integrations/mcp-server/index.js');
     return { StdioServerTransport, serveProcess };
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (!isMissing || !error.message.includes('@modelcontextprotocol/server')) throw error;
     throw new CliError(
       'MISSING_PACKAGE',
       'The package @modelcontextprotocol/server is not installed.',
