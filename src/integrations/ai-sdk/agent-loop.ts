@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
 import type { JsonValue, Syscalls } from '../../index.js';
-import { modelFor, modelResource, requireModel } from './agent-model.js';
+import { modelFor, modelResource } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
 import { madeCalls } from './made-calls.js';
 import { type ModelUsage, noUsage, sumOf } from './model-usage.js';
@@ -45,7 +45,7 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
 
   /** What it takes is set aside before and charged after, and all of that is kept: a rerun pays for no turn again. */
   async function oneTurn(n: number): Promise<Turn> {
-    await requireModel(ctx, resource);
+    await ctx.capabilities.require('call', resource);
     const estimated = estimatedUsage(agent, messages);
     const reservation = await reserveTurn(ctx, agent, estimated);
     const turn = await askModel(ctx, agent, `turn ${n}`, { model, resource, messages, estimated });

@@ -43,11 +43,6 @@ function percentCode(sign: string): string {
   return [...Buffer.from(sign)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }
 
-/** Takes a use of the authority over the model, on record. Throws CAPABILITY_DENIED and what else refuses it. */
-export async function requireModel(ctx: Syscalls, resource: string): Promise<void> {
-  await ctx.capabilities.require('call', resource);
-}
-
 /**
  * The authority was there when the turn began, which may be long ago: what has been taken away since is not used. A use that
  * is spent was spent on this turn.

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type CapabilitySpec, InputError, type RetryPolicy, type Schema } from '../../index.js';
+import type { CapabilitySpec, RetryPolicy, Schema } from '../../index.js';
 import { isModel, type ModelSource } from './agent-model.js';
 import type { ModelUsage } from './model-usage.js';
+import { parsed } from './parsed.js';
 
 export interface AgentSpec {
   readonly name: string;
@@ -32,6 +33,14 @@ export interface AgentSpec {
 
 const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
 const count = z.number().int().positive().max(1_000_000);
+const retry = z.strictObject({
+  attempts: z.number().int().min(1).max(1_000),
+  baseMs: z.number().int().nonnegative().optional(),
+  factor: z.number().min(1).optional(),
+  maxMs: z.number().int().nonnegative().optional(),
+  jitter: z.number().min(0).max(1).optional(),
+  permanent: functionOf<NonNullable<RetryPolicy['permanent']>>().optional(),
+});
 const agent = z.strictObject({
   model: z.custom<ModelSource>(
     (value) => typeof value === 'function' || isModel(value),
@@ -43,9 +52,7 @@ const agent = z.strictObject({
   temperature: z.number().optional(),
   contextTokens: z.number().int().nonnegative().max(1_000_000).default(4_000),
   cost: functionOf<(usage: ModelUsage) => number>().optional(),
-  retry: z
-    .custom<RetryPolicy>((value) => typeof value === 'object' && value !== null, 'is not a retry policy')
-    .default({ attempts: 3, baseMs: 1_000, jitter: 0.5 }),
+  retry: retry.default({ attempts: 3, baseMs: 1_000, jitter: 0.5 }),
 });
 
 /** What the loop of an agent goes by. */
@@ -54,19 +61,9 @@ export type Agent = z.output<typeof agent>;
 /** What of the spec is the image's, and the rest. Throws INVALID_INPUT with the path. */
 export function parseAgent(spec: AgentSpec): { readonly agent: Agent; readonly image: ImageParts } {
   const { name, version, tools, input, requires, ...rest } = spec;
-  const parsed = agent.safeParse(rest);
-  if (!parsed.success) throw refused(parsed.error.issues[0]);
   const parts = { version, tools, input, requires };
   const given = Object.entries(parts).filter(([, part]) => part !== undefined);
-  return { agent: parsed.data, image: { name, ...Object.fromEntries(given) } };
+  return { agent: parsed(agent, rest, 'agent'), image: { name, ...Object.fromEntries(given) } };
 }
 
 type ImageParts = Pick<AgentSpec, 'name' | 'version' | 'tools' | 'input' | 'requires'>;
-
-function refused(issue: z.core.$ZodIssue | undefined): InputError {
-  const path = ['agent', ...(issue?.path ?? [])].map(String).join('.');
-  return new InputError('INVALID_INPUT', `${path}: ${issue?.message ?? 'not valid'}.`, {
-    facts: { path },
-    hint: 'See AgentSpec.',
-  });
-}

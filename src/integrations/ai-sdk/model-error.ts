@@ -33,6 +33,6 @@ function unreadable(error: unknown): Failure {
 function withoutKeys(text: string): string {
   return text
     .replaceAll(/\b(bearer|basic)\s+[^\s"',]+/gi, '$1 ***')
-    .replaceAll(/\b(?:sk|pk|rk|gsk|xai|key|api|AIza|ghp|hf)[-_A-Za-z0-9]*[-_][-_A-Za-z0-9*]{8,}/g, '***')
+    .replaceAll(/\b(?:(?:sk|pk|rk|gsk|xai|ghp|hf)[-_]|AIza)[-_A-Za-z0-9*]{8,}/g, '***')
     .replaceAll(/\/\/[^\s/@]+@/g, '//***@');
 }

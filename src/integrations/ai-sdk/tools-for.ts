@@ -1,5 +1,7 @@
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai';
+import { z } from 'zod';
 import { InputError, type JsonObject, type JsonValue, type ProcessFace, type ToolInfo } from '../../index.js';
+import { parsed } from './parsed.js';
 import { toolErrorValue } from './tool-error-value.js';
 import { toolNames } from './tool-names.js';
 
@@ -10,6 +12,8 @@ export interface ToolsForOptions {
   readonly granted?: boolean;
 }
 
+const toolsForOptions = z.strictObject({ only: z.array(z.string()).optional(), granted: z.boolean().default(false) });
+
 /**
  * The tools of a process for `generateText` and `streamText`. Calls go through the kernel as calls of that process; a refusal
  * or a failure is a value that the model can read. Throws INVALID_INPUT for a tool in `only` that the process does not see.
@@ -17,8 +21,9 @@ export interface ToolsForOptions {
  * @example await generateText({ model, prompt, tools: await toolsFor(ctx), stopWhen: stepCountIs(5) });
  */
 export async function toolsFor(ctx: ProcessFace, options: ToolsForOptions = {}): Promise<ToolSet> {
+  const { only, granted: isAsked } = parsed(toolsForOptions, options, 'options');
   const visible = await ctx.tools.list();
-  const chosen = await granted(ctx, named(visible, options.only), options.granted === true);
+  const chosen = await granted(ctx, named(visible, only), isAsked);
   const infos = new Map(chosen.map((info) => [info.name, info]));
   // The names are those that all visible tools have: which are chosen changes none of them.
   const tools = [...toolNames(visible)].flatMap(([alias, name]) => {

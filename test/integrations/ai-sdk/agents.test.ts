@@ -255,7 +255,12 @@ describe('an agent', () => {
     const model = scriptedModel([]);
     const good = { name: 'agent', model };
     const bad: object[] = [{ name: 'agent' }, { ...good, model: 'openai/gpt-5' }, { ...good, maxTurns: 0 }];
-    bad.push({ ...good, cost: 5 }, { ...good, contextTokens: -1 }, { ...good, more: 1 }, { ...good, retry: 3 });
+    bad.push(
+      { ...good, cost: 5 },
+      { ...good, contextTokens: -1 },
+      { ...good, more: 1 },
+      { ...good, retry: { attempts: 0 } },
+    );
     for (const spec of bad) {
       expect(() => agentImage(spec as AgentSpec)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
     }

@@ -108,6 +108,9 @@ describe('the tools of a process for the AI SDK', () => {
       code: 'INVALID_INPUT',
       facts: { unseen: ['math_add'] },
     });
+    for (const wrong of [{ only: 'mail' }, { granted: 1 }, { more: true }]) {
+      expect(await refusal(toolsFor(face, wrong as never))).toMatchObject({ code: 'INVALID_INPUT' });
+    }
   });
 
   it('can be those that the process may call, with whatever arguments', async () => {
