@@ -131,7 +131,7 @@ export class OsCommandRecovery implements CommandRecovery {
     if (isAlive === undefined) return { kind: 'unknown' };
     if (!isAlive) {
       const now = this.groups.identify(leader.pid);
-      const isReused = now !== undefined && now.startTicks !== leader.startTicks;
+      const isReused = now !== undefined && leader.startTicks !== '' && now.startTicks !== leader.startTicks;
       return { kind: 'lost', reason: isReused ? 'pid_reused' : 'pid_gone', isHere: true };
     }
     const carries = this.groups.carries(leader.pid, token);
