@@ -101,7 +101,7 @@ export class OsCommandRecovery implements CommandRecovery {
     const { command, isLimited } = left;
     const { token, survive } = command;
     if (verdict.kind === 'alive') {
-      this.drivers.adopt({ row, token, survive, isLimited }, verdict.leader, row);
+      this.drivers.adopt({ row, token, survive, isLimited, isAwaited: false }, verdict.leader, row);
       return { ...noneRecovered, adopted: 1 };
     }
     const survivors = verdict.kind === 'unstarted' || verdict.isHere ? await this.stopSurvivors(token) : 0;

@@ -21,7 +21,7 @@ import { NodeLease } from '../../runtime/node-lease.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandPlanner, type ParsedCommand, type PlannedCommand } from './command-planner.js';
-import { CommandRecords } from './command-records.js';
+import { CommandRecords, commandOfRuns } from './command-records.js';
 import { environmentOf } from './environment.js';
 import type { Launch } from './launch.js';
 
@@ -127,7 +127,7 @@ export class RunCommand implements CommandRuns {
     const birth: Birth = {
       pid,
       parent,
-      image: this.images.resolve('command@1'),
+      image: this.images.resolve(commandOfRuns),
       args: plan.shown,
       trueArgs: plan.args,
       goal: { payload: {} },
@@ -155,7 +155,7 @@ export class RunCommand implements CommandRuns {
     const { token, survive } = command;
     const isLimited = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {
-      command: { row, token, survive, isLimited },
+      command: { row, token, survive, isLimited, isAwaited: !command.background && !survive },
       launch: launchOf(spec, plan, real, environmentFor(spec, inherited ?? {}, token)),
     };
   }
@@ -180,7 +180,7 @@ export function environmentFor(
 }
 
 /** The program without its folder, for people. */
-export function nameOf([program = '']: readonly string[]): string {
+function nameOf([program = '']: readonly string[]): string {
   return path.basename(program).slice(0, 256);
 }
 

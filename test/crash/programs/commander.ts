@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createKernel, Store, type WriteTx } from '../../../src/index.js';
 import { deaf, heard, tell } from './tell.js';
 
@@ -40,8 +41,10 @@ if (killAt !== '') mine(kernel.container.get(Store));
 const argv = ['sh', '-c', script];
 const command = await kernel.as(pid).run({ argv, background: true, survive: mode === 'survive' });
 await kernel.processes.waitOutput(command.pid, 'up');
+// What it says may be there before it is written that it runs.
+while ((await kernel.processes.get(command.pid)).status === 'created') await sleep(1);
 if (mode === 'stopping') await kernel.processes.signal(command.pid, 'cancel', { graceMs: 60_000, reason: 'enough' });
-if (mode === 'quick' || killAt !== '') {
+if (killAt !== '') {
   await kernel.processes.kill(command.pid);
   await kernel.processes.result(command.pid);
   await kernel.shutdown();
