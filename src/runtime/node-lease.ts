@@ -51,7 +51,10 @@ export class NodeLease {
 
   /** As `start`, once: for a node that holds something only now and then. */
   ensure(): Promise<void> {
-    this.starting ??= this.start();
+    this.starting ??= this.start().catch((error: unknown) => {
+      this.starting = undefined;
+      throw error;
+    });
     return this.starting;
   }
 

@@ -16,7 +16,7 @@ import { CommandRepository, type CommandRow } from '../../kernel/command-reposit
 import { Endings } from '../../kernel/endings.js';
 import { Journal } from '../../kernel/journal.js';
 import type { HostIdentity } from '../../kernel/node-repository.js';
-import type { Outcome, OutcomeKind, ProcessRow } from '../../kernel/process.js';
+import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process.js';
 import { ProcessRepository } from '../../kernel/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../../kernel/transitions.js';
 import { WaitRepository } from '../../kernel/wait-repository.js';
@@ -180,7 +180,9 @@ export class CommandRecords {
   /** Who runs a command in the foreground waits for it: its end has returned that wait. */
   private async waited(tx: WriteTx, act: Act, row: ProcessRow, result: ObjectId): Promise<void> {
     const { parent } = row;
-    if (parent === null || row.image !== commandOfRuns || (await this.waits.isReaped(tx, row))) return;
+    const waiter = parent === null || row.image !== commandOfRuns ? undefined : await this.processes.find(tx, parent);
+    if (parent === null || waiter === undefined || isTerminal(waiter.status)) return;
+    if (await this.waits.isReaped(tx, row)) return;
     await this.waits.reap(tx, row);
     this.journal.changed(tx, { ...act, actor: parent }, row, {
       event: 'process.waited',

@@ -72,7 +72,7 @@ export class OsCommandRecovery implements CommandRecovery {
       const left: Left[] = [];
       for (const row of await this.processes.heldBy(tx, node)) {
         const command = row.kind === 'command' ? await this.commands.find(tx, row.n) : undefined;
-        if (command === undefined || this.drivers.has(row.pid)) continue;
+        if (command === undefined || !this.drivers.isOpen || this.drivers.has(row.pid)) continue;
         const isLimited = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
         left.push({ row, command, host, isLimited });
       }
