@@ -69,7 +69,9 @@ export class RunCommand implements CommandRuns {
     const driver = this.drivers.prepare(this.ids.next('process'));
     try {
       const { command, launch } = await this.born(caller, spec, driver);
-      void this.drivers.start(driver, command, launch).catch(() => undefined);
+      // Whatever becomes of it stands in the table.
+      const starting = this.drivers.start(driver, command, launch).catch(() => undefined);
+      if (spec.background) await starting;
       return driver.pid;
     } catch (error) {
       this.drivers.forget(driver);
