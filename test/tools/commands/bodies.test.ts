@@ -88,4 +88,26 @@ describe('a body', () => {
     expect([...running(one), ...running(two)]).toEqual([]);
     await checkInvariants(again, store);
   });
+
+  it('that asks for what is no command gets a refusal, and goes on', async () => {
+    const seen: unknown[] = [];
+    const hostile = {
+      get argv(): string[] {
+        throw new Error('no');
+      },
+    };
+    const body = defineImage({
+      name: 'body',
+      run: async (ctx) => {
+        for (const spec of [undefined, null, 7, {}, hostile, { argv: [7] }, { argv: ['true'], cwd: '..' }]) {
+          seen.push(await ctx.run(spec as never).catch((error: KernelError) => error.code));
+        }
+        return (await ctx.run({ argv: ['true'] })).exitCode;
+      },
+    });
+    const { kernel } = await commander({}, { images: [body] });
+    const pid = await kernel.processes.spawn({ image: 'body', capabilities: [anyCommand] });
+    expect((await kernel.processes.result(pid)).value).toBe(0);
+    expect(seen).toEqual([...Array(6).fill('INVALID_INPUT'), 'INVALID_PATH']);
+  });
 });
