@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import Table from 'cli-table3';
 import { checkTimes } from './capability-check.js';
+import { commandRates } from './command.js';
 import { bytesPerProcess, cancelMs, firstSpawnMs, streamMs, verifyRate } from './figures.js';
 import { forkRates } from './fork-size.js';
 import { bytesPerWaiting, lifeRate } from './life.js';
@@ -64,6 +65,17 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
     figure('whole life of a child, 32 callers, full', perSecond(lives), '≥ 1,550/s', lives >= 1_550);
     const bytes = await bytesPerWaiting(10_000);
     figure('memory per process that waits, of 10,000', `${Math.round(bytes)} B`, '< 10,240 B', bytes < 10_240);
+  },
+
+  async command() {
+    for (const [callers, runs] of [
+      [1, 100],
+      [8, 400],
+    ] as const) {
+      const { kernel, bare, ratio } = await commandRates(callers, runs);
+      const measured = `${ratio.toFixed(2)}× (${perSecond(kernel)} against ${perSecond(bare)})`;
+      figure(`true as a command, ${callers} callers, full, against a bare spawn`, measured, '≥ 0.5×', ratio >= 0.5);
+    }
   },
 
   async size() {

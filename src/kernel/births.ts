@@ -129,7 +129,9 @@ export class Births {
     const folder = birth.folder === undefined ? undefined : await this.access.take(tx, act, birth.folder);
     const command = plan === undefined ? undefined : await this.permitted(tx, act, plan);
     await this.accounts.enter(tx, parent);
-    const taken = [folder?.approval, command?.approval].filter((approval) => approval !== undefined);
+    // What is started in this very unit is told by the intent of its effect.
+    const told = birth.node === undefined ? command?.approval : undefined;
+    const taken = [folder?.approval, told].filter((approval) => approval !== undefined);
     return {
       approvals: [...approvals, ...taken],
       ...(folder === undefined ? {} : { folder: folder.capability }),

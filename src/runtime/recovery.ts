@@ -141,12 +141,12 @@ export class Recovery {
     }
   }
 
-  /** The nodes that hold something and have ended, or that nobody knows. */
+  /** The nodes that hold something and have ended, or that nobody knows; and this one, which may have had another life. */
   private async ended(tx: ReadTx): Promise<NodeId[]> {
     const ended: NodeId[] = [];
     for (const holder of await this.processes.holders(tx)) {
       const node = await this.nodes.find(tx, holder);
-      if (node === undefined || node.endedAt !== null) ended.push(holder);
+      if (node === undefined || node.endedAt !== null || holder === this.self.nodeId) ended.push(holder);
     }
     return ended;
   }

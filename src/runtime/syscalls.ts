@@ -298,8 +298,9 @@ function nameOf(spec: ChildSpec): string {
   return typeof image === 'string' ? image : '';
 }
 
-/** Only the name of the program: arguments may be secret. */
+/** Only the name of the program: arguments may be secret. A spec is a caller's object, and may refuse to be read. */
 function programOf(spec: CommandSpec): string {
-  const program: unknown = spec?.argv?.[0];
+  const argv: unknown = Object.getOwnPropertyDescriptor(spec ?? {}, 'argv')?.value;
+  const program: unknown = Array.isArray(argv) ? Object.getOwnPropertyDescriptor(argv, 0)?.value : undefined;
   return typeof program === 'string' ? program : '';
 }

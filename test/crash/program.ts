@@ -26,6 +26,10 @@ export class Program {
     this.exited = Promise.all([once(this.child, 'exit'), once(lines, 'close')]).then(() => this.changed());
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   get exitCode(): number | null {
     return this.child.exitCode;
   }

@@ -45,9 +45,13 @@ const answering = new Set(['approval.request', 'approval.answer']);
 /** An answer for one time lets one thing through, and what nobody has approved nothing. */
 function answersForOneTimeAreUsedOnce({ approvals, records }: Facts): string[] {
   const used = new Map<string, number>();
+  const born = new Set<string>();
   for (const { body } of records) {
-    const { approval, action, outcome } = body;
+    const { approval, action, outcome, target } = body;
     if (approval === undefined || outcome !== 'ok' || answering.has(action)) continue;
+    // What a process was born to run was let through with its birth.
+    if (action === 'process.spawnChild') born.add(`${approval} ${target}`);
+    if (action === 'command.run' && born.has(`${approval} ${target}`)) continue;
     used.set(approval, (used.get(approval) ?? 0) + 1);
   }
   return approvals.flatMap(({ id, decision, spent_at }) => {

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
@@ -21,6 +22,8 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
     ...treeIsWhole(facts),
     ...waitsHaveNoCycle(facts),
     ...(await endedHoldNothing(kernel, facts)),
+    ...commandsAreTold(facts),
+    ...endedCommandsAreGone(facts),
     ...deliveredOnceInOrder(facts),
     ...memoryIsWhole(facts),
     ...changesAreTold(facts),
@@ -281,6 +284,42 @@ async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<s
   return wrong;
 }
 
+/** (22) Every intent of a command has one outcome, or the command runs. */
+function commandsAreTold({ processes, records }: Facts): string[] {
+  const effects = records.filter(({ body }) => body.action === 'command.run' && body.effectId !== undefined);
+  const statuses = new Map(processes.map(({ pid, status }) => [pid, status]));
+  const count = (pid: string, isIntent: boolean) =>
+    effects.filter(({ body }) => body.effectId === pid && (body.outcome === 'intent') === isIntent).length;
+  return [...new Set(effects.map(({ body }) => body.effectId ?? ''))].flatMap((pid) => {
+    const [intents, outcomes] = [count(pid, true), count(pid, false)];
+    const isOver = terminal.has(statuses.get(pid) ?? 'exited');
+    if (intents === 1 && outcomes === Number(isOver)) return [];
+    return [`(22) command ${pid} is ${statuses.get(pid)}, with ${intents} intents and ${outcomes} outcomes`];
+  });
+}
+
+/** (16) No program carries the token of a command that has ended, unless it may survive. */
+function endedCommandsAreGone({ processes, commands }: Facts): string[] {
+  const ended = new Map(processes.filter(({ status }) => terminal.has(status)).map(({ n, pid }) => [n, pid]));
+  const over = commands.filter(({ process, survive }) => ended.has(process) && survive === 0);
+  if (over.length === 0 || !existsSync('/proc/self/environ')) return [];
+  return readdirSync('/proc').flatMap((name) => {
+    const environment = /^\d+$/.test(name) ? environmentOf(name) : '';
+    return over
+      .filter(({ token }) => environment.includes(token))
+      .map(({ process }) => `(16) ${ended.get(process)} has ended, and program ${name} is of it`);
+  });
+}
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8');
+  } catch {
+    // It has ended meanwhile, or is somebody else's.
+    return '';
+  }
+}
+
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
 function changesAreTold({ processes, events, records }: Facts): string[] {
   const named = ({ target, approval, capability, facts }: RecordBody) => {
@@ -395,6 +434,7 @@ function readFacts(path: string) {
       reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
       effects: all<{ id: string }>('SELECT * FROM effects'),
       capabilities: all<CapabilityFact>('SELECT * FROM capabilities'),
+      commands: all<{ process: number; token: string; survive: number }>('SELECT * FROM commands'),
       approvals: all<{ id: string; decision: string | null; spent_at: number | null }>('SELECT * FROM approvals'),
       objects: all<MemoryFacts['objects'][number]>('SELECT * FROM objects'),
       versions: all<MemoryFacts['versions'][number]>('SELECT * FROM object_versions ORDER BY n'),

@@ -17,7 +17,7 @@ interface PsOptions extends CommonOptions {
 const pageRows = 10_000;
 const headings = ['PID', 'STATUS', 'KIND', 'IMAGE', 'NAME', 'PARENT', 'AGE'];
 
-/** Lists processes in order of birth. */
+/** Lists processes in order of birth; a command goes by its command line. */
 export async function ps(options: PsOptions): Promise<void> {
   const { items, more } = await reading(options, async ({ processes }) => {
     const items: ProcessRecord[] = [];
@@ -57,7 +57,7 @@ function row(record: ProcessRecord, name: (pid: string) => string): string[] {
     paintStatus(status),
     kind,
     safeText(image, 40),
-    safeText(record.name ?? '', 40),
+    safeText(record.command?.line ?? record.name ?? '', 40),
     parent === null ? '-' : name(parent),
     showAge(createdAt),
   ];

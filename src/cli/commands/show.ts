@@ -26,7 +26,7 @@ export async function show(given: string, options: CommonOptions): Promise<void>
 }
 
 function fields(process: ProcessRecord): [string, string][] {
-  const { name, outcome, message, wait, progress, labels, owner, startedAt, exitedAt, deadlineAt } = process;
+  const { name, outcome, message, wait, progress, labels, owner, startedAt, exitedAt, deadlineAt, command } = process;
   const line = (field: string, value: string | undefined): [string, string][] =>
     value === undefined ? [] : [[field, value]];
   const time = (at: number | undefined) => (at === undefined ? undefined : showTime(at));
@@ -39,6 +39,9 @@ function fields(process: ProcessRecord): [string, string][] {
     ...line('outcome', json(outcome)),
     ...line('message', message === undefined ? undefined : safeText(message, 500)),
     ['kind', process.kind],
+    ...line('command', command === undefined ? undefined : safeText(command.line, 500)),
+    ...line('OS pid', command?.osPid === undefined ? undefined : String(command.osPid)),
+    ...line('output', command === undefined ? undefined : safeText(command.outputFile, 500)),
     ['image', safeText(process.image)],
     ['parent', process.parent === null ? '-' : safeText(process.parent, 512)],
     ['born under', process.bornUnder === null ? '-' : safeText(process.bornUnder, 512)],

@@ -109,7 +109,7 @@ export class CommandClaims {
         this.planner.folder(spec.cwd ?? row.cwd),
         environmentFor(spec, inherited, token),
       );
-      await this.drivers.start(driver, { row, token, survive, isLimited }, launch);
+      await this.drivers.start(driver, { row, token, survive, isLimited, isAwaited: false }, launch);
     } catch (error) {
       this.drivers.forget(driver);
       this.logger.error({ pid, error: String(error) }, 'a command could not be started');

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { Pid } from '../../base/ids.js';
@@ -22,6 +23,8 @@ import { StopLadder } from './stop-ladder.js';
 
 const lookMs = 200;
 const graceMs = 1_000;
+/** How long a command may take to end before its start is written by itself. */
+const briefMs = 5;
 /** In so short a life pids do not come round again: only those that are new since its start can be its own. */
 const shortLifeMs = 1_000;
 
@@ -31,6 +34,8 @@ export interface DrivenCommand {
   readonly token: string;
   readonly survive: boolean;
   readonly isLimited: boolean;
+  /** Whoever runs it waits for its end, and it goes with its kernel: nobody has to know of it before. */
+  readonly isAwaited: boolean;
 }
 
 /** What drivers are made with. */
@@ -90,7 +95,7 @@ export class CommandDriver {
   /** Starts the program; undefined when it could not be, which is then its end. */
   async start(command: DrivenCommand, launch: Launch): Promise<ChildProcess | undefined> {
     this.command = command;
-    const { groups, guard, files, records } = this.kit;
+    const { groups, guard, files } = this.kit;
     const { row, token, survive } = command;
     if (this.killAt !== undefined || this.isShutDown)
       return this.notStarted({ kind: 'not_started', reason: 'stopped' });
@@ -108,9 +113,10 @@ export class CommandDriver {
     const gone = new Promise<Exit>((resolve) => {
       child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
     });
-    const started = records.started(row, leader);
-    this.whole = this.carry(started, gone);
-    await started;
+    const starting = this.begin(command, leader, gone);
+    this.whole = this.carry(starting, gone);
+    // Whoever talks to it finds it running.
+    await starting.catch(() => undefined);
     return child;
   }
 
@@ -168,18 +174,39 @@ export class CommandDriver {
     void this.ladder?.stop(now() + Math.min(graceMs, withinMs));
   }
 
-  private async carry(starting: Promise<ProcessRow | undefined>, gone: Promise<Exit | undefined>): Promise<void> {
+  /**
+   * Writes that it has started. One that somebody waits for, and that is over at once with nobody left behind, starts and ends
+   * in one unit: most commands are short.
+   */
+  private async begin(
+    { row, isAwaited }: DrivenCommand,
+    leader: HostIdentity,
+    gone: Promise<Exit>,
+  ): Promise<ProcessRow | 'lost' | HostIdentity> {
+    const exit = isAwaited ? await Promise.race([gone, sleep(briefMs, undefined)]) : undefined;
+    const isOver = exit !== undefined && this.killAt === undefined && !this.isShutDown && this.hold === 'held';
+    if (isOver && this.ladder?.isAnybodyLeft(this.known) === false) return leader;
+    return (await this.kit.records.started(row, leader)) ?? 'lost';
+  }
+
+  private async carry(
+    starting: Promise<ProcessRow | 'lost' | HostIdentity>,
+    gone: Promise<Exit | undefined>,
+  ): Promise<void> {
     try {
-      const row = await starting;
-      if (row === undefined) return await this.lost();
-      this.begun(row);
+      const begun = await starting;
+      if (begun === 'lost') return await this.lost();
+      if ('n' in begun) this.begun(begun);
       const exit = await gone;
       if (this.hold === 'left') return;
-      const isClean = await this.cleared();
+      const isClean = 'n' in begun ? await this.cleared() : true;
       clearInterval(this.looking);
       await this.charging;
       this.isEnding = true;
-      if (this.hold === 'held') this.ending = await this.kit.records.ended(row, this.end(exit, isClean));
+      const { command } = this;
+      if (command === undefined || this.hold !== 'held') return;
+      const unwritten = 'n' in begun ? undefined : begun;
+      this.ending = await this.kit.records.ended(command.row, this.end(exit, isClean), unwritten);
     } catch (error) {
       this.kit.logger.error({ pid: this.pid, error: String(error) }, 'what became of a command was not written');
       await this.lost();

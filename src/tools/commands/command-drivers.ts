@@ -17,8 +17,9 @@ export class CommandDrivers {
   private readonly drivers = new Map<Pid, CommandDriver>();
   /** Until nothing is left to be done of each. */
   private readonly work = new Map<CommandDriver, Promise<unknown>>();
+  /** Whether it still takes commands. */
+  isOpen = true;
   private subscriptions: Disposable[] = [];
-  private isOpen = true;
 
   constructor(
     @inject(DriverKit) private readonly kit: DriverKit,

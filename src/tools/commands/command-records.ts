@@ -3,7 +3,7 @@ import { inject, injectable } from 'inversify';
 import { Ledger } from '../../audit/ledger.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { StoreError } from '../../base/errors.js';
-import type { NodeId, Pid } from '../../base/ids.js';
+import type { NodeId, ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
@@ -16,9 +16,10 @@ import { CommandRepository, type CommandRow } from '../../kernel/command-reposit
 import { Endings } from '../../kernel/endings.js';
 import { Journal } from '../../kernel/journal.js';
 import type { HostIdentity } from '../../kernel/node-repository.js';
-import type { Outcome, OutcomeKind, ProcessRow } from '../../kernel/process.js';
+import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process.js';
 import { ProcessRepository } from '../../kernel/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../../kernel/transitions.js';
+import { WaitRepository } from '../../kernel/wait-repository.js';
 import { Objects } from '../../memory/objects.js';
 
 /** What a driver holds: its writes change nothing once another node or nobody holds it. */
@@ -48,6 +49,8 @@ export interface CommandEnd {
 }
 
 const storeRetryMs = 250;
+/** The image of what processes run; those of other images are waited for by whoever has spawned them. */
+export const commandOfRuns = 'command@1';
 
 /** What the drivers of commands write, each in one unit that compares who holds the command. */
 @injectable()
@@ -60,6 +63,7 @@ export class CommandRecords {
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Endings) private readonly endings: Endings,
+    @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(Journal) private readonly journal: Journal,
     @inject(Ledger) private readonly ledger: Ledger,
@@ -75,25 +79,18 @@ export class CommandRecords {
   started(hold: Hold, leader: HostIdentity): Promise<ProcessRow | undefined> {
     return this.held(hold, async (tx, act, row, command) => {
       await this.commands.update(tx, { ...command, leader });
-      if (row.status !== 'created' && row.status !== 'runnable') return row;
-      const next = { ...nextState(row, 'start'), startedAt: act.at, updatedAt: act.at };
-      if (!(await this.processes.update(tx, next))) throw conflict(row);
-      const { nodeId } = this.node;
-      this.journal.changed(tx, act, next, {
-        event: 'process.started',
-        data: { kind: row.kind, node: nodeId },
-        action: 'process.start',
-        before: row.status,
-        after: next.status,
-        facts: { node: nodeId, osPid: leader.pid },
-      });
-      return next;
+      return this.start(tx, act, row, leader);
     });
   }
 
-  /** The end, with its result. One that was being stopped ends as it was to. Answers with what became of it. */
-  ended(hold: Hold, end: CommandEnd): Promise<OutcomeKind | undefined> {
-    return this.held(hold, async (tx, act, row, command) => {
+  /**
+   * The end, with its result; before it the start, if that is not written. One that was being stopped ends as it was to.
+   * Answers with what became of it.
+   */
+  ended(hold: Hold, end: CommandEnd, leader?: HostIdentity): Promise<OutcomeKind | undefined> {
+    return this.held(hold, async (tx, act, found, stored) => {
+      const command = leader === undefined ? stored : { ...stored, leader };
+      const row = leader === undefined ? found : await this.start(tx, act, found, leader);
       const isStopped = row.status === 'stopping';
       const outcome: Outcome = isStopped ? { ...(row.stop ?? end.outcome), ...end.exit } : end.outcome;
       await this.spend(tx, act, row, command, end.outputBytes);
@@ -111,6 +108,7 @@ export class CommandRecords {
         told: payload,
         ...(end.message === undefined ? {} : { message: end.message }),
       });
+      if (!command.background) await this.waited(tx, act, row, result);
       return outcome.kind;
     });
   }
@@ -163,12 +161,44 @@ export class CommandRecords {
     });
   }
 
+  private async start(tx: WriteTx, act: Act, row: ProcessRow, leader: HostIdentity): Promise<ProcessRow> {
+    if (row.status !== 'created' && row.status !== 'runnable') return row;
+    const next = { ...nextState(row, 'start'), startedAt: act.at, updatedAt: act.at };
+    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    const { nodeId } = this.node;
+    this.journal.changed(tx, act, next, {
+      event: 'process.started',
+      data: { kind: row.kind, node: nodeId },
+      action: 'process.start',
+      before: row.status,
+      after: next.status,
+      facts: { node: nodeId, osPid: leader.pid },
+    });
+    return next;
+  }
+
+  /** Who runs a command in the foreground waits for it: its end has returned that wait. */
+  private async waited(tx: WriteTx, act: Act, row: ProcessRow, result: ObjectId): Promise<void> {
+    const { parent } = row;
+    const waiter = parent === null || row.image !== commandOfRuns ? undefined : await this.processes.find(tx, parent);
+    if (parent === null || waiter === undefined || isTerminal(waiter.status)) return;
+    if (await this.waits.isReaped(tx, row)) return;
+    await this.waits.reap(tx, row);
+    this.journal.changed(tx, { ...act, actor: parent }, row, {
+      event: 'process.waited',
+      data: { by: parent },
+      action: 'process.wait',
+      capability: 'kin',
+      facts: { result, reading: null },
+    });
+  }
+
   /** What was spent counts, whatever the limit says. */
   private async spend(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow, outputBytes: number): Promise<void> {
-    const grown = outputBytes - command.outputBytes;
-    if (grown <= 0) return;
+    const grown = Math.max(0, outputBytes - command.outputBytes);
+    await this.commands.update(tx, { ...command, outputBytes: command.outputBytes + grown });
+    if (grown === 0) return;
     const usage = { outputBytes: grown };
-    await this.commands.update(tx, { ...command, outputBytes });
     await this.accounts.add(tx, row, usage);
     const data = { reservation: '', usage };
     this.journal.changed(tx, act, row, { event: 'budget.settled', data, action: 'budget.settle', facts: { usage } });

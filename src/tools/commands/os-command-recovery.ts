@@ -72,7 +72,7 @@ export class OsCommandRecovery implements CommandRecovery {
       const left: Left[] = [];
       for (const row of await this.processes.heldBy(tx, node)) {
         const command = row.kind === 'command' ? await this.commands.find(tx, row.n) : undefined;
-        if (command === undefined || this.drivers.has(row.pid)) continue;
+        if (command === undefined || !this.drivers.isOpen || this.drivers.has(row.pid)) continue;
         const isLimited = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
         left.push({ row, command, host, isLimited });
       }
@@ -101,7 +101,7 @@ export class OsCommandRecovery implements CommandRecovery {
     const { command, isLimited } = left;
     const { token, survive } = command;
     if (verdict.kind === 'alive') {
-      this.drivers.adopt({ row, token, survive, isLimited }, verdict.leader, row);
+      this.drivers.adopt({ row, token, survive, isLimited, isAwaited: false }, verdict.leader, row);
       return { ...noneRecovered, adopted: 1 };
     }
     const survivors = verdict.kind === 'unstarted' || verdict.isHere ? await this.stopSurvivors(token) : 0;
@@ -131,7 +131,7 @@ export class OsCommandRecovery implements CommandRecovery {
     if (isAlive === undefined) return { kind: 'unknown' };
     if (!isAlive) {
       const now = this.groups.identify(leader.pid);
-      const isReused = now !== undefined && now.startTicks !== leader.startTicks;
+      const isReused = now !== undefined && leader.startTicks !== '' && now.startTicks !== leader.startTicks;
       return { kind: 'lost', reason: isReused ? 'pid_reused' : 'pid_gone', isHere: true };
     }
     const carries = this.groups.carries(leader.pid, token);

@@ -10,10 +10,12 @@ const word = '(?:token|secret|passw(?:or)?d|passphrase|pwd|key|credential|auth(?
 const name = `[\\w.-]{0,64}${word}[\\w.-]{0,64}`;
 const wholeAssignment = new RegExp(`^(-{0,2}${name}\\s*[=:])[^]*$`, 'i');
 const bareFlag = new RegExp(`^-{1,2}${name}$`, 'i');
-const innerAssignment = new RegExp(`(${name}["']?\\s{0,8}[=:]\\s{0,8})("[^"]*"?|'[^']*'?|[^\\s&;,"']+)`, 'gi');
-const innerFlag = new RegExp(`((?:^|[\\s"'])-{1,2}${name}\\s{1,8})("[^"]*"?|'[^']*'?|[^\\s"']+)`, 'gi');
+/** Up to where a shell would end it. */
+const value = `(?:"[^"]*"?|'[^']*'?|[^\\s&;"'])+`;
+const innerAssignment = new RegExp(`(${name}["']?\\s{0,8}[=:]\\s{0,8})${value}`, 'gi');
+const innerFlag = new RegExp(`((?:^|[\\s"'])-{1,2}${name}\\s{1,8})${value}`, 'gi');
 const bearer = /\b(bearer|basic)(\s{1,8})[^\s"']+/gi;
-const urlCredentials = /([a-z][a-z0-9+.-]{0,32}:\/\/)[^\s/@"']{1,1024}@/gi;
+const urlCredentials = /([a-z][a-z0-9+.-]{0,32}:\/\/)[^\s"']{1,1024}@/gi;
 
 /**
  * The arguments of a command as they may be stored and shown: without the values of flags, variables, headers and members

@@ -21,7 +21,7 @@ import { NodeLease } from '../../runtime/node-lease.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandPlanner, type ParsedCommand, type PlannedCommand } from './command-planner.js';
-import { CommandRecords } from './command-records.js';
+import { CommandRecords, commandOfRuns } from './command-records.js';
 import { environmentOf } from './environment.js';
 import type { Launch } from './launch.js';
 
@@ -69,7 +69,9 @@ export class RunCommand implements CommandRuns {
     const driver = this.drivers.prepare(this.ids.next('process'));
     try {
       const { command, launch } = await this.born(caller, spec, driver);
-      void this.drivers.start(driver, command, launch).catch(() => undefined);
+      // Whatever becomes of it stands in the table.
+      const starting = this.drivers.start(driver, command, launch).catch(() => undefined);
+      if (spec.background) await starting;
       return driver.pid;
     } catch (error) {
       this.drivers.forget(driver);
@@ -127,7 +129,7 @@ export class RunCommand implements CommandRuns {
     const birth: Birth = {
       pid,
       parent,
-      image: this.images.resolve('command@1'),
+      image: this.images.resolve(commandOfRuns),
       args: plan.shown,
       trueArgs: plan.args,
       goal: { payload: {} },
@@ -155,7 +157,7 @@ export class RunCommand implements CommandRuns {
     const { token, survive } = command;
     const isLimited = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {
-      command: { row, token, survive, isLimited },
+      command: { row, token, survive, isLimited, isAwaited: !command.background && !survive },
       launch: launchOf(spec, plan, real, environmentFor(spec, inherited ?? {}, token)),
     };
   }
@@ -180,7 +182,7 @@ export function environmentFor(
 }
 
 /** The program without its folder, for people. */
-export function nameOf([program = '']: readonly string[]): string {
+function nameOf([program = '']: readonly string[]): string {
   return path.basename(program).slice(0, 256);
 }
 

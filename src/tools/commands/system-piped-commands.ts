@@ -16,7 +16,7 @@ import { NodeLease } from '../../runtime/node-lease.js';
 import type { DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandPlanner, type PlannedCommand } from './command-planner.js';
-import { CommandRecords } from './command-records.js';
+import { CommandRecords, commandOfRuns } from './command-records.js';
 import type { PipedCommand, PipedCommands, PipedSpec } from './piped-commands.js';
 import { realPath } from './programs.js';
 import { environmentFor, launchOf } from './run-command.js';
@@ -70,7 +70,7 @@ export class SystemPipedCommands implements PipedCommands {
     const { row, command } = await this.births.bear(tx, act, {
       pid,
       parent: null,
-      image: this.images.resolve('command@1'),
+      image: this.images.resolve(commandOfRuns),
       args: plan.shown,
       goal: { payload: {} },
       cwd: '.',
@@ -91,7 +91,7 @@ export class SystemPipedCommands implements PipedCommands {
     });
     if (command === undefined) throw new Error('A command is born with its row.');
     this.records.intend(tx, act, row, command);
-    return { row, token: command.token, survive: false, isLimited: false };
+    return { row, token: command.token, survive: false, isLimited: false, isAwaited: false };
   }
 
   private async piped(

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createKernel, Store, type WriteTx } from '../../../src/index.js';
+import { deaf, heard, tell } from './tell.js';
+
+/**
+ * A process that runs a command in the background, with a child that has left its group, both of which sleep for so many
+ * seconds. With a number, the program kills itself at that write of the store after it has begun: in the unit, or behind its
+ * commit. Otherwise it says that the command is up, or being stopped, and waits to be killed.
+ */
+const [store = '', workspace = '', seconds = '', mode = '', killAt = '', when = ''] = process.argv.slice(2);
+const stubborn = "trap '' TERM HUP INT;";
+const script = `(${stubborn} setsid sleep ${seconds}) & ${mode === 'polite' ? '' : stubborn} echo up; sleep ${seconds}; :`;
+
+function killItself(): never {
+  process.kill(process.pid, 'SIGKILL');
+  for (;;);
+}
+
+function mine(kernelStore: Store): void {
+  const write = kernelStore.write.bind(kernelStore);
+  let writes = 0;
+  kernelStore.write = async <T>(unit: (tx: WriteTx) => Promise<T>): Promise<T> => {
+    const isIt = ++writes === Number(killAt);
+    const answer = await write(async (tx) => {
+      const value = await unit(tx);
+      if (isIt && when === 'before') killItself();
+      return value;
+    });
+    if (isIt) killItself();
+    return answer;
+  };
+}
+
+tell('ready');
+await heard();
+const kernel = await createKernel({ store, workspace });
+const capabilities = [{ resource: 'command:**', rights: ['call' as const] }];
+const pid = await kernel.processes.spawn({ id: 'owner', capabilities });
+tell('open');
+if (killAt !== '') mine(kernel.container.get(Store));
+const argv = ['sh', '-c', script];
+const command = await kernel.as(pid).run({ argv, background: true, survive: mode === 'survive' });
+await kernel.processes.waitOutput(command.pid, 'up');
+// What it says may be there before it is written that it runs.
+while ((await kernel.processes.get(command.pid)).status === 'created') await sleep(1);
+if (mode === 'stopping') await kernel.processes.signal(command.pid, 'cancel', { graceMs: 60_000, reason: 'enough' });
+if (killAt !== '') {
+  await kernel.processes.kill(command.pid);
+  await kernel.processes.result(command.pid);
+  await kernel.shutdown();
+  tell('done');
+} else {
+  tell(`up ${command.pid}`);
+  await heard();
+}
+deaf();
