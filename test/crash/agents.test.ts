@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createKernel, type Kernel } from '../../src/index.js';
+import { createKernel, type JsonObject, type Kernel } from '../../src/index.js';
 import { type ChatReply, type ChatRequest, ChatServer } from '../integrations/ai-sdk/chat-server.js';
 import { tempFolder } from '../support/kernel.js';
 import { inSweep, isSweep } from '../support/seeded.js';
@@ -160,6 +160,12 @@ function turnOf({ messages }: ChatRequest): string {
   return `${messages[0]?.content} turn ${1 + messages.filter(({ role }) => role === 'assistant').length}`;
 }
 
+/** A child with the authority that it needs, and no more. */
+function worker(topic: string): JsonObject {
+  const delegate = ['model:local/**', 'tool:note'].map((resource) => ({ resource, rights: ['call'] }));
+  return { image: 'worker', name: topic, goal: topic, delegate };
+}
+
 /** The model: what it says follows from the turn alone, whatever became of its calls. */
 function said(request: ChatRequest): ChatReply {
   const [goal = '', , turn = ''] = turnOf(request).split(' ');
@@ -172,11 +178,11 @@ function said(request: ChatRequest): ChatReply {
   }
   switch (turn) {
     case '1':
-      return { calls: ['tides', 'winds'].map((topic) => ['agent_hire', { goal: topic }]) };
+      return { calls: ['tides', 'winds'].map((topic) => ['process_spawn', worker(topic)]) };
     case '2':
-      return { calls: told.map((pid) => ['agent_await', { pid }]) };
+      return { calls: told.map(({ pid }) => ['process_wait', { pid }]) };
     case '3':
-      return { text: told.map(({ text }) => text).join(', '), calls: [['note', { line: 'lead 1' }]] };
+      return { text: told.map(({ value }) => value.text).join(', '), calls: [['note', { line: 'lead 1' }]] };
     default:
       return { text: request.messages.findLast(({ role, content }) => role === 'assistant' && content)?.content ?? '' };
   }

@@ -8,15 +8,18 @@ import { type JsonObject, KernelError, type Pid, type Tool } from '../../src/ind
 import { fsTools } from '../../src/tools/builtin/fs-tools.js';
 import { bestReach, type Reach } from '../../src/tools/files/open-folder.js';
 import { refusal } from '../support/kernel.js';
+import { inSweep } from '../support/seeded.js';
 import { type FileStage, fileStage, memoryFolder } from './file-stage.js';
 
 const never = 'between check and use never lets a tool read or write outside the workspace';
+/** Ten thousand in a sweep. */
+const calls = inSweep(10_000);
 const program = fileURLToPath(new URL('programs/swap-links.mjs', import.meta.url));
 
 describe('a link that is put in the place of a folder or a file', () => {
   // Where there is nothing but paths, some turns of a link cannot be told from none.
   it.runIf(bestReach === 'descriptor')(
-    `10,000 times ${never}`,
+    `${calls} times ${never}`,
     async () => {
       const stage = await fileStage(undefined, { store: ':memory:' }, memoryFolder());
       const { beyond, call, holding, outside, put, workspace } = stage;
@@ -29,7 +32,7 @@ describe('a link that is put in the place of a folder or a file', () => {
       const pids = [await holding('fs:data/**'), await holding('fs:**')];
       const stop = await swapping(workspace);
       const seen: Seen = { done: 0, codes: new Map() };
-      await callMany(10_000, seen, (index) => {
+      await callMany(calls, seen, (index) => {
         const [tool, args] = acts[index % acts.length]?.(index) ?? ['', {}];
         return call(pids[index % pids.length] as Pid, tool, args);
       });
@@ -38,7 +41,7 @@ describe('a link that is put in the place of a folder or a file', () => {
       const odd = [...seen.codes.keys()].filter((code) => !expected.has(code));
       expect(odd).toEqual([]);
       const refused = [...seen.codes.values()].reduce((sum, count) => sum + count, 0);
-      expect(seen.done + refused).toBe(10_000);
+      expect(seen.done + refused).toBe(calls);
       // It was under way all the time, and both states have been met.
       expect([swaps > 100, seen.done > 0, refused > 0]).toEqual([true, true, true]);
     },

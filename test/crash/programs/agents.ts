@@ -1,37 +1,19 @@
 import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type CapabilitySpec, createKernel, defineTool, type Pid, Store } from '../../../src/index.js';
+import { type CapabilitySpec, createKernel, defineTool, Store } from '../../../src/index.js';
 import { agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { chatModel } from '../../integrations/ai-sdk/chat-server.js';
 import { dieAt } from './fault-point.js';
 import { deaf, heard, tell } from './tell.js';
 
-/** An agent with two agents below it. Their model is on the server at `url`; what they note is appended to a file. */
+/**
+ * An agent with two agents below it, which it starts and waits for with the kernel's own tools. Their model is on the server at
+ * `url`; what they note is appended to a file.
+ */
 const [store = '', log = '', url = '', killAt = '', when = ''] = process.argv.slice(2);
 const callModel: CapabilitySpec = { resource: 'model:local/**', rights: ['call'] };
 const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
 
-const hire = defineTool({
-  name: 'agent.hire',
-  description: 'Starts another agent.',
-  effect: 'idempotent',
-  input: z.strictObject({ goal: z.string() }),
-  run: ({ goal }: { goal: string }, { process: parent, idempotencyKey: id }) =>
-    parent.spawnChild({
-      id,
-      image: 'worker',
-      name: goal,
-      goal,
-      delegate: [callModel, { ...callTools, resource: 'tool:note' }],
-    }),
-});
-const wait = defineTool({
-  name: 'agent.await',
-  description: 'Waits for an agent.',
-  effect: 'idempotent',
-  input: z.strictObject({ pid: z.string() }),
-  run: async ({ pid }: { pid: Pid }, { process: parent }) => (await parent.wait(pid)).value ?? null,
-});
 const note = defineTool({
   name: 'note',
   description: 'Writes a line.',
@@ -44,7 +26,7 @@ tell('ready');
 await heard();
 const model = chatModel(url);
 const images = [agentImage({ name: 'lead', model }), agentImage({ name: 'worker', model, tools: ['note'] })];
-const kernel = await createKernel({ store, images, tools: [hire, wait, note], node: { leaseMs: 1_000 } });
+const kernel = await createKernel({ store, images, tools: [note], node: { leaseMs: 1_000 } });
 if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
 tell('open');
 const pid = await kernel.processes.spawn({
