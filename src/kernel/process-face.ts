@@ -12,6 +12,7 @@ import {
   type WaitOutputOptions,
 } from './command-output.js';
 import { CommandRuns } from './command-runs.js';
+import { EndWait } from './end-wait.js';
 import type { Message, MessageBody, ReceiveOptions } from './message.js';
 import type { ProcessResult } from './process.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, WaitOptions } from './process-manager.js';
@@ -86,6 +87,7 @@ export class ProcessFaces {
     @inject(Send) readonly send: Send,
     @inject(Receive) readonly receive: Receive,
     @inject(Chdir) readonly chdir: Chdir,
+    @inject(EndWait) readonly ends: EndWait,
     @inject(CommandRuns) readonly commands: CommandRuns,
     @inject(CommandOutput) readonly output: CommandOutput,
   ) {}
@@ -177,11 +179,11 @@ class CallerFace implements ProcessFace {
   }
 
   get run(): ProcessFace['run'] {
-    const { commands, wait } = this.#kit;
+    const { commands, ends } = this.#kit;
     const run = async (spec: CommandSpec) => {
       const pid = await commands.begin(this.#caller, spec);
       if (spec.background === true) return { pid };
-      await wait.one(this.#caller, this.pid, pid);
+      await ends.until(this.#caller, new Set([pid]), 1, this.pid, {});
       return commands.result(pid);
     };
     return run as RunCommand;

@@ -31,7 +31,8 @@ export async function startProgram(
   try {
     if (file === undefined) return { errno: 'ENOENT', message: `There is no program ${JSON.stringify(argv0)}.` };
     // A link in its place would lead elsewhere than where the right was asked for.
-    if (realpathSync(cwd) !== cwd) return { errno: 'ENOTDIR', message: 'Its working directory has been replaced.' };
+    if (realpathSync.native(cwd) !== cwd)
+      return { errno: 'ENOTDIR', message: 'Its working directory has been replaced.' };
     const child = spawn(file, args, {
       argv0,
       cwd,
