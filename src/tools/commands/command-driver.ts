@@ -66,7 +66,7 @@ export class CommandDriver {
   /** When the time to end is over, once somebody has ordered it to. */
   private killAt: number | undefined;
   private startedAt = 0;
-  /** `left`: not this node's any more, so that nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
+  /** `left`: not this node's any more: nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
   private hold: 'held' | 'left' | 'ended' = 'held';
   private child: ChildProcess | undefined;
   private isShutDown = false;
@@ -170,8 +170,8 @@ export class CommandDriver {
   }
 
   /**
-   * Writes that it has started. One that somebody waits for, and that is over at once with nobody left behind, starts and ends
-   * in one unit: most commands are short.
+   * Writes that it has started. One that somebody waits for, and that is over at once with nobody left behind, starts
+   * and ends in one unit: most commands are short.
    */
   private async begin(
     { row, isAwaited }: DrivenCommand,

@@ -9,8 +9,8 @@ export interface Program {
 }
 
 /**
- * A bare name is looked up on the kernel's own PATH, whatever the command's environment says. A name with a slash is a file as
- * seen from `folder`, and goes by its real path: links do not hide what is run.
+ * A bare name is looked up on the kernel's own PATH, whatever the command's environment says. A name with a slash is a
+ * file as seen from `folder`, and goes by its real path: links do not hide what is run.
  */
 export function findProgram(named: string, folder: string, searchPath: string): Program {
   if (!named.includes('/')) return { resource: `command:${named}`, ...found(searched(named, searchPath)) };
