@@ -100,7 +100,7 @@ export class CommandDriver {
       return this.notStarted({ kind: 'not_started', reason: 'stopped' });
     this.startedAt = performance.now();
     if (!survive) guard.expect(token);
-    const child = await startProgram(launch, files.open(row.n));
+    const child = await startProgram(launch, () => files.open(row.n));
     if ('errno' in child) return this.notStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
     if (leader === undefined) throw new Error('A program that was started has no pid.');
