@@ -7,8 +7,8 @@ export type EnvMode = 'clean' | 'patch' | 'replace';
 /** A program of the operating system, and how it is to be run. */
 export interface CommandSpec {
   /**
-   * The program and its arguments; no shell looks at them. A bare name is looked up on the kernel's PATH, one with a slash is
-   * a file as seen from the working directory.
+   * The program and its arguments; no shell looks at them. A bare name is looked up on the kernel's PATH, one with a
+   * slash is a file as seen from the working directory.
    */
   readonly argv: readonly string[];
   /** As seen from the process's own working directory; needs `read` on it. Default: that directory. */

@@ -6,6 +6,7 @@ import type { ProcessCaller, RunHooks } from './act.js';
 import type { CommandSpec } from './command.js';
 import { CommandOutput } from './command-output.js';
 import { CommandRuns } from './command-runs.js';
+import { EndWait } from './end-wait.js';
 import type { ProcessFace, RunCommand } from './process-face.js';
 import type { ProcessTools } from './process-tools.js';
 import type { SignalReport } from './signal.js';
@@ -41,6 +42,7 @@ export class ProcessFaces {
     @inject(Chdir) readonly chdir: Chdir,
     @inject(Budgets) readonly budgets: Budgets,
     @inject(ToolGate) readonly tools: ToolGate,
+    @inject(EndWait) readonly ends: EndWait,
     @inject(CommandRuns) readonly commands: CommandRuns,
     @inject(CommandOutput) readonly output: CommandOutput,
   ) {}
@@ -145,11 +147,11 @@ class CallerFace implements ProcessFace {
   }
 
   get run(): ProcessFace['run'] {
-    const { commands, wait } = this.#kit;
+    const { commands, ends } = this.#kit;
     const run = async (spec: CommandSpec) => {
       const pid = await commands.begin(this.#caller, spec);
       if (spec.background === true) return { pid };
-      await wait.one(this.#caller, this.pid, pid);
+      await ends.until(this.#caller, new Set([pid]), 1, this.pid, {});
       return commands.result(pid);
     };
     return run as RunCommand;

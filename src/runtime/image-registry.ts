@@ -80,8 +80,10 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     this.listeners.add(listener);
   }
 
+  /** Without what commands of processes are: nobody spawns those by name. */
   list(): string[] {
-    return [...this.byReference.keys()];
+    const { name, version } = commandImageOfRuns;
+    return [...this.byReference.keys()].filter((reference) => reference !== `${name}@${version}`);
   }
 
   resolve(reference: string): ImageFacts {

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { type Token, token } from '../base/token.js';
 import type { HostIdentity } from '../kernel/node-repository.js';
 import { OsProcesses } from './host-identity.js';
-import { allPids, contentOf, isTaken, statOf } from './proc-files.js';
+import { allPids, contentOf, isTaken, newestPid, statOf } from './proc-files.js';
 
 /** The variable by which everything that a command starts is told from all other programs. */
 export const tokenVariable = 'PROCURA_TOKEN';
@@ -21,10 +21,8 @@ export interface OsGroups {
   members(group: number): GroupMember[];
   /** Whether its environment carries the token; undefined when that cannot be seen. */
   carries(pid: number, token: string): boolean | undefined;
-  /** All that live and carry the token, but for those that `known` names. */
-  holders(token: string, known?: ReadonlySet<number>): number[];
-  /** All that there are now; one that is not among them later is new. */
-  pids(): ReadonlySet<number>;
+  /** All that live and carry the token; with `after`, only those that were born after the one with that pid, moments ago. */
+  holders(token: string, after?: number): number[];
   /** To a group where the pid is negative. One that is gone is no error. */
   signal(pid: number, signal: NodeJS.Signals): void;
 }
@@ -59,12 +57,9 @@ export class SystemOsGroups implements OsGroups {
     return contentOf(`/proc/${pid}/environ`)?.includes(token);
   }
 
-  holders(token: string, known: ReadonlySet<number> = new Set()): number[] {
-    return allPids().filter((pid) => !known.has(pid) && this.carries(pid, token) === true);
-  }
-
-  pids(): ReadonlySet<number> {
-    return new Set(allPids());
+  holders(token: string, after?: number): number[] {
+    const pids = (after === undefined ? undefined : bornAfter(after)) ?? allPids();
+    return pids.filter((pid) => this.carries(pid, token) === true);
   }
 
   signal(pid: number, signal: NodeJS.Signals): void {
@@ -76,4 +71,13 @@ export class SystemOsGroups implements OsGroups {
       // It is gone, or not ours to signal; whether somebody is left is looked at afterwards.
     }
   }
+}
+
+/** More than a machine without work gives in a moment: then it is better to look at those that there are. */
+const bornMax = 100;
+
+/** Pids are given in order, so the ones between are all that can have been born; undefined when they have come round. */
+function bornAfter(pid: number): number[] | undefined {
+  const born = (newestPid() ?? 0) - pid;
+  return born < 0 || born > bornMax ? undefined : Array.from({ length: born }, (_, index) => pid + 1 + index);
 }

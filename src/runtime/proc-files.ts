@@ -40,6 +40,12 @@ export function allPids(): number[] {
   }
 }
 
+/** The pid that was given last; undefined where nobody tells. */
+export function newestPid(): number | undefined {
+  const last = contentOf('/proc/loadavg')?.split(' ').at(-1);
+  return last === undefined ? undefined : Number(last);
+}
+
 /** Whether somebody has that pid, or is of that group where it is negative. Whoever may not be signalled is there. */
 export function isTaken(pid: number): boolean {
   try {

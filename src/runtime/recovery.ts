@@ -30,7 +30,7 @@ interface Lost {
 @injectable()
 export class Recovery {
   private total: RecoveryReport = noneRecovered;
-  private subscription: Disposable | undefined;
+  private subscriptions: Disposable[] = [];
   private running: Promise<void> | undefined;
 
   constructor(
@@ -58,11 +58,12 @@ export class Recovery {
   async start(): Promise<void> {
     await this.recoverMissing();
     await this.run();
-    this.subscription = this.lease.onRenewed(() => void this.run());
+    await this.recoverOwn();
+    this.subscriptions = [this.lease.onRenewed(() => void this.run()), this.lease.onLost(() => void this.recoverOwn())];
   }
 
   async stop(): Promise<void> {
-    this.subscription?.[Symbol.dispose]();
+    for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
     await this.running;
   }
 
@@ -76,9 +77,14 @@ export class Recovery {
 
   private async sweep(): Promise<void> {
     try {
-      const live = await this.store.read((tx) => this.nodes.live(tx));
-      for (const lost of live.flatMap((node) => this.judge(node))) await this.recover(lost);
-      await this.recoverCommands();
+      const { live, ended } = await this.store.read(async (tx) => ({
+        live: await this.nodes.live(tx),
+        ended: await this.ended(tx),
+      }));
+      for (const lost of live.flatMap((node) => this.judge(node))) {
+        if (await this.recover(lost)) ended.push(lost.node.id);
+      }
+      await this.recoverCommands(ended);
     } catch (error) {
       this.logger.error({ error: String(error) }, 'nodes that are gone could not be given up');
     }
@@ -95,21 +101,24 @@ export class Recovery {
     return expiresAt < this.clock.peek();
   }
 
-  private async recover({ node, reason }: Lost): Promise<void> {
-    const recovered = await this.store.write(async (tx) => {
+  /** Answers whether its epoch has ended, by whomever. */
+  private async recover({ node, reason }: Lost): Promise<boolean> {
+    const { isEnded, recovered } = await this.store.write(async (tx) => {
       const now = await this.nodes.find(tx, node.id);
-      if (now === undefined || now.endedAt !== null || now.epoch !== node.epoch) return noneRecovered;
+      const none = { isEnded: now === undefined || now.endedAt !== null, recovered: noneRecovered };
+      if (now === undefined || now.endedAt !== null || now.epoch !== node.epoch) return none;
       // A program that is gone stays gone; a lease may have been renewed meanwhile.
-      if (reason === 'lapsed' && !this.hasLapsed(now)) return noneRecovered;
+      if (reason === 'lapsed' && !this.hasLapsed(now)) return none;
       const act = this.act();
       await this.nodes.put(tx, { ...now, endedAt: act.at });
       const { id, epoch } = now;
       this.events.append(tx, { type: 'node.lapsed', at: act.at, data: { node: id, epoch, reason } });
       const counts = tally(await this.releases.releaseAll(tx, act, id, reason));
       this.tell(tx, act, id, { epoch, reason, ...counts });
-      return counts;
+      return { isEnded: true, recovered: counts };
     });
     this.total = sumOf(this.total, recovered);
+    return isEnded;
   }
 
   /** What is held by nodes that have ended, or that nobody knows: such as after a restored copy of the database. */
@@ -132,8 +141,8 @@ export class Recovery {
    * The commands of nodes that have ended. What cannot be judged is looked at again, since it may end; it is counted by the
    * first look.
    */
-  private async recoverCommands(): Promise<void> {
-    for (const holder of await this.store.read((tx) => this.ended(tx))) {
+  private async recoverCommands(nodes: readonly NodeId[]): Promise<void> {
+    for (const holder of nodes) {
       const recovered = await this.commands.recover(holder);
       if (!isNothing(recovered))
         await this.store.write(async (tx) => this.tell(tx, this.act(), holder, { ...recovered }));
@@ -141,12 +150,21 @@ export class Recovery {
     }
   }
 
-  /** The nodes that hold something and have ended, or that nobody knows; and this one, which may have had another life. */
+  /** What this node held before it was given up, or in an earlier life under the same id, and nobody else has taken. */
+  private async recoverOwn(): Promise<void> {
+    try {
+      await this.recoverCommands([this.self.nodeId]);
+    } catch (error) {
+      this.logger.error({ error: String(error) }, 'commands that this node has lost could not be taken back');
+    }
+  }
+
+  /** The nodes that hold something and have ended, or that nobody knows. */
   private async ended(tx: ReadTx): Promise<NodeId[]> {
     const ended: NodeId[] = [];
     for (const holder of await this.processes.holders(tx)) {
       const node = await this.nodes.find(tx, holder);
-      if (node === undefined || node.endedAt !== null || holder === this.self.nodeId) ended.push(holder);
+      if (node === undefined || node.endedAt !== null) ended.push(holder);
     }
     return ended;
   }

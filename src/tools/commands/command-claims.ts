@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
+import { errorText } from '../../base/error-text.js';
 import { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
@@ -99,8 +100,9 @@ export class CommandClaims {
   private async claim(pid: Pid): Promise<void> {
     if (this.drivers.has(pid)) return;
     const driver = this.drivers.prepare(pid);
+    let claimed: Claimed | undefined;
     try {
-      const claimed = await this.claimed(pid);
+      claimed = await this.claimed(pid);
       if (claimed === undefined) return this.drivers.forget(driver);
       const { row, spec, plan, token, survive, isLimited, inherited } = claimed;
       const launch = launchOf(
@@ -113,7 +115,16 @@ export class CommandClaims {
     } catch (error) {
       this.drivers.forget(driver);
       this.logger.error({ pid, error: String(error) }, 'a command could not be started');
+      if (claimed !== undefined) await this.failed(claimed.row, error);
     }
+  }
+
+  /** Such as without its folder: nobody would ever start it. */
+  private async failed(row: ProcessRow, error: unknown): Promise<void> {
+    const evidence = { kind: 'not_started', errno: 'ENOENT', message: errorText(error).slice(0, 300) };
+    await this.records.notStarted(row, evidence).catch((failure: unknown) => {
+      this.logger.error({ pid: row.pid, error: String(failure) }, 'a command that was not started is still there');
+    });
   }
 
   /** Undefined when there is nothing to take. What the image would run now must be what was asked for at the birth. */

@@ -25,7 +25,7 @@ const lookMs = 200;
 const graceMs = 1_000;
 /** How long a command may take to end before its start is written by itself. */
 const briefMs = 5;
-/** In so short a life pids do not come round again: only those that are new since its start can be its own. */
+/** In so short a life pids do not come round again: only what was born after its leader can be its own. */
 const shortLifeMs = 1_000;
 
 /** A command that this node has taken. */
@@ -65,9 +65,8 @@ export class CommandDriver {
   private ladder: StopLadder | undefined;
   /** When the time to end is over, once somebody has ordered it to. */
   private killAt: number | undefined;
-  private known: ReadonlySet<number> | undefined;
   private startedAt = 0;
-  /** `left`: not this node's any more, so that nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
+  /** `left`: not this node's any more: nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
   private hold: 'held' | 'left' | 'ended' = 'held';
   private child: ChildProcess | undefined;
   private isShutDown = false;
@@ -99,16 +98,14 @@ export class CommandDriver {
     const { row, token, survive } = command;
     if (this.killAt !== undefined || this.isShutDown)
       return this.notStarted({ kind: 'not_started', reason: 'stopped' });
-    this.known = groups.pids();
     this.startedAt = performance.now();
     if (!survive) guard.expect(token);
-    const child = await startProgram(launch, files.open(row.n));
+    const child = await startProgram(launch, () => files.open(row.n));
     if ('errno' in child) return this.notStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
     if (leader === undefined) throw new Error('A program that was started has no pid.');
     this.leader = leader;
     this.child = child;
-    if (!survive) guard.watch(token, leader);
     this.ladder = new StopLadder(groups, { leader, token, isOwn: true }, now);
     const gone = new Promise<Exit>((resolve) => {
       child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
@@ -126,10 +123,8 @@ export class CommandDriver {
     this.leader = leader;
     const { groups, guard } = this.kit;
     const { token, survive } = command;
-    if (!survive) {
-      guard.expect(token);
-      guard.watch(token, leader);
-    }
+    if (!survive) guard.expect(token);
+    this.tellGuard();
     this.ladder = new StopLadder(groups, { leader, token, isOwn: false }, now);
     this.whole = this.carry(Promise.resolve(row), this.absence(leader));
   }
@@ -175,8 +170,8 @@ export class CommandDriver {
   }
 
   /**
-   * Writes that it has started. One that somebody waits for, and that is over at once with nobody left behind, starts and ends
-   * in one unit: most commands are short.
+   * Writes that it has started. One that somebody waits for, and that is over at once with nobody left behind, starts
+   * and ends in one unit: most commands are short.
    */
   private async begin(
     { row, isAwaited }: DrivenCommand,
@@ -185,7 +180,8 @@ export class CommandDriver {
   ): Promise<ProcessRow | 'lost' | HostIdentity> {
     const exit = isAwaited ? await Promise.race([gone, sleep(briefMs, undefined)]) : undefined;
     const isOver = exit !== undefined && this.killAt === undefined && !this.isShutDown && this.hold === 'held';
-    if (isOver && this.ladder?.isAnybodyLeft(this.known) === false) return leader;
+    if (isOver && this.ladder?.isAnybodyLeft(leader.pid) === false) return leader;
+    this.tellGuard();
     return (await this.kit.records.started(row, leader)) ?? 'lost';
   }
 
@@ -215,6 +211,12 @@ export class CommandDriver {
     }
   }
 
+  /** What it stops as a whole; until then it finds everything by the token. */
+  private tellGuard(): void {
+    const { command, leader } = this;
+    if (command?.survive === false && leader !== undefined) this.kit.guard.watch(command.token, leader);
+  }
+
   private begun(row: ProcessRow): void {
     const { settings, timers } = this.kit;
     if (row.status === 'stopping') this.stop(row.alarmAt ?? 0);
@@ -236,8 +238,8 @@ export class CommandDriver {
     if (this.killAt !== undefined) return ladder.stop(this.killAt);
     if (this.isShutDown) return ladder.stop(now() + graceMs);
     if (this.survives) return true;
-    const isShort = this.known !== undefined && now() - this.startedAt < shortLifeMs;
-    return ladder.isAnybodyLeft(isShort ? this.known : undefined) ? ladder.stop(now() + graceMs) : true;
+    const isShort = this.startedAt > 0 && now() - this.startedAt < shortLifeMs;
+    return ladder.isAnybodyLeft(isShort ? this.leader?.pid : undefined) ? ladder.stop(now() + graceMs) : true;
   }
 
   private end(exit: Exit | undefined, isClean: boolean): CommandEnd {

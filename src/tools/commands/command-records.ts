@@ -15,7 +15,7 @@ import { effectOf } from '../../kernel/command-ends.js';
 import { CommandRepository, type CommandRow } from '../../kernel/command-repository.js';
 import { Endings } from '../../kernel/endings.js';
 import { Journal } from '../../kernel/journal.js';
-import type { HostIdentity } from '../../kernel/node-repository.js';
+import { type HostIdentity, NodeRepository } from '../../kernel/node-repository.js';
 import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process.js';
 import { ProcessRepository } from '../../kernel/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../../kernel/transitions.js';
@@ -49,6 +49,8 @@ export interface CommandEnd {
 }
 
 const storeRetryMs = 250;
+/** Of a store that fails: a program that has ended cannot end again. */
+const triesMax = 20;
 /** The image of what processes run; those of other images are waited for by whoever has spawned them. */
 export const commandOfRuns = 'command@1';
 
@@ -61,6 +63,7 @@ export class CommandRecords {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CommandRepository) private readonly commands: CommandRepository,
+    @inject(NodeRepository) private readonly nodes: NodeRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Endings) private readonly endings: Endings,
     @inject(WaitRepository) private readonly waits: WaitRepository,
@@ -146,6 +149,8 @@ export class CommandRecords {
     return this.store.write(async (tx) => {
       const now = await this.processes.find(tx, row.pid);
       if (now?.version !== row.version || now.node !== from) return undefined;
+      const owner = await this.nodes.find(tx, from);
+      if (owner !== undefined && owner.endedAt === null && from !== nodeId) return undefined;
       const act = this.act();
       const next = { ...now, node: nodeId, fence: now.fence + 1, version: now.version + 1, updatedAt: act.at };
       if (!(await this.processes.update(tx, next))) throw conflict(now);
@@ -209,7 +214,7 @@ export class CommandRecords {
     { pid, fence }: Hold,
     work: (tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow) => Promise<T>,
   ): Promise<T | undefined> {
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       try {
         return await this.store.write(async (tx) => {
           const row = await this.processes.find(tx, pid);
@@ -218,7 +223,8 @@ export class CommandRecords {
           return command === undefined ? undefined : work(tx, this.act(), row, command);
         });
       } catch (error) {
-        if (!(error instanceof StoreError) || !error.retryable) throw error;
+        if (!(error instanceof StoreError) || error.code === 'KERNEL_CLOSED') throw error;
+        if (!error.retryable && tries === triesMax) throw error;
         this.logger.error({ pid, error: String(error) }, 'what became of a command was not written');
         await sleep(storeRetryMs);
       }

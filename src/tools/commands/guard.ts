@@ -53,12 +53,8 @@ export class Guard {
   private start(): void {
     if (this.isClosed || this.starts === startsMax) return;
     this.starts++;
-    const shell = spawn('/bin/sh', ['-c', guardScript], {
-      cwd: '/',
-      detached: true,
-      env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
+    const shell = this.spawned();
+    if (shell === undefined) return;
     this.shell = shell;
     shell.on('error', (error) => this.ended(shell, error.message));
     shell.on('exit', () => this.ended(shell, 'it has ended'));
@@ -69,6 +65,21 @@ export class Guard {
     for (const [token, leader] of this.watched) {
       shell.stdin?.write(`token ${token}\n`);
       if (leader !== undefined) shell.stdin?.write(`${groupLine(token, leader)}\n`);
+    }
+  }
+
+  /** Without a guard commands are run all the same: a kernel that comes later finds them. */
+  private spawned(): ChildProcess | undefined {
+    try {
+      return spawn('/bin/sh', ['-c', guardScript], {
+        cwd: '/',
+        detached: true,
+        env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
+    } catch (error) {
+      this.logger.error({ error: String(error) }, 'the guard of commands could not be started');
+      return undefined;
     }
   }
 

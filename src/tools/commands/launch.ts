@@ -21,17 +21,20 @@ export interface LaunchFailure {
   readonly message: string;
 }
 
-/** Starts the program in a group and a session of its own, with files for what it writes. They are closed here. */
+/** Starts the program in a group and a session of its own, with files for what it writes, which are closed here. */
 export async function startProgram(
   launch: Launch,
-  files: { readonly out: number; readonly err: number },
+  open: () => { readonly out: number; readonly err: number },
 ): Promise<ChildProcess | LaunchFailure> {
   const { file, argv, cwd, env, stdin, isPiped = false } = launch;
   const [argv0 = '', ...args] = argv;
+  let files: ReturnType<typeof open> | undefined;
   try {
     if (file === undefined) return { errno: 'ENOENT', message: `There is no program ${JSON.stringify(argv0)}.` };
     // A link in its place would lead elsewhere than where the right was asked for.
-    if (realpathSync(cwd) !== cwd) return { errno: 'ENOTDIR', message: 'Its working directory has been replaced.' };
+    if (realpathSync.native(cwd) !== cwd)
+      return { errno: 'ENOTDIR', message: 'Its working directory has been replaced.' };
+    files = open();
     const child = spawn(file, args, {
       argv0,
       cwd,
@@ -48,8 +51,7 @@ export async function startProgram(
   } catch (error) {
     return failureOf(error);
   } finally {
-    closeSync(files.out);
-    closeSync(files.err);
+    for (const descriptor of Object.values(files ?? {})) closeSync(descriptor);
   }
 }
 

@@ -9,8 +9,8 @@ export interface Program {
 }
 
 /**
- * A bare name is looked up on the kernel's own PATH, whatever the command's environment says. A name with a slash is a file as
- * seen from `folder`, and goes by its real path: links do not hide what is run.
+ * A bare name is looked up on the kernel's own PATH, whatever the command's environment says. A name with a slash is a
+ * file as seen from `folder`, and goes by its real path: links do not hide what is run.
  */
 export function findProgram(named: string, folder: string, searchPath: string): Program {
   if (!named.includes('/')) return { resource: `command:${named}`, ...found(searched(named, searchPath)) };
@@ -30,11 +30,13 @@ function searched(name: string, searchPath: string): string | undefined {
 }
 
 function isProgram(file: string): boolean {
+  // Most folders do not have it, and a look that fails costs more than one that finds nothing.
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
     accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
+    return true;
   } catch {
-    // Not there, or not to be executed.
+    // It may not be executed.
     return false;
   }
 }
@@ -42,7 +44,7 @@ function isProgram(file: string): boolean {
 /** Undefined where there is nothing. */
 export function realPath(file: string): string | undefined {
   try {
-    return realpathSync(file);
+    return realpathSync.native(file);
   } catch {
     // Whoever uses it learns that there is none then.
     return undefined;

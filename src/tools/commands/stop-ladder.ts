@@ -43,9 +43,9 @@ export class StopLadder {
     return this.running;
   }
 
-  /** Of the group and of those that carry the token: whether somebody is left. */
-  isAnybodyLeft(known?: ReadonlySet<number>): boolean {
-    return this.livingGroup().length > 0 || this.os.holders(this.target.token, known).length > 0;
+  /** Of the group and of those that carry the token, born after `after`: whether somebody is left. */
+  isAnybodyLeft(after?: number): boolean {
+    return this.livingGroup().length > 0 || this.os.holders(this.target.token, after).length > 0;
   }
 
   /** Signals the group and all that carry the token, as far as they are the command's. */

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -99,6 +99,17 @@ describe('a command image', () => {
       return (value as { stdout: string }).stdout;
     };
     expect([await of('here'), await of('there')]).toEqual([`${real}/a\n`, `${real}/b\n`]);
+  });
+
+  it('whose folder is gone when it is started has failed', async () => {
+    const workspace = tempFolder();
+    mkdirSync(path.join(workspace, 'gone'));
+    const there = commandImage({ name: 'there', command: 'pwd', cwd: 'gone' });
+    const { kernel, store } = await commander({}, { workspace, images: [there] });
+    rmdirSync(path.join(workspace, 'gone'));
+    const pid = await kernel.processes.spawn({ image: 'there' });
+    expect((await kernel.processes.result(pid)).outcome).toMatchObject({ kind: 'failed', reason: 'not_started' });
+    await checkInvariants(kernel, store);
   });
 
   it('that is held starts when it is resumed', async () => {

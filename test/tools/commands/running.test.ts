@@ -88,6 +88,12 @@ describe('a command', () => {
     });
   });
 
+  it('for whose output there is no place is not started', async () => {
+    const { store, face } = await commander();
+    writeFileSync(`${store}.output`, 'a file where the folder should be');
+    expect(await refusal(face.run({ argv: ['true'] }))).toMatchObject({ code: 'TOOL_FAILED' });
+  });
+
   it('gets its arguments as they are, without a shell', async () => {
     const { face } = await commander();
     const argv = ['printf', '%s|', 'a b', '$HOME', '*', '; echo no', ''];
