@@ -28,3 +28,14 @@ export const Images: Token<Images> = token('Images');
 export function imageReference(image: ImageFacts): string {
   return `${image.name}@${image.version}`;
 }
+
+/** What the commands are that processes run. Nobody registers or spawns it by name. */
+export const commandOfRuns: ImageFacts = {
+  name: 'command',
+  version: '1',
+  kind: 'command',
+  requires: [],
+  recovery: 'rerun',
+  retry: null,
+  parseArgs: async (args) => args,
+};

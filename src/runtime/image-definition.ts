@@ -63,6 +63,7 @@ function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
   if (supervision !== undefined && kind !== 'agent')
     throw refused('image.supervision', `does not go with kind ${kind}`);
   if (run !== undefined && (steps ?? supervision) !== undefined) throw refused('image.run', 'is not its only program');
+  if (kind === 'command' && command === undefined) throw refused('image.command', 'is missing');
   if (command !== undefined && kind !== 'command') throw refused('image.command', `does not go with kind ${kind}`);
   if (kind === 'command' && (run ?? steps) !== undefined) throw refused('image.run', 'does not go with kind command');
   return {

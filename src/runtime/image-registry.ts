@@ -3,9 +3,9 @@ import { ProcessError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
 import { parseCapabilitySpec } from '../capability/capability-spec.js';
-import type { ImageFacts, Images } from '../kernel/images.js';
+import { commandOfRuns, type ImageFacts, type Images, imageReference } from '../kernel/images.js';
 import { commandSpecOf } from './command-program.js';
-import { baseImage, commandImageOfRuns, type Image } from './image.js';
+import { baseImage, type Image } from './image.js';
 import { type ParsedImage, parseImage } from './image-definition.js';
 import { storedRetry } from './retry.js';
 import { type SchemaOwner, validated } from './validated.js';
@@ -29,14 +29,13 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
 
   constructor() {
     this.register(baseImage);
-    this.register(commandImageOfRuns);
   }
 
   register(image: Image): void {
     const parsed = parseImage(image);
     const { name, version, kind, input, recovery, retry, command } = parsed;
     const reference = `${name}@${version}`;
-    if (this.byReference.has(reference)) throw alreadyThere(reference);
+    if (this.byReference.has(reference) || reference === imageReference(commandOfRuns)) throw alreadyThere(reference);
     const facts: ImageFacts = {
       name,
       version,
@@ -80,10 +79,8 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     this.listeners.add(listener);
   }
 
-  /** Without what commands of processes are: nobody spawns those by name. */
   list(): string[] {
-    const { name, version } = commandImageOfRuns;
-    return [...this.byReference.keys()].filter((reference) => reference !== `${name}@${version}`);
+    return [...this.byReference.keys()];
   }
 
   resolve(reference: string): ImageFacts {

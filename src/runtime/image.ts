@@ -62,12 +62,3 @@ export function externalImage(spec: Pick<ImageSpec, 'name' | 'version' | 'input'
 
 /** The default image: lives until somebody ends it. */
 export const baseImage: Image = externalImage({ name: 'base' });
-
-/** What commands are that a process runs: only `run` makes them. */
-export const commandImageOfRuns: Image = {
-  name: 'command',
-  version: '1',
-  kind: 'command',
-  requires: [],
-  recovery: 'rerun',
-};

@@ -4,7 +4,7 @@ import { Entropy } from '../base/entropy.js';
 import { invalidInput, ProcessError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
-import { label, parseSpec } from '../base/spec.js';
+import { label, parseSpec, timeLimitMs } from '../base/spec.js';
 import type { Effect } from '../kernel/process-tools.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, type Codec } from './calls.js';
@@ -26,12 +26,7 @@ export interface StepOptions {
 
 export const stepOptions = z.strictObject({
   retry: retryPolicy.optional(),
-  timeoutMs: z
-    .number()
-    .int()
-    .positive()
-    .max(2 ** 31 - 1)
-    .optional(),
+  timeoutMs: timeLimitMs.optional(),
   effect: z.enum(['pure', 'idempotent', 'once']).default('idempotent'),
 });
 type ParsedOptions = z.output<typeof stepOptions>;

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { isAbortSignal } from '../base/abort-signal.js';
 import type { JsonValue } from '../base/json.js';
-import { label, parseSpec } from '../base/spec.js';
+import { label, parseSpec, timeLimitMs } from '../base/spec.js';
 import type { Call, ProcessCaller } from '../kernel/act.js';
 import { Lookup } from '../kernel/lookup.js';
 import type { ToolInfo } from '../kernel/process-tools.js';
@@ -24,12 +24,7 @@ const timeoutMsDefault = 300_000;
 const toolName = z.string().max(256);
 const callOptions = z.strictObject({
   using: label.optional(),
-  timeoutMs: z
-    .number()
-    .int()
-    .positive()
-    .max(2 ** 31 - 1)
-    .optional(),
+  timeoutMs: timeLimitMs.optional(),
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { errorText } from '../base/error-text.js';
 import { type InputError, invalidInput, KernelError } from '../base/errors.js';
+import { timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/process-tools.js';
 import { type Schema, toStandardSchema } from '../runtime/schema.js';
 import { isStandardSchema, type StandardSchema } from '../runtime/standard-schema.js';
@@ -8,7 +9,6 @@ import { jsonSchemaOf } from './json-schema-of.js';
 import type { Tool } from './tool.js';
 
 const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
-const count = z.number().int().positive();
 const effect = z.enum(['pure', 'idempotent', 'once']);
 const definition = z.strictObject({
   name: z
@@ -26,8 +26,8 @@ const definition = z.strictObject({
   resources: functionOf<NonNullable<Tool['resources']>>().optional(),
   shown: functionOf<NonNullable<Tool['shown']>>().optional(),
   cost: functionOf<NonNullable<Tool['cost']>>().optional(),
-  timeoutMs: count.max(2 ** 31 - 1).optional(),
-  concurrency: count.optional(),
+  timeoutMs: timeLimitMs.optional(),
+  concurrency: z.number().int().positive().optional(),
   run: functionOf<Tool['run']>(),
 });
 

@@ -46,8 +46,7 @@ export interface ToolContext extends ToolPlace {
   require(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
 }
 
-/** Something that processes can do to the world, used once it is registered. */
-export interface Tool {
+export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
   readonly name: string;
   /** For whoever chooses between tools, often a model. */
   readonly description: string;
@@ -55,31 +54,21 @@ export interface Tool {
   readonly output?: Schema;
   readonly effect: Effect;
   /** For arguments that do less than the tool can. */
-  readonly effectOf?: (args: never) => Effect;
-  readonly resources?: (args: never, place: ToolPlace) => readonly ToolResource[];
+  readonly effectOf?: (args: Args) => Effect;
+  readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
   /** What of its arguments goes on record, where they may hold secrets; absent: all of them. */
-  readonly shown?: (args: never) => JsonValue;
+  readonly shown?: (args: Args) => JsonValue;
   /** What a call cost besides itself, settled when it is over. */
-  readonly cost?: (args: never, result: never) => Usage;
+  readonly cost?: (args: Args, result: Result) => Usage;
   readonly timeoutMs?: number;
   /** How many calls of it may be under way on this node at the same time. */
   readonly concurrency?: number;
-  readonly run: (args: never, context: ToolContext) => unknown;
+  readonly run: (args: Args, context: ToolContext) => Result | Promise<Result>;
 }
 
-export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
-  readonly name: string;
-  readonly description: string;
-  readonly input: Schema;
-  readonly output?: Schema;
-  readonly effect: Effect;
-  readonly effectOf?: (args: Args) => Effect;
-  readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
-  readonly shown?: (args: Args) => JsonValue;
-  readonly cost?: (args: Args, result: Result) => Usage;
-  readonly timeoutMs?: number;
-  readonly concurrency?: number;
-  readonly run: (args: Args, context: ToolContext) => Result | Promise<Result>;
+/** Something that processes can do to the world, used once it is registered. */
+export interface Tool extends Omit<ToolSpec<never, never>, 'run'> {
+  readonly run: (args: never, context: ToolContext) => unknown;
 }
 
 /**

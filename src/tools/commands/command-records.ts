@@ -14,6 +14,7 @@ import type { CommandResult } from '../../kernel/command.js';
 import { effectOf } from '../../kernel/command-ends.js';
 import { CommandRepository, type CommandRow } from '../../kernel/command-repository.js';
 import { Endings } from '../../kernel/endings.js';
+import { commandOfRuns, imageReference } from '../../kernel/images.js';
 import { Journal } from '../../kernel/journal.js';
 import { type HostIdentity, NodeRepository } from '../../kernel/node-repository.js';
 import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process.js';
@@ -51,8 +52,6 @@ export interface CommandEnd {
 const storeRetryMs = 250;
 /** Of a store that fails: a program that has ended cannot end again. */
 const triesMax = 20;
-/** The image of what processes run; those of other images are waited for by whoever has spawned them. */
-export const commandOfRuns = 'command@1';
 
 /** What the drivers of commands write, each in one unit that compares who holds the command. */
 @injectable()
@@ -185,7 +184,8 @@ export class CommandRecords {
   /** Who runs a command in the foreground waits for it: its end has returned that wait. */
   private async waited(tx: WriteTx, act: Act, row: ProcessRow, result: ObjectId): Promise<void> {
     const { parent } = row;
-    const waiter = parent === null || row.image !== commandOfRuns ? undefined : await this.processes.find(tx, parent);
+    const isRun = row.image === imageReference(commandOfRuns);
+    const waiter = parent === null || !isRun ? undefined : await this.processes.find(tx, parent);
     if (parent === null || waiter === undefined || isTerminal(waiter.status)) return;
     if (await this.waits.isReaped(tx, row)) return;
     await this.waits.reap(tx, row);

@@ -12,7 +12,7 @@ import { type Birth, Births } from '../../kernel/births.js';
 import type { CommandResult } from '../../kernel/command.js';
 import type { CommandRuns } from '../../kernel/command-runs.js';
 import { FolderAccess } from '../../kernel/folder-access.js';
-import { Images } from '../../kernel/images.js';
+import { commandOfRuns } from '../../kernel/images.js';
 import { Lookup } from '../../kernel/lookup.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process.js';
 import { Stale, Units } from '../../kernel/units.js';
@@ -21,7 +21,7 @@ import { NodeLease } from '../../runtime/node-lease.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandPlanner, type ParsedCommand, type PlannedCommand } from './command-planner.js';
-import { CommandRecords, commandOfRuns } from './command-records.js';
+import { CommandRecords } from './command-records.js';
 import { environmentOf } from './environment.js';
 import type { Launch } from './launch.js';
 
@@ -51,7 +51,6 @@ export class RunCommand implements CommandRuns {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(Images) private readonly images: Images,
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(Births) private readonly births: Births,
@@ -129,7 +128,7 @@ export class RunCommand implements CommandRuns {
     const birth: Birth = {
       pid,
       parent,
-      image: this.images.resolve(commandOfRuns),
+      image: commandOfRuns,
       args: plan.shown,
       trueArgs: plan.args,
       goal: { payload: {} },

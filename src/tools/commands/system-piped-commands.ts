@@ -6,7 +6,7 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Act, hostFace } from '../../kernel/act.js';
 import { Births } from '../../kernel/births.js';
-import { Images } from '../../kernel/images.js';
+import { commandOfRuns } from '../../kernel/images.js';
 import type { ProcessResult } from '../../kernel/process.js';
 import { Signal } from '../../kernel/syscalls/signal.js';
 import { Wait } from '../../kernel/syscalls/wait.js';
@@ -16,7 +16,7 @@ import { NodeLease } from '../../runtime/node-lease.js';
 import type { DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandPlanner, type PlannedCommand } from './command-planner.js';
-import { CommandRecords, commandOfRuns } from './command-records.js';
+import { CommandRecords } from './command-records.js';
 import type { PipedCommand, PipedCommands, PipedSpec } from './piped-commands.js';
 import { realPath } from './programs.js';
 import { environmentFor, launchOf } from './run-command.js';
@@ -30,7 +30,6 @@ export class SystemPipedCommands implements PipedCommands {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(Images) private readonly images: Images,
     @inject(Births) private readonly births: Births,
     @inject(Signal) private readonly signals: Signal,
     @inject(Wait) private readonly waits: Wait,
@@ -70,7 +69,7 @@ export class SystemPipedCommands implements PipedCommands {
     const { row, command } = await this.births.bear(tx, act, {
       pid,
       parent: null,
-      image: this.images.resolve(commandOfRuns),
+      image: commandOfRuns,
       args: plan.shown,
       goal: { payload: {} },
       cwd: '.',

@@ -21,6 +21,16 @@ const sleeper = commandImage({
 });
 
 describe('a command image', () => {
+  it('has a program, and is not what the commands of processes are', async () => {
+    const kernel = await openKernel();
+    expect(await refusal(kernel.processes.spawn({ image: 'command' }))).toMatchObject({ code: 'NO_SUCH_IMAGE' });
+    const none = { ...greet, command: undefined } as never;
+    expect(() => kernel.images.register(none)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    const taken = commandImage({ name: 'command', command: 'true' });
+    expect(() => kernel.images.register(taken)).toThrow(expect.objectContaining({ code: 'CONFLICT' }));
+    expect(kernel.images.list()).toEqual(['base@1']);
+  });
+
   it('is spawned like any other: the arguments of the process make the command', async () => {
     const { kernel, store } = await commander({}, { images: [greet] });
     const pid = await kernel.processes.spawn({ image: 'greet', args: { name: 'world' }, name: 'greeter' });
