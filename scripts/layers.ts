@@ -34,17 +34,10 @@ export const forbidden: IForbiddenRuleType[] = [
   },
   {
     name: 'integrations-imports',
-    comment: 'an integration uses the public API and itself',
+    comment: 'an integration uses the public API, itself, and what integrations share',
     severity: 'error',
     from: { path: '^src/integrations/([^/]+)/' },
-    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/index\\.ts$'] },
-  },
-  {
-    name: 'integrations-imports',
-    comment: 'what joins the kernel to other packages uses the public API, and each stands by itself',
-    severity: 'error',
-    from: { path: '^src/integrations/([^/]+)/' },
-    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/index\\.ts$'] },
+    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/integrations/[^/]+\\.ts$', '^src/index\\.ts$'] },
   },
   {
     name: 'verifier-stands-alone',

@@ -1,9 +1,9 @@
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai';
 import { z } from 'zod';
 import { InputError, type JsonObject, type JsonValue, type ProcessFace, type ToolInfo } from '../../index.js';
+import { toolNames } from '../tool-names.js';
 import { parsed } from './parsed.js';
 import { toolErrorValue } from './tool-error-value.js';
-import { toolNames } from './tool-names.js';
 
 export interface ToolsForOptions {
   /** Only these, by the names that the kernel has for them. */

@@ -1,10 +1,10 @@
 import { type AssistantModelMessage, generateText, type ModelMessage } from 'ai';
 import { type JsonValue, KernelError, type Syscalls } from '../../index.js';
+import { toolNames } from '../tool-names.js';
 import { type AgentModel, stillAllowed } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
 import { modelFailed, modelRetry } from './model-error.js';
 import { type ModelUsage, reportedUsage } from './model-usage.js';
-import { toolNames } from './tool-names.js';
 import { shownTools } from './tools-for.js';
 import { wellFormed } from './well-formed.js';
 

@@ -1,12 +1,12 @@
 import type { Tool, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { Effect, JsonObject, JsonValue, ProcessFace, ToolInfo } from '../../index.js';
+import { toolNames } from '../tool-names.js';
 import type { Offer } from './offer.js';
-import { offeredNames } from './tool-names.js';
 
 /** The tools that the process sees, as they are at this moment. Throws PROCESS_TERMINATED. */
 export async function toolOffers({ tools }: ProcessFace): Promise<Offer[]> {
   const seen = new Map((await tools.list()).map((info) => [info.name, info]));
-  return [...offeredNames([...seen.keys()])].flatMap(([offered, name]) => {
+  return [...toolNames([...seen.values()], 'tool_')].flatMap(([offered, name]) => {
     const info = seen.get(name);
     return info === undefined ? [] : [toolOffer(tools, offered, info)];
   });

@@ -1,6 +1,5 @@
 import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
-import { Queries } from '../../kernel/syscalls/queries.js';
 import type { Tool } from '../tool.js';
 import { commandRun } from './command-run.js';
 import { fsTools } from './fs-tools.js';
@@ -12,19 +11,9 @@ import { processTools } from './process-tools.js';
 /** The tools that come with every kernel. None of them can do more than the process that calls it. */
 @injectable()
 export class BuiltinTools {
-  constructor(
-    @inject(Clock) private readonly clock: Clock,
-    @inject(Queries) private readonly queries: Queries,
-  ) {}
+  constructor(@inject(Clock) private readonly clock: Clock) {}
 
   all(): Tool[] {
-    return [
-      ...fsTools(),
-      httpFetch(),
-      commandRun(),
-      ...processTools(this.queries),
-      ...memoryTools(),
-      ...kernelTools(this.clock),
-    ];
+    return [...fsTools(), httpFetch(), commandRun(), ...processTools(), ...memoryTools(), ...kernelTools(this.clock)];
   }
 }

@@ -3,7 +3,6 @@ import { KernelError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ProcessRecord, ProcessResult } from '../../kernel/process.js';
 import type { ChildSpec } from '../../kernel/process-manager.js';
-import type { Queries } from '../../kernel/syscalls/queries.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 import { anyTimeMs } from './any-time.js';
 
@@ -39,7 +38,7 @@ const signalArgs = z.strictObject({
 });
 
 /** What a process does with its children. */
-export function processTools(queries: Queries): Tool[] {
+export function processTools(): Tool[] {
   return [
     defineTool({
       name: 'process.spawn',
@@ -62,8 +61,8 @@ export function processTools(queries: Queries): Tool[] {
       description: 'Lists your child processes with their state.',
       effect: 'pure',
       input: listArgs,
-      run: async ({ live = false }: z.output<typeof listArgs>, { pid }) => {
-        const children = await queries.children(pid);
+      run: async ({ live = false }: z.output<typeof listArgs>, { process }) => {
+        const children = await process.children();
         return { children: children.filter(({ exitedAt }) => !live || exitedAt === undefined).map(summary) };
       },
     }),
