@@ -157,7 +157,7 @@ describe('a command', () => {
 
   it('cannot be spawned by the name of its image, nor with what is no command', async () => {
     const { kernel, pid, face } = await commander();
-    expect((await refusal(kernel.processes.spawn({ image: 'command' }))).code).toBe('INVALID_INPUT');
+    expect((await refusal(kernel.processes.spawn({ image: 'command' }))).code).toBe('NO_SUCH_IMAGE');
     const bad = [{ argv: [] }, { argv: [''] }, { argv: ['a\0'] }, { argv: ['a*'] }, { argv: 'true' }, { argv: ['..'] }];
     for (const spec of bad) expect((await refusal(face.run(spec as never))).code).toBe('INVALID_INPUT');
     for (const more of [{ shell: true }, { env: { 'a b': 'x' } }, { envMode: 'all' }, { timeoutMs: -1 }]) {
