@@ -66,6 +66,8 @@ export class CommandDriver {
   /** When the time to end is over, once somebody has ordered it to. */
   private killAt: number | undefined;
   private startedAt = 0;
+  /** How long its program has run, once it has ended before our eyes. */
+  private lifeMs: number | undefined;
   /** `left`: not this node's any more: nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
   private hold: 'held' | 'left' | 'ended' = 'held';
   private child: ChildProcess | undefined;
@@ -108,7 +110,10 @@ export class CommandDriver {
     this.child = child;
     this.ladder = new StopLadder(groups, { leader, token, isOwn: true }, now);
     const gone = new Promise<Exit>((resolve) => {
-      child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
+      child.once('exit', (exitCode, signal) => {
+        this.lifeMs = Math.ceil(now() - this.startedAt);
+        resolve({ exitCode, signal });
+      });
     });
     const starting = this.begin(command, leader, gone);
     this.whole = this.carry(starting, gone);
@@ -252,6 +257,7 @@ export class CommandDriver {
       ...(exit === undefined ? {} : { exit }),
       ...this.outcome(exit, survivors),
       outputBytes: this.written(),
+      ...(this.lifeMs === undefined ? {} : { lifeMs: this.lifeMs }),
       result: {
         pid: this.pid,
         exitCode,

@@ -45,6 +45,8 @@ export interface CommandEnd {
   readonly message?: string;
   /** All that it has written. */
   readonly outputBytes: number;
+  /** How long its program has run; absent: what the rows tell. */
+  readonly lifeMs?: number;
   /** The result but for what only the row tells. */
   readonly result: Omit<CommandResult, 'timedOut' | 'durationMs'>;
 }
@@ -96,7 +98,7 @@ export class CommandRecords {
       const isStopped = row.status === 'stopping';
       const outcome: Outcome = isStopped ? { ...(row.stop ?? end.outcome), ...end.exit } : end.outcome;
       await this.spend(tx, act, row, command, end.outputBytes);
-      const durationMs = act.at - (row.startedAt ?? row.createdAt);
+      const durationMs = end.lifeMs ?? act.at - (row.startedAt ?? row.createdAt);
       const value: CommandResult = { ...end.result, durationMs, timedOut: outcome.kind === 'timed_out' };
       const result = this.objects.newId();
       const payload = value as object as JsonObject;

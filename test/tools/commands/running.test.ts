@@ -38,6 +38,12 @@ describe('a command', () => {
     await checkInvariants(kernel, store);
   });
 
+  it('tells how long its program has run, also when that was not long', async () => {
+    const { face } = await commander();
+    expect((await face.run({ argv: ['true'] })).durationMs).toBeGreaterThan(0);
+    expect((await face.run({ argv: ['sleep', '0.05'] })).durationMs).toBeGreaterThanOrEqual(50);
+  });
+
   it('that fails is a failed process, and still gives its result', async () => {
     const { kernel, store, face } = await commander();
     const result = await face.run({ argv: sh('echo no >&2; exit 7') });
