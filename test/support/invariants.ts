@@ -22,7 +22,6 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
     ...treeIsWhole(facts),
     ...waitsHaveNoCycle(facts),
     ...(await endedHoldNothing(kernel, facts)),
-    ...commandsAreTold(facts),
     ...endedCommandsAreGone(facts),
     ...deliveredOnceInOrder(facts),
     ...memoryIsWhole(facts),
@@ -151,19 +150,20 @@ async function reportsShowOverrun(kernel: Kernel, { processes, events }: Facts):
   return wrong;
 }
 
-/** (22) Every intent has one outcome, or is under way. */
-function effectsHaveOneOutcome({ records, effects }: Facts): string[] {
-  const underway = new Set(effects.map(({ id }) => id));
-  const outcomes = new Map<string, number>();
+/** (22) Every effect has one intent, and one outcome or is under way: a call by its row, a command while its process lives. */
+function effectsHaveOneOutcome({ records, effects, processes }: Facts): string[] {
+  const commands = processes.filter(({ kind, status }) => kind === 'command' && !terminal.has(status));
+  const underway = new Set([...effects.map(({ id }) => id), ...commands.map(({ pid }) => pid)]);
+  const told = new Map<string, { intents: number; outcomes: number }>();
   for (const { body } of records) {
-    if (body.effectId === undefined || body.outcome === 'intent') continue;
-    outcomes.set(body.effectId, (outcomes.get(body.effectId) ?? 0) + 1);
+    if (body.effectId === undefined) continue;
+    const counts = told.get(body.effectId) ?? { intents: 0, outcomes: Number(underway.has(body.effectId)) };
+    counts[body.outcome === 'intent' ? 'intents' : 'outcomes']++;
+    told.set(body.effectId, counts);
   }
-  return records.flatMap(({ body: { effectId = '', outcome } }) => {
-    if (outcome !== 'intent') return [];
-    const count = (outcomes.get(effectId) ?? 0) + Number(underway.has(effectId));
-    return count === 1 ? [] : [`(22) effect ${effectId} has ${count} outcomes`];
-  });
+  return [...told].flatMap(([effect, { intents, outcomes }]) =>
+    intents === 1 && outcomes === 1 ? [] : [`(22) effect ${effect} has ${intents} intents and ${outcomes} outcomes`],
+  );
 }
 
 /** (12) */
@@ -284,20 +284,6 @@ async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<s
   return wrong;
 }
 
-/** (22) Every intent of a command has one outcome, or the command runs. */
-function commandsAreTold({ processes, records }: Facts): string[] {
-  const effects = records.filter(({ body }) => body.action === 'command.run' && body.effectId !== undefined);
-  const statuses = new Map(processes.map(({ pid, status }) => [pid, status]));
-  const count = (pid: string, isIntent: boolean) =>
-    effects.filter(({ body }) => body.effectId === pid && (body.outcome === 'intent') === isIntent).length;
-  return [...new Set(effects.map(({ body }) => body.effectId ?? ''))].flatMap((pid) => {
-    const [intents, outcomes] = [count(pid, true), count(pid, false)];
-    const isOver = terminal.has(statuses.get(pid) ?? 'exited');
-    if (intents === 1 && outcomes === Number(isOver)) return [];
-    return [`(22) command ${pid} is ${statuses.get(pid)}, with ${intents} intents and ${outcomes} outcomes`];
-  });
-}
-
 /** (16) No program carries the token of a command that has ended, unless it may survive. */
 function endedCommandsAreGone({ processes, commands }: Facts): string[] {
   const ended = new Map(processes.filter(({ status }) => terminal.has(status)).map(({ n, pid }) => [n, pid]));
@@ -384,6 +370,7 @@ interface ProcessFact {
   path: string;
   root: string;
   depth: number;
+  kind: string;
   status: string;
   goal: string;
   view: number;
