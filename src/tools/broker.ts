@@ -61,6 +61,7 @@ export class Broker implements ToolGate {
     using stop = this.stops.of(caller.pid, name, run?.signal);
     using _place = await this.places.take(
       tool,
+      caller.pid,
       AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]),
     );
     await this.lease.hold();
@@ -83,11 +84,7 @@ export class Broker implements ToolGate {
       const { image } = await this.lookup.live(tx, pid);
       const tool = this.tools.find(image, name);
       if (tool !== undefined) return tool;
-      throw noSuchTool(
-        pid,
-        name,
-        this.tools.list(image).map((info) => info.name),
-      );
+      throw noSuchTool(pid, name, this.tools.names(image));
     });
   }
 }

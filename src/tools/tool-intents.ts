@@ -30,6 +30,8 @@ export interface Begun {
   readonly shaped: ShapedCall;
   /** The id of its effect. */
   readonly effect: string;
+  /** Of the process then: another program has no use for the result. */
+  readonly generation: number;
 }
 
 /** Longer arguments are on record by their hash alone. */
@@ -58,7 +60,8 @@ export class ToolIntents {
     return this.units.shaped(call, shape, async (tx, act, shaped) => {
       const row = await this.lookup.live(tx, pid);
       if (row.cwd !== shaped.place.cwd) throw new Stale(pid);
-      return { stage: 'intent', shaped, effect: await this.intent(tx, act, row, shaped) };
+      const effect = await this.intent(tx, act, row, shaped);
+      return { stage: 'intent', shaped, effect, generation: row.generation };
     });
   }
 

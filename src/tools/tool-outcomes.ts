@@ -15,15 +15,12 @@ import { terminated } from '../kernel/transitions.js';
 import { Units } from '../kernel/units.js';
 import { Objects } from '../memory/objects.js';
 import { ViewRepository } from '../memory/view-repository.js';
-import type { ShapedCall } from './shaped-call.js';
+import type { Begun } from './tool-intents.js';
 import type { Ran } from './tool-runner.js';
 
 /** A call that has been carried out. */
-export interface Carried {
+export interface Carried extends Omit<Begun, 'stage'> {
   readonly call: Call;
-  readonly shaped: ShapedCall;
-  /** The id of its effect. */
-  readonly effect: string;
   readonly ran: Ran;
 }
 
@@ -72,11 +69,12 @@ export class ToolOutcomes {
     await this.store.write((tx) => this.write(tx, act, carried));
   }
 
-  private async write(tx: WriteTx, act: Act, { shaped, effect, ran }: Carried): Promise<Written> {
+  private async write(tx: WriteTx, act: Act, { shaped, effect, generation, ran }: Carried): Promise<Written> {
     const { tool, place } = shaped;
     const row = await this.processes.find(tx, place.pid);
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
-    const object = live !== undefined && 'value' in ran ? await this.keep(tx, act, live, ran.value) : undefined;
+    const isWanted = live?.generation === generation && 'value' in ran;
+    const object = isWanted ? await this.keep(tx, act, live, ran.value) : undefined;
     await this.effects.finish(tx, act, effect, {
       ...outcomeOf(ran),
       used: 'value' in ran ? ran.used : { toolCalls: 1 },

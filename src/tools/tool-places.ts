@@ -1,5 +1,8 @@
 import { injectable } from 'inversify';
+import { KernelError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
 import type { ParsedTool } from './tool-definition.js';
+import { givenUp } from './tool-errors.js';
 
 interface Queue {
   underway: number;
@@ -11,13 +14,14 @@ interface Queue {
 export class ToolPlaces {
   private readonly queues = new Map<string, Queue>();
 
-  /** Resolves with a place, given back when it is disposed of. Rejects with the reason of `signal` when that aborts first. */
-  async take({ name, concurrency }: ParsedTool, signal: AbortSignal): Promise<Disposable> {
-    signal.throwIfAborted();
+  /** Resolves with a place, given back when it is disposed of. Throws CANCELLED, or why else `signal` aborts before. */
+  async take({ name, concurrency }: ParsedTool, pid: Pid, signal: AbortSignal): Promise<Disposable> {
+    const reason = () => (signal.reason instanceof KernelError ? signal.reason : givenUp(name, pid));
+    if (signal.aborted) throw reason();
     if (concurrency === undefined) return { [Symbol.dispose]: () => undefined };
     const queue = this.queues.get(name) ?? { underway: 0, waiting: [] };
     this.queues.set(name, queue);
-    if (queue.underway >= concurrency) await turn(queue, signal);
+    if (queue.underway >= concurrency) await turn(queue, signal, reason);
     else queue.underway++;
     return { [Symbol.dispose]: () => this.leave(name, queue) };
   }
@@ -30,7 +34,7 @@ export class ToolPlaces {
   }
 }
 
-function turn({ waiting }: Queue, signal: AbortSignal): Promise<void> {
+function turn({ waiting }: Queue, signal: AbortSignal, reason: () => KernelError): Promise<void> {
   return new Promise((resolve, reject) => {
     const go = () => {
       signal.removeEventListener('abort', giveUp);
@@ -38,7 +42,7 @@ function turn({ waiting }: Queue, signal: AbortSignal): Promise<void> {
     };
     const giveUp = () => {
       waiting.splice(waiting.indexOf(go), 1);
-      reject(signal.reason);
+      reject(reason());
     };
     waiting.push(go);
     signal.addEventListener('abort', giveUp, { once: true });

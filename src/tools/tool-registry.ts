@@ -26,6 +26,10 @@ export class ToolRegistry {
     return this.tools.get(name);
   }
 
+  names(): string[] {
+    return [...this.tools.keys()];
+  }
+
   /** In order of registration. */
   list(): ToolInfo[] {
     return [...this.tools.values()].map(({ info }) => info());

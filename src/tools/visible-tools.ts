@@ -16,6 +16,10 @@ export class VisibleTools {
     return this.registry.list().filter(({ name }) => this.sees(image, name));
   }
 
+  names(image: string): string[] {
+    return this.registry.names().filter((name) => this.sees(image, name));
+  }
+
   find(image: string, name: string): ParsedTool | undefined {
     return this.sees(image, name) ? this.registry.find(name) : undefined;
   }

@@ -311,6 +311,8 @@ describe('a call whose process is stopped', () => {
     await sleep(20);
     controller.abort();
     expect(await calling).toMatchObject({ code: 'CANCELLED' });
+    const late = { signal: controller.signal };
+    expect(await refusal(kernel.as(pid).tools.call('endless', {}, late))).toMatchObject({ code: 'CANCELLED' });
   });
 });
 
@@ -353,6 +355,27 @@ describe('how many calls of a tool are under way', () => {
     await Promise.all(Array.from({ length: 10 }, () => kernel.as(pid).tools.call('narrow')));
     expect(most).toBe(2);
     expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(10);
+  });
+
+  it('is not waited for any more by whoever gives up, and the others get their turn', async () => {
+    let release: () => void = () => undefined;
+    const one = { ...tool('one', () => new Promise<void>((resolve) => (release = resolve))), concurrency: 1 };
+    const { kernel, pid } = await opened([one], [{ resource: 'tool:one', rights: ['call'] }]);
+    const { tools } = kernel.as(pid);
+    const first = tools.call('one');
+    await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
+    const controller = new AbortController();
+    const second = refusal(tools.call('one', {}, { signal: controller.signal }));
+    const third = tools.call('one');
+    await sleep(20);
+    controller.abort();
+    expect(await second).toMatchObject({ code: 'CANCELLED' });
+    release();
+    await first;
+    await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(2));
+    release();
+    await third;
+    expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(2);
   });
 });
 

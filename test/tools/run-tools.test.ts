@@ -112,7 +112,7 @@ describe('a tool that a body calls', () => {
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: callAll });
     for (const decision of ['once', 'deny'] as const) {
       await eventually(async () => expect(await kernel.approvals.list()).toHaveLength(1));
-      expect((await kernel.processes.get(pid)).wait?.kind).toBe('approval');
+      await eventually(async () => expect((await kernel.processes.get(pid)).wait?.kind).toBe('approval'));
       const [approval] = await kernel.approvals.list();
       await kernel.approvals.answer(approval?.id ?? '', { decision, by: 'ann' });
     }
@@ -137,6 +137,24 @@ describe('a tool that a body calls', () => {
     expect((await kernel.processes.get(pid)).status).toBe('paused');
     await kernel.processes.resume(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({ value: 'there' });
+  });
+
+  it('leaves nothing to the program that takes the place of its own meanwhile, and is on record', async () => {
+    let release: (value: string) => void = () => undefined;
+    const slow = tool('slow', 'once', () => new Promise((resolve) => (release = resolve)));
+    const store = newStore();
+    const kernel = await openKernel({ store, tools: [slow], images: [image(async (ctx) => ctx.tools.call('slow'))] });
+    const pid = await kernel.processes.spawn({ image: 'body', capabilities: callAll });
+    await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
+    await kernel.processes.exec(pid, { image: 'base', preserveMemory: false });
+    release('for the other one');
+    await eventually(async () =>
+      expect((await kernel.events.list({ types: ['tool.returned'] })).items).toHaveLength(1),
+    );
+    expect((await kernel.memory.query(pid, { types: ['tool_result'] })).items).toEqual([]);
+    const outcomes = (await kernel.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome);
+    expect(outcomes).toContain('ok');
+    await checkInvariants(kernel, store);
   });
 
   it('hears that its process is cancelled', async () => {
