@@ -9,8 +9,8 @@ import { headersProblem, requestHeaders } from '../http/request-headers.js';
 import { readBody } from '../http/response-body.js';
 import { sendRequest } from '../http/send-request.js';
 import { shownRequest } from '../http/shown-request.js';
-import { untilAborted } from '../http/until-aborted.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
+import { untilAborted } from '../until-aborted.js';
 
 const timeoutMsMax = 30_000;
 const bodyBytesMax = 512 * 1024;

@@ -3,6 +3,7 @@ import type { KernelClock } from '../../base/clock.js';
 import { errorText } from '../../base/error-text.js';
 import type { Logger } from '../../base/logger.js';
 import { RestartWindow } from '../../runtime/restart-window.js';
+import { untilAborted } from '../until-aborted.js';
 import { connectionClosed, notInTime, serverDown } from './mcp-errors.js';
 import type { McpLink } from './mcp-link.js';
 
@@ -47,7 +48,7 @@ export class McpLine {
   async current(signal: AbortSignal): Promise<McpLink> {
     if (this.ending.signal.aborted) throw connectionClosed(this.settings.server);
     if (this.isDown) throw serverDown(this.settings.server);
-    return this.link ?? unlessAborted(this.reviving ?? this.beginning(this.begin()), signal);
+    return this.link ?? untilAborted(signal, this.reviving ?? this.beginning(this.begin()));
   }
 
   /** Stops the server. Calls that wait for it fail. */
@@ -124,13 +125,4 @@ export class McpLine {
       logger.warn({ server, problem: errorText(error) }, `MCP server ${server} could not be stopped`);
     });
   }
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
