@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createKernel, Store, type WriteTx } from '../../../src/index.js';
+import { createKernel, Store } from '../../../src/index.js';
+import { dieAt } from './fault-point.js';
 import { deaf, heard, tell } from './tell.js';
 
 /**
@@ -11,33 +12,13 @@ const [store = '', workspace = '', seconds = '', mode = '', killAt = '', when = 
 const stubborn = "trap '' TERM HUP INT;";
 const script = `(${stubborn} setsid sleep ${seconds}) & ${mode === 'polite' ? '' : stubborn} echo up; sleep ${seconds}; :`;
 
-function killItself(): never {
-  process.kill(process.pid, 'SIGKILL');
-  for (;;);
-}
-
-function mine(kernelStore: Store): void {
-  const write = kernelStore.write.bind(kernelStore);
-  let writes = 0;
-  kernelStore.write = async <T>(unit: (tx: WriteTx) => Promise<T>): Promise<T> => {
-    const isIt = ++writes === Number(killAt);
-    const answer = await write(async (tx) => {
-      const value = await unit(tx);
-      if (isIt && when === 'before') killItself();
-      return value;
-    });
-    if (isIt) killItself();
-    return answer;
-  };
-}
-
 tell('ready');
 await heard();
 const kernel = await createKernel({ store, workspace });
 const capabilities = [{ resource: 'command:**', rights: ['call' as const] }];
 const pid = await kernel.processes.spawn({ id: 'owner', capabilities });
 tell('open');
-if (killAt !== '') mine(kernel.container.get(Store));
+if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
 const argv = ['sh', '-c', script];
 const command = await kernel.as(pid).run({ argv, background: true, survive: mode === 'survive' });
 await kernel.processes.waitOutput(command.pid, 'up');
