@@ -45,12 +45,11 @@ export const reasonText = z.string().max(4096);
 /** Whole numbers that a double holds exactly. */
 export const amount = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** How long something may take, which a timer has to hold. */
-export const timeLimitMs = z
-  .number()
-  .int()
-  .positive()
-  .max(2 ** 31 - 1);
+/** The longest time that a timer can be set to. */
+export const timerMsMax = 2 ** 31 - 1;
+
+/** How long something may take. */
+export const timeLimitMs = z.number().int().positive().max(timerMsMax);
 
 export const pageOptions = {
   limit: z.number().int().min(1).max(pageLimitMax).default(pageLimitDefault),

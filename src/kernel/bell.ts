@@ -1,12 +1,11 @@
 import type { Pid } from '../base/ids.js';
+import { timerMsMax } from '../base/spec.js';
 
 /** How long a caller is willing to wait. */
 export interface WaitLimits {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
-
-const timerMsMax = 2 ** 31 - 1;
 
 /** Collects what has rung while nobody listened; time and the caller's signal ring too. */
 export class Bell {

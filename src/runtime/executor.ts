@@ -3,6 +3,7 @@ import { ProcessError, StoreError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
+import { timerMsMax } from '../base/spec.js';
 import type { KernelEvent } from '../events/event.js';
 import { EventFeed } from '../events/event-feed.js';
 import { Bodies } from './bodies.js';
@@ -22,7 +23,6 @@ import { guardHost } from './stray-refusals.js';
 
 /** How long after a store that is busy or full the end of a body is written again. */
 const storeRetryMs = 250;
-const timerMsMax = 2 ** 31 - 1;
 
 /** How a body ended. */
 type Ended = { readonly value: ImageResult } | { readonly error: unknown };

@@ -1,3 +1,5 @@
+import { wholeCharacters } from './characters.js';
+
 /** Bytes as a part of a result: text where they are UTF-8, base64 where they are not. */
 export interface TextContent {
   readonly content: string;
@@ -27,20 +29,4 @@ function decoded(bytes: Buffer): string | undefined {
     // It is not UTF-8.
     return undefined;
   }
-}
-
-/** Where the last character that is not whole begins; the length when there is none. */
-function wholeCharacters(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if (byte >= 0xc0) return lengthAfter(byte) > back ? bytes.length - back : bytes.length;
-    if (byte < 0x80) break;
-  }
-  return bytes.length;
-}
-
-/** How many bytes a character takes that begins with this one. */
-function lengthAfter(first: number): number {
-  if (first >= 0xf0) return 4;
-  return first >= 0xe0 ? 3 : 2;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { timerMsMax } from '../../base/spec.js';
 import type { CommandResult } from '../../kernel/command.js';
 import { redactArguments } from '../commands/redaction.js';
 import { defineTool, type Tool } from '../tool.js';
-import { anyTimeMs } from './any-time.js';
 
 const timeoutMsDefault = 120_000;
 
@@ -16,7 +16,7 @@ const input = z.strictObject({
     .number()
     .int()
     .min(1)
-    .max(anyTimeMs)
+    .max(timerMsMax)
     .default(timeoutMsDefault)
     .describe('It is stopped after this many milliseconds.'),
 });
@@ -31,7 +31,7 @@ export function commandRun(): Tool {
     effect: 'once',
     input,
     shown: ({ argv, cwd, timeoutMs }) => ({ argv: redactArguments(argv), timeoutMs, ...at(cwd) }),
-    timeoutMs: anyTimeMs,
+    timeoutMs: timerMsMax,
     run: async ({ argv, cwd, timeoutMs }, { process }) => told(await process.run({ argv, timeoutMs, ...at(cwd) })),
   });
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
+import { timerMsMax } from '../../base/spec.js';
 import type { CapabilitySpec } from '../../capability/capability.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
-import { anyTimeMs } from './any-time.js';
 
 const sendArgs = z.strictObject({
   to: z.string().min(1).describe('The pid of your parent, a child, or a process that you may send to.'),
@@ -34,7 +34,7 @@ export function kernelTools(clock: Clock): Tool[] {
         'Asks a person for authority that you do not have, and waits for the answer. Ask for no more than you need.',
       effect: 'idempotent',
       input: requestArgs,
-      timeoutMs: anyTimeMs,
+      timeoutMs: timerMsMax,
       run: request,
     }),
     defineTool({

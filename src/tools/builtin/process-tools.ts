@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
+import { timerMsMax } from '../../base/spec.js';
 import type { ProcessRecord, ProcessResult } from '../../kernel/process.js';
 import type { ChildSpec } from '../../kernel/process-manager.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
-import { anyTimeMs } from './any-time.js';
 
 const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');
 
@@ -53,7 +53,7 @@ export function processTools(): Tool[] {
       description: 'Waits until a child process has ended, and gives its outcome and its result.',
       effect: 'pure',
       input: waitArgs,
-      timeoutMs: anyTimeMs,
+      timeoutMs: timerMsMax,
       run: wait,
     }),
     defineTool({

@@ -248,9 +248,6 @@ export class CommandDriver {
   }
 
   private end(exit: Exit | undefined, isClean: boolean): CommandEnd {
-    const { files } = this.kit;
-    const { outputFile, errorFile } = files.of(this.command?.row.n ?? 0);
-    const [stdout, stderr] = [files.excerpt(outputFile), files.excerpt(errorFile)];
     const { exitCode, signal } = exit ?? { exitCode: null, signal: null };
     const survivors = isClean ? {} : { survivors: true };
     return {
@@ -258,16 +255,7 @@ export class CommandDriver {
       ...this.outcome(exit, survivors),
       outputBytes: this.written(),
       ...(this.lifeMs === undefined ? {} : { lifeMs: this.lifeMs }),
-      result: {
-        pid: this.pid,
-        exitCode,
-        signal,
-        stdout: stdout.text,
-        stderr: stderr.text,
-        truncated: stdout.truncated || stderr.truncated,
-        outputFile,
-        errorFile,
-      },
+      result: { pid: this.pid, exitCode, signal, ...this.kit.files.shown(this.command?.row.n ?? 0) },
     };
   }
 
@@ -319,9 +307,7 @@ export class CommandDriver {
   }
 
   private written(): number {
-    const { files } = this.kit;
-    const { outputFile, errorFile } = files.of(this.command?.row.n ?? 0);
-    return files.size(outputFile) + files.size(errorFile);
+    return this.kit.files.written(this.command?.row.n ?? 0);
   }
 
   /** Resolves when the program is gone. It is not a child of this one, so it has to be looked at. */

@@ -9,7 +9,7 @@ import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/comman
 import { Lookup } from '../../kernel/lookup.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process.js';
 import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
-import { wholeCharacters } from './characters.js';
+import { wholeCharacters } from '../characters.js';
 import { OutputFiles } from './output-files.js';
 import { findIn, type Search, searchOf } from './output-search.js';
 

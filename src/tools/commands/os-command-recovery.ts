@@ -151,23 +151,12 @@ export class OsCommandRecovery implements CommandRecovery {
   }
 
   private async abandon(row: ProcessRow, command: CommandRow, reason: string, facts: JsonObject): Promise<void> {
-    const { outputFile, errorFile } = this.files.of(row.n);
-    const [stdout, stderr] = [this.files.excerpt(outputFile), this.files.excerpt(errorFile)];
     const evidence = { kind: reason, ...facts, ...(command.leader === null ? {} : { pid: command.leader.pid }) };
     await this.records.ended(row, {
       event: 'abandon',
       outcome: { kind: 'abandoned', reason, evidence },
-      outputBytes: this.files.size(outputFile) + this.files.size(errorFile),
-      result: {
-        pid: row.pid,
-        exitCode: null,
-        signal: null,
-        stdout: stdout.text,
-        stderr: stderr.text,
-        truncated: stdout.truncated || stderr.truncated,
-        outputFile,
-        errorFile,
-      },
+      outputBytes: this.files.written(row.n),
+      result: { pid: row.pid, exitCode: null, signal: null, ...this.files.shown(row.n) },
     });
   }
 

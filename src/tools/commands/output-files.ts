@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
 import { type Token, token } from '../../base/token.js';
+import type { CommandResult } from '../../kernel/command.js';
 import type { OutputPlaces } from '../../kernel/command-output.js';
-import { brokenCharacter, wholeCharacters } from './characters.js';
+import { brokenCharacter, wholeCharacters } from '../characters.js';
 
 /** Beside the database; null for one in memory, whose output is as short-lived as itself. */
 export const OutputFolder: Token<{ readonly path: string | null }> = token('OutputFolder');
@@ -56,7 +57,7 @@ export class OutputFiles implements OutputPlaces {
   }
 
   /** The whole text, or the head and the tail of it, each cut at a character. */
-  excerpt(file: string): Excerpt {
+  private excerpt(file: string): Excerpt {
     const size = this.size(file);
     if (size <= 2 * excerptBytes) return { text: this.read(file, 0, size).toString(), truncated: false };
     const first = this.read(file, 0, excerptBytes);
@@ -65,6 +66,20 @@ export class OutputFiles implements OutputPlaces {
     const tail = last.subarray(brokenCharacter(last));
     const left = size - head.length - tail.length;
     return { text: `${head.toString()}\n[… ${left} bytes …]\n${tail.toString()}`, truncated: true };
+  }
+
+  /** How much a process has written. */
+  written(process: number): number {
+    const { outputFile, errorFile } = this.of(process);
+    return this.size(outputFile) + this.size(errorFile);
+  }
+
+  /** What a result shows of it. */
+  shown(process: number): Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'outputFile' | 'errorFile'> {
+    const { outputFile, errorFile } = this.of(process);
+    const [stdout, stderr] = [this.excerpt(outputFile), this.excerpt(errorFile)];
+    const truncated = stdout.truncated || stderr.truncated;
+    return { stdout: stdout.text, stderr: stderr.text, truncated, outputFile, errorFile };
   }
 
   remove(processes: readonly number[]): void {

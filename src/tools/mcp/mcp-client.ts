@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Client, Transport, VersionNegotiationMode } from '@modelcontextprotocol/client';
 import type { Logger } from '../../base/logger.js';
+import { timerMsMax } from '../../base/spec.js';
 import type { McpPackage } from './mcp-package.js';
 import { toolsMax } from './mcp-tools.js';
 
@@ -15,8 +16,6 @@ export interface Dialling {
   readonly logger: Logger;
 }
 
-/** The longest time that a timer can be set to. The package has a limit of its own, and signals decide here. */
-export const timeoutMsMax = 2 ** 31 - 1;
 /** A server can say wrong things without end; so many of them are reported. */
 const reportsMax = 10;
 
@@ -50,7 +49,8 @@ export async function shakeHands(client: Client, transport: Transport, signal: A
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     signal.throwIfAborted();
-    await client.connect(transport, { signal, timeout: timeoutMsMax });
+    // The package has a limit of its own; here the signal decides.
+    await client.connect(transport, { signal, timeout: timerMsMax });
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

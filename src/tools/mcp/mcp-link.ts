@@ -1,6 +1,6 @@
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { timeoutMsMax } from './mcp-client.js';
+import { timerMsMax } from '../../base/spec.js';
 import { isLost } from './mcp-errors.js';
 import type { McpPackage } from './mcp-package.js';
 import type { ListedTool } from './mcp-tool.js';
@@ -28,14 +28,14 @@ export class McpLink {
   async list(signal: AbortSignal): Promise<ListedTool[]> {
     // The package writes to the console when a server without tools is asked for them.
     if (this.client.getServerCapabilities()?.tools === undefined) return [];
-    const { tools } = await this.client.listTools({}, { cacheMode: 'refresh', signal, timeout: timeoutMsMax });
+    const { tools } = await this.client.listTools({}, { cacheMode: 'refresh', signal, timeout: timerMsMax });
     return tools;
   }
 
   /** The server is told when the signal aborts. */
   async call(name: string, args: JsonValue, signal: AbortSignal): Promise<CallToolResult> {
     try {
-      return await this.client.callTool({ name, arguments: args as JsonObject }, { signal, timeout: timeoutMsMax });
+      return await this.client.callTool({ name, arguments: args as JsonObject }, { signal, timeout: timerMsMax });
     } catch (error) {
       if (!signal.aborted && isLost(this.sdk, error)) this.lose();
       throw error;

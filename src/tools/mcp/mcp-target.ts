@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { copyPlain, specLimits } from '../../base/plain.js';
-import { amount, parseSpec } from '../../base/spec.js';
+import { parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { Effect, ToolInfo } from '../../kernel/process-tools.js';
 
 /** A server of tools: a program that is started, or an address. */
@@ -42,10 +42,7 @@ const effects = z
   .record(z.string(), z.enum(['pure', 'idempotent', 'once']))
   .default({})
   .transform((given) => new Map(Object.entries(given)));
-const connectTimeoutMs = amount
-  .min(1)
-  .max(2 ** 31 - 1)
-  .default(30_000);
+const connectTimeoutMs = timeLimitMs.default(30_000);
 const text = z
   .string()
   .max(128 * 1024)
