@@ -1,16 +1,13 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
 
-/** What each folder of src/ may import besides itself. */
+/** The layers, lowest first. Each may import those before it; events and audit stand beside each other. */
+const layers = ['base', 'events', 'audit', 'unit', 'capability', 'memory', 'kernel', 'runtime', 'command', 'tools'];
+
+/** The folders of src/ that each folder may import besides itself. */
 const mayImport: Record<string, readonly string[]> = {
-  base: [],
-  events: ['base'],
+  ...Object.fromEntries(layers.map((layer, index) => [layer, layers.slice(0, index)])),
   audit: ['base'],
-  capability: ['base', 'events', 'audit'],
-  memory: ['base', 'events', 'audit', 'capability'],
-  kernel: ['base', 'events', 'audit', 'capability', 'memory'],
-  runtime: ['base', 'events', 'audit', 'capability', 'memory', 'kernel'],
-  tools: ['base', 'events', 'audit', 'capability', 'memory', 'kernel', 'runtime'],
-  storage: ['base', 'events', 'audit', 'capability', 'memory', 'kernel'],
+  storage: ['base', 'events', 'audit', 'unit', 'capability', 'memory', 'kernel'],
 };
 
 const layerRules = Object.entries(mayImport).map(

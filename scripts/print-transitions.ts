@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { processEvents, type TransitionTable, transitions } from '../src/kernel/transitions.js';
+import { processEvents, type TransitionTable, transitions } from '../src/kernel/process/transitions.js';
 
 const page = fileURLToPath(new URL('../docs/architecture.md', import.meta.url));
 const begin = '<!-- transitions: begin -->';

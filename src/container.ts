@@ -1,25 +1,25 @@
 import 'reflect-metadata';
 import { Container, ContainerModule } from 'inversify';
 import { auditModule } from './audit/audit-module.js';
-import { CheckpointAnnouncer } from './audit/checkpoint-announcer.js';
-import { Signer } from './audit/signer.js';
+import { CheckpointAnnouncer } from './audit/checkpoint/checkpoint-announcer.js';
+import { Signer } from './audit/checkpoint/signer.js';
 import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
 import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
 import { IdSource, TimeOrderedIds } from './base/ids.js';
 import { Logger, silentLogger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { capabilityModule } from './capability/capability-module.js';
-import { EventLog } from './events/event-log.js';
+import { commandsModule } from './command/commands-module.js';
+import { EventLog } from './events/event-outbox.js';
 import { eventsModule } from './events/events-module.js';
 import { kernelModule } from './kernel/kernel-module.js';
-import { Workspace } from './kernel/working-directory.js';
+import { Workspace } from './kernel/workspace/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
 import { PayloadBytesMax } from './memory/payloads.js';
-import { NodeSettings } from './runtime/node-settings.js';
+import { NodeSettings } from './runtime/node/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
-import { commandsModule } from './tools/commands/commands-module.js';
 import { toolsModule } from './tools/tools-module.js';
 
 /** Builds the container of one kernel: a module per layer, then the caller's, which replace what they bind. */

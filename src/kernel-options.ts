@@ -3,12 +3,12 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import type { ContainerModule } from 'inversify';
 import { z } from 'zod';
-import type { Signer } from './audit/signer.js';
+import type { Signer } from './audit/checkpoint/signer.js';
 import type { Clock } from './base/clock.js';
 import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import type { Logger } from './base/logger.js';
-import type { Image } from './runtime/image.js';
+import type { Image } from './runtime/image/image.js';
 import type { Tool } from './tools/tool.js';
 
 export interface KernelOptions {

@@ -1,5 +1,5 @@
 import { AuditError } from '../base/errors.js';
-import type { Fault } from './verify-report.js';
+import type { Fault } from './verify/verify-report.js';
 
 export function noSuchRecord(seq: number): AuditError {
   return new AuditError('NO_SUCH_RECORD', `There is no audit record ${seq}.`, {

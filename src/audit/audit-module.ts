@@ -1,11 +1,11 @@
 import { ContainerModule } from 'inversify';
-import { AuditLedger } from './audit-ledger.js';
 import { AuditLog } from './audit-log.js';
-import { AuditProofs } from './audit-proofs.js';
-import { AuditVerifier } from './audit-verifier.js';
-import { Checkpoints } from './checkpoints.js';
-import { Ledger } from './ledger.js';
-import { Refusals } from './refusals.js';
+import { Checkpoints } from './checkpoint/checkpoints.js';
+import { AuditProofs } from './merkle/audit-proofs.js';
+import { AuditVerifier } from './verify/audit-verifier.js';
+import { AuditLedger } from './writing/audit-writer.js';
+import { Ledger } from './writing/ledger.js';
+import { Refusals } from './writing/refusals.js';
 
 export const auditModule = new ContainerModule(({ bind }) => {
   bind(AuditLedger).toSelf();

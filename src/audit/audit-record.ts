@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.js';
 import type { StoredPayload, StoredRecord } from './audit-repository.js';
-import type { Hash } from './hashing.js';
-import type { AuditBody } from './record-encoding.js';
+import type { Hash } from './writing/hashing.js';
+import type { AuditBody } from './writing/record-encoding.js';
 
 /** One record of the log, as it is shown. */
 export interface AuditRecord extends Omit<AuditBody, 'commitment'> {

@@ -2,19 +2,19 @@ import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid, RuleId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
-import { hostFace } from './act.js';
-import type { Capability, CapabilitySpec, DelegationSpec } from './capability.js';
-import type { Decision, Explanation } from './decision.js';
-import { Delegate } from './operations/delegate.js';
-import { Explain } from './operations/explain.js';
-import { Grant } from './operations/grant.js';
-import { Policy } from './operations/policy.js';
-import { CapabilityQueries } from './operations/queries.js';
-import { Require } from './operations/require.js';
-import { type RevocationReport, Revoke } from './operations/revoke.js';
-import { Transfer } from './operations/transfer.js';
-import type { Right } from './rights.js';
-import type { Rule, RuleSpec } from './rule.js';
+import { hostFace } from '../unit/act.js';
+import type { Decision, Explanation } from './decision/decision.js';
+import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
+import type { Right } from './resource/rights.js';
+import type { Rule, RuleSpec } from './rule/rule.js';
+import { Explain } from './syscalls/check.js';
+import { Delegate } from './syscalls/delegate.js';
+import { Grant } from './syscalls/grant.js';
+import { Policy } from './syscalls/policy.js';
+import { CapabilityQueries } from './syscalls/queries.js';
+import { Require } from './syscalls/require.js';
+import { type RevocationReport, Revoke } from './syscalls/revoke.js';
+import { Transfer } from './syscalls/transfer.js';
 
 /** Authority: who holds what, why, and what it allows. The host's face of it. */
 export interface CapabilityManager {

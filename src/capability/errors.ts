@@ -1,7 +1,7 @@
 import { CapabilityError, ProcessError } from '../base/errors.js';
 import type { CapabilityId, Pid } from '../base/ids.js';
-import type { CapabilityStatus } from './capability.js';
-import type { CapabilityRecord } from './capability-record.js';
+import type { CapabilityStatus } from './holding/capability.js';
+import type { CapabilityRecord } from './holding/capability-record.js';
 
 /** Also for one that there is, where the caller may not know of it. */
 export function noSuchCapability(capability: CapabilityId): CapabilityError {

@@ -1,16 +1,16 @@
 import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import type { ProcessCaller } from './act.js';
-import type { Capability, CapabilitySpec, DelegationSpec } from './capability.js';
-import type { Decision, Explanation } from './decision.js';
-import { Delegate } from './operations/delegate.js';
-import { Explain } from './operations/explain.js';
-import { CapabilityQueries } from './operations/queries.js';
-import { RequestCapability } from './operations/request.js';
-import { Require } from './operations/require.js';
-import { type RevocationReport, Revoke } from './operations/revoke.js';
-import type { Right } from './rights.js';
+import type { ProcessCaller } from '../unit/act.js';
+import type { Decision, Explanation } from './decision/decision.js';
+import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
+import type { Right } from './resource/rights.js';
+import { Explain } from './syscalls/check.js';
+import { Delegate } from './syscalls/delegate.js';
+import { CapabilityQueries } from './syscalls/queries.js';
+import { RequestCapability } from './syscalls/request.js';
+import { Require } from './syscalls/require.js';
+import { type RevocationReport, Revoke } from './syscalls/revoke.js';
 
 /** What a process may do with its own authority. It sees what it holds itself, and of a rule only that there is one. */
 export interface ProcessCapabilities {

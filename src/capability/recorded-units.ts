@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import { Refusals } from '../audit/refusals.js';
+import { Refusals } from '../audit/writing/refusals.js';
 import { Clock } from '../base/clock.js';
 import { CapabilityError, InputError, KernelError, StoreError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
@@ -7,10 +7,10 @@ import type { JsonObject } from '../base/json.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
-import { EventLog } from '../events/event-log.js';
-import { type Act, type Call, Parked, runOf } from './act.js';
-import { ApprovalDesk } from './approval-desk.js';
-import { AskNeeded } from './approval-errors.js';
+import { EventLog } from '../events/event-outbox.js';
+import { type Act, type Call, Parked, runOf } from '../unit/act.js';
+import { AskNeeded } from './approval/approval-errors.js';
+import { ApprovalDesk } from './approval/approval-gate.js';
 
 /** Runs the units of calls: what a person must approve is asked first, and a refusal is on record. */
 @injectable()

@@ -44,30 +44,30 @@ function buildProgram(): Command {
     .option('--status <status>', 'only this status')
     .option('--label <key=value>', 'only with this label; may be repeated', collectLabel, {})
     .option('--limit <n>', 'how many at most', wholeNumber, 1_000)
-    .action(async (_, self) => (await import('./commands/ps.js')).ps(self.optsWithGlobals()));
+    .action(async (_, self) => (await import('./commands/process/ps.js')).ps(self.optsWithGlobals()));
 
   command(program, 'tree', 'draw a process and everything under it')
     .argument('[pid]', 'without it: every root')
     .option('--full', 'whole pids')
-    .action(async (pid, _, self) => (await import('./commands/tree.js')).tree(pid, self.optsWithGlobals()));
+    .action(async (pid, _, self) => (await import('./commands/process/tree.js')).tree(pid, self.optsWithGlobals()));
 
   command(program, 'show', 'show one process: its record, budget and capabilities')
     .argument('<pid>')
-    .action(async (pid, _, self) => (await import('./commands/show.js')).show(pid, self.optsWithGlobals()));
+    .action(async (pid, _, self) => (await import('./commands/process/show.js')).show(pid, self.optsWithGlobals()));
 
   command(program, 'signal', 'send a signal: pause, resume, cancel, kill or user.NAME')
     .argument('<pid>')
     .argument('<signal>')
     .option('--reason <text>', 'goes on record')
     .action(async (pid, signal, _, self) =>
-      (await import('./commands/signal.js')).signal(pid, signal, self.optsWithGlobals()),
+      (await import('./commands/process/signal.js')).signal(pid, signal, self.optsWithGlobals()),
     );
   for (const signal of ['cancel', 'kill', 'pause', 'resume']) {
     command(program, signal, `${signal} a process and everything under it`)
       .argument('<pid>')
       .option('--reason <text>', 'goes on record')
       .action(async (pid, _, self) =>
-        (await import('./commands/signal.js')).signal(pid, signal, self.optsWithGlobals()),
+        (await import('./commands/process/signal.js')).signal(pid, signal, self.optsWithGlobals()),
       );
   }
 
@@ -75,11 +75,13 @@ function buildProgram(): Command {
     .option('--full', 'whole ids')
     .option('--status <status>', 'pending, answered, void or any', 'pending')
     .option('--pid <pid>', 'only what this process asks')
-    .action(async (_, self) => (await import('./commands/approvals.js')).approvals(self.optsWithGlobals()));
+    .action(async (_, self) => (await import('./commands/authority/approvals.js')).approvals(self.optsWithGlobals()));
 
   command(program, 'approval', 'show one whole: who asks, the arguments, the chain of the capability')
     .argument('<approval>')
-    .action(async (id, _, self) => (await import('./commands/approval.js')).approval(id, self.optsWithGlobals()));
+    .action(async (id, _, self) =>
+      (await import('./commands/authority/approval.js')).approval(id, self.optsWithGlobals()),
+    );
 
   command(program, 'answer', 'answer one: once, always, deny or deny-always')
     .argument('<approval>')
@@ -87,13 +89,13 @@ function buildProgram(): Command {
     .option('--by <name>', 'who answers (default: the user who runs this)')
     .option('--scope <scope>', 'of always and deny-always: args (default), resource or tree')
     .action(async (id, decision, _, self) =>
-      (await import('./commands/answer.js')).answer(id, decision, self.optsWithGlobals()),
+      (await import('./commands/authority/answer.js')).answer(id, decision, self.optsWithGlobals()),
     );
 
   command(program, 'rules', 'list the rules of the host')
     .argument('[pid]', 'only those that bind this process')
     .option('--full', 'whole ids')
-    .action(async (pid, _, self) => (await import('./commands/rules.js')).rules(pid, self.optsWithGlobals()));
+    .action(async (pid, _, self) => (await import('./commands/authority/rules.js')).rules(pid, self.optsWithGlobals()));
 
   for (const [effect, description] of ruleCommands) {
     command(program, effect, description)
@@ -103,14 +105,14 @@ function buildProgram(): Command {
       .option('--reason <text>', 'goes on record')
       .option('--expires-in <time>', 'ends by itself after this time: 30s, 10m, 2h, 7d', duration)
       .action(async (pid, resource, rights, _, self) =>
-        (await import('./commands/rule.js')).setRule(effect, pid, resource, rights, self.optsWithGlobals()),
+        (await import('./commands/authority/rule.js')).setRule(effect, pid, resource, rights, self.optsWithGlobals()),
       );
   }
 
   command(program, 'lift', 'end a rule')
     .argument('<rule>')
     .option('--reason <text>', 'goes on record')
-    .action(async (rule, _, self) => (await import('./commands/lift.js')).lift(rule, self.optsWithGlobals()));
+    .action(async (rule, _, self) => (await import('./commands/authority/lift.js')).lift(rule, self.optsWithGlobals()));
 
   command(program, 'grant', 'give a process a capability')
     .argument('<pid>')
@@ -120,20 +122,20 @@ function buildProgram(): Command {
     .option('--uses <n>', 'how often it can be used', wholeNumber)
     .option('--expires-in <time>', 'ends by itself after this time: 30s, 10m, 2h, 7d', duration)
     .action(async (pid, resource, rights, _, self) =>
-      (await import('./commands/grant.js')).grant(pid, resource, rights, self.optsWithGlobals()),
+      (await import('./commands/authority/grant.js')).grant(pid, resource, rights, self.optsWithGlobals()),
     );
 
   command(program, 'revoke', 'end a capability and everything derived from it')
     .argument('<capability>', 'its whole id')
     .option('--reason <text>', 'goes on record')
-    .action(async (id, _, self) => (await import('./commands/revoke.js')).revoke(id, self.optsWithGlobals()));
+    .action(async (id, _, self) => (await import('./commands/authority/revoke.js')).revoke(id, self.optsWithGlobals()));
 
   command(program, 'events', 'print the event log')
     .option('--follow', 'go on with what is committed from now on')
     .option('--pid <pid>', 'only of this process')
     .option('--tree <pid>', 'only of this process and everything born under it')
     .option('--after <seq>', 'only after this event', wholeNumber, 0)
-    .action(async (_, self) => (await import('./commands/events.js')).events(self.optsWithGlobals()));
+    .action(async (_, self) => (await import('./commands/record/events.js')).events(self.optsWithGlobals()));
 
   command(program, 'audit', 'print the audit log')
     .option('--actor <pid>', 'on whose authority: a pid, or host')
@@ -145,11 +147,13 @@ function buildProgram(): Command {
     .option('--outcome <text>', 'intent, ok, failed, refused or unknown')
     .option('--after <seq>', 'only after this record', wholeNumber, 0)
     .option('--limit <n>', 'how many at most', wholeNumber)
-    .action(async (_, self) => (await import('./commands/audit.js')).audit(self.optsWithGlobals()));
+    .action(async (_, self) => (await import('./commands/record/audit.js')).audit(self.optsWithGlobals()));
 
   command(program, 'lineage', 'tell where a process came from and by whose authority it acted')
     .argument('<pid>')
-    .action(async (pid, _, self) => (await import('./commands/lineage.js')).lineage(pid, self.optsWithGlobals()));
+    .action(async (pid, _, self) =>
+      (await import('./commands/record/lineage.js')).lineage(pid, self.optsWithGlobals()),
+    );
 
   command(program, 'explain', 'explain what a process may do, and why')
     .argument('<pid>')
@@ -157,21 +161,23 @@ function buildProgram(): Command {
     .argument('<resource>', 'such as tool:search')
     .option('--args <json>', 'the arguments of the call', jsonArgument)
     .action(async (pid, right, resource, _, self) =>
-      (await import('./commands/explain.js')).explain(pid, right, resource, self.optsWithGlobals()),
+      (await import('./commands/authority/explain.js')).explain(pid, right, resource, self.optsWithGlobals()),
     );
 
   command(program, 'verify', 'check the audit log of the database, or an export of it')
     .argument('[file]', 'an export; without it: the database')
     .option('--key <public-key>', 'every checkpoint must be signed with this key: PEM, base64 SPKI, or a file')
-    .action(async (file, _, self) => (await import('./commands/verify.js')).verify(file, self.optsWithGlobals()));
+    .action(async (file, _, self) =>
+      (await import('./commands/record/verify.js')).verify(file, self.optsWithGlobals()),
+    );
 
   command(program, 'export', 'write the audit log as JSON Lines')
     .option('--out <file>', 'write to this file instead of standard output')
     .option('--payloads', 'with resources and payloads, so that the reader can check them too')
-    .action(async (_, self) => (await import('./commands/export.js')).exportLog(self.optsWithGlobals()));
+    .action(async (_, self) => (await import('./commands/record/export.js')).exportLog(self.optsWithGlobals()));
 
   command(program, 'checkpoint', 'sign the head of the audit log').action(async (_, self) =>
-    (await import('./commands/checkpoint.js')).checkpoint(self.optsWithGlobals()),
+    (await import('./commands/record/checkpoint.js')).checkpoint(self.optsWithGlobals()),
   );
 
   command(program, 'mcp', 'be one process for an MCP client: a server on standard input and output')
@@ -186,7 +192,7 @@ function buildProgram(): Command {
     .action(async (_, self) => {
       const options = self.optsWithGlobals();
       if (options.pid === undefined && options.spawn === undefined) self.error('--pid or --spawn is missing.');
-      await (await import('./commands/mcp.js')).mcp(options);
+      await (await import('./commands/process/mcp.js')).mcp(options);
     });
 
   return program;

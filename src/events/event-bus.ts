@@ -14,7 +14,7 @@ import { type Token, token } from '../base/token.js';
 import { Ancestry } from './ancestry.js';
 import { type EventType, isEventType, type KernelEvent } from './event.js';
 import { EventFeed } from './event-feed.js';
-import { EventLog } from './event-log.js';
+import { EventLog } from './event-outbox.js';
 import { EventRepository } from './event-repository.js';
 
 export interface EventFilter {

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Logger } from '../base/logger.js';
 import { Store } from '../base/store.js';
 import type { KernelEvent } from './event.js';
-import { EventLog } from './event-log.js';
+import { EventLog } from './event-outbox.js';
 import { EventRepository } from './event-repository.js';
 
 const pageRows = 1_000;

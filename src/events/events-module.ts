@@ -2,7 +2,7 @@ import { ContainerModule } from 'inversify';
 import { Ancestry } from './ancestry.js';
 import { EventBus, LogEventBus } from './event-bus.js';
 import { EventFeed } from './event-feed.js';
-import { EventLog } from './event-log.js';
+import { EventLog } from './event-outbox.js';
 
 export const eventsModule = new ContainerModule(({ bind }) => {
   bind(EventLog).toSelf();

@@ -8,4 +8,4 @@ export {
   Parked,
   type ProcessCaller,
   type RunHooks,
-} from '../capability/act.js';
+} from '../unit/act.js';

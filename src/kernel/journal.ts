@@ -1,12 +1,12 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../audit/ledger.js';
+import { Ledger } from '../audit/writing/ledger.js';
 import type { ApprovalId, CapabilityId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { EventData, EventType } from '../events/event.js';
-import { EventLog } from '../events/event-log.js';
+import { EventLog } from '../events/event-outbox.js';
 import type { Act } from './act.js';
-import type { ProcessRow } from './process.js';
+import type { ProcessRow } from './process/process.js';
 
 export interface Change<T extends EventType> {
   readonly event: T;

@@ -3,11 +3,11 @@ import { isAbortSignal } from '../base/abort-signal.js';
 import type { JsonValue } from '../base/json.js';
 import type { PlainLimits } from '../base/plain.js';
 import { amount, label, parseSpec, reasonText } from '../base/spec.js';
-import { capabilitySpec, delegationSpec } from '../capability/capability-spec.js';
-import { rights } from '../capability/rights.js';
-import { objectTypes } from '../memory/object.js';
-import { ObjectHandle } from '../memory/object-handle.js';
-import { chargedDimensions, depthMax } from './budget.js';
+import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
+import { rights } from '../capability/resource/rights.js';
+import { objectTypes } from '../memory/object/object.js';
+import { ObjectHandle } from '../memory/object/object-handle.js';
+import { chargedDimensions, depthMax } from './budget/budget.js';
 
 const json = z.custom<JsonValue>();
 const handle = z.custom<ObjectHandle>((value) => ObjectHandle.is(value));

@@ -1,16 +1,16 @@
 import { inject, injectable } from 'inversify';
-import { Refusals } from '../audit/refusals.js';
+import { Refusals } from '../audit/writing/refusals.js';
 import { Clock } from '../base/clock.js';
 import { BudgetError, type KernelError, ProcessError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { Store, type WriteTx } from '../base/store.js';
-import { ApprovalDesk } from '../capability/approval-desk.js';
+import { ApprovalDesk } from '../capability/approval/approval-gate.js';
 import { RecordedUnits } from '../capability/recorded-units.js';
-import { EventLog } from '../events/event-log.js';
+import { EventLog } from '../events/event-outbox.js';
 import type { Act, Call } from './act.js';
-import { Overspending } from './overspending.js';
+import { Overspending } from './lifecycle/budget-stops.js';
 
 const shapesMax = 3;
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../base/json.js';
-import { isObject } from '../capability/json-compare.js';
-import type { ObjectType } from './object.js';
-import type { StoredObject } from './stored-object.js';
+import { isObject } from '../capability/constraint/json-compare.js';
+import type { ObjectType } from './object/object.js';
+import type { StoredObject } from './object/stored-object.js';
 
 /** What goes first into a context. */
 export type ContextOrder = 'plan' | 'evidence' | 'recent' | 'errors';

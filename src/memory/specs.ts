@@ -3,10 +3,10 @@ import { InputError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import type { PlainLimits } from '../base/plain.js';
 import { amount, label, pageOptions, parseSpec } from '../base/spec.js';
-import { parseRequest } from '../capability/resource.js';
-import { rights } from '../capability/rights.js';
-import { objectTypes, relations } from './object.js';
-import { ObjectHandle } from './object-handle.js';
+import { parseRequest } from '../capability/resource/resource.js';
+import { rights } from '../capability/resource/rights.js';
+import { objectTypes, relations } from './object/object.js';
+import { ObjectHandle } from './object/object-handle.js';
 
 const json = z.custom<JsonValue>();
 const id = z.string().min(1).max(512);

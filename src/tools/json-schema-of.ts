@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
-import type { Schema } from '../runtime/schema.js';
-import { isStandardSchema } from '../runtime/standard-schema.js';
+import type { Schema } from '../runtime/image/schema.js';
+import { isStandardSchema } from '../runtime/image/standard-schema.js';
 
 /** What a schema takes, for those who have to write arguments. A schema that cannot tell takes anything. */
 export function jsonSchemaOf(schema: Schema): JsonObject {

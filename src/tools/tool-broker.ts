@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { type Token, token } from '../base/token.js';
-import type { ToolInfo } from '../kernel/process-tools.js';
+import type { ToolInfo } from '../kernel/face/process-tools.js';
 import { McpConnections } from './mcp/mcp-connections.js';
 import type { McpConnection, McpTarget } from './mcp/mcp-target.js';
 import type { Tool } from './tool.js';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { errorText } from '../base/error-text.js';
 import { type InputError, invalidInput, KernelError } from '../base/errors.js';
 import { timeLimitMs } from '../base/spec.js';
-import type { ToolInfo } from '../kernel/process-tools.js';
-import { type Schema, toStandardSchema } from '../runtime/schema.js';
-import { isStandardSchema, type StandardSchema } from '../runtime/standard-schema.js';
+import type { ToolInfo } from '../kernel/face/process-tools.js';
+import { type Schema, toStandardSchema } from '../runtime/image/schema.js';
+import { isStandardSchema, type StandardSchema } from '../runtime/image/standard-schema.js';
 import { jsonSchemaOf } from './json-schema-of.js';
 import type { Tool } from './tool.js';
 

@@ -1,6 +1,6 @@
 import { injectable } from 'inversify';
 import { ToolError } from '../base/errors.js';
-import type { ToolInfo } from '../kernel/process-tools.js';
+import type { ToolInfo } from '../kernel/face/process-tools.js';
 import type { Tool } from './tool.js';
 import { type ParsedTool, parseTool } from './tool-definition.js';
 

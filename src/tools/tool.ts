@@ -1,11 +1,11 @@
 import type { Pid } from '../base/ids.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
-import type { Decision } from '../capability/decision.js';
-import type { Right } from '../capability/rights.js';
-import type { Usage } from '../kernel/budget.js';
-import type { ProcessFace } from '../kernel/process-face.js';
-import type { Effect } from '../kernel/process-tools.js';
-import type { Schema } from '../runtime/schema.js';
+import type { Decision } from '../capability/decision/decision.js';
+import type { Right } from '../capability/resource/rights.js';
+import type { Usage } from '../kernel/budget/budget.js';
+import type { ProcessFace } from '../kernel/face/process-face.js';
+import type { Effect } from '../kernel/face/process-tools.js';
+import type { Schema } from '../runtime/image/schema.js';
 
 /** What a call needs besides `call` on the tool itself. */
 export interface ToolResource {

@@ -1,18 +1,18 @@
 import { ContainerModule } from 'inversify';
-import { ToolGate } from '../kernel/tool-gate.js';
-import { Broker } from './broker.js';
+import { ToolGate } from '../kernel/face/tool-gate.js';
 import { BuiltinTools } from './builtin/builtin-tools.js';
+import { CallShaper } from './call/call-preparer.js';
+import { ToolIntents } from './call/intents.js';
+import { ToolOutcomes } from './call/outcomes.js';
+import { StopSignals } from './call/stop-signals.js';
+import { Broker } from './call/tool-call-gate.js';
+import { ToolPlaces } from './call/tool-concurrency.js';
+import { ToolRunner } from './call/tool-runner.js';
+import { VisibleTools } from './call/visible-tools.js';
 import { McpConnections } from './mcp/mcp-connections.js';
-import { McpJournal } from './mcp/mcp-journal.js';
-import { CallShaper } from './shaped-call.js';
-import { StopSignals } from './stop-signals.js';
+import { McpJournal } from './mcp/mcp-recorder.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
-import { ToolIntents } from './tool-intents.js';
-import { ToolOutcomes } from './tool-outcomes.js';
-import { ToolPlaces } from './tool-places.js';
 import { ToolRegistry } from './tool-registry.js';
-import { ToolRunner } from './tool-runner.js';
-import { VisibleTools } from './visible-tools.js';
 
 export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [

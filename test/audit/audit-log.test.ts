@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/audit/audit-filter.js';
-import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle-proof.js';
+import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle/merkle-proof.js';
 import { closedLog, entry, fill, type Harness, openAudit, tamper, tempDatabase } from './harness.js';
 
 describe('list', () => {

@@ -1,12 +1,12 @@
 import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { exportLines } from '../../src/audit/audit-export.js';
 import { AuditRepository } from '../../src/audit/audit-repository.js';
-import { isSignedBy, keyIdOf } from '../../src/audit/checkpoint.js';
-import { storedCheckpoints } from '../../src/audit/checkpoint-feed.js';
-import { checkpointMs, checkpointRecords } from '../../src/audit/checkpoints.js';
-import { emptyRoot } from '../../src/audit/hashing.js';
-import { LogWalk } from '../../src/audit/log-walk.js';
+import { isSignedBy, keyIdOf } from '../../src/audit/checkpoint/checkpoint.js';
+import { storedCheckpoints } from '../../src/audit/checkpoint/checkpoint-feed.js';
+import { checkpointMs, checkpointRecords } from '../../src/audit/checkpoint/checkpoints.js';
+import { exportLines } from '../../src/audit/query/audit-export.js';
+import { LogWalk } from '../../src/audit/verify/log-walk.js';
+import { emptyRoot } from '../../src/audit/writing/hashing.js';
 import { Store } from '../../src/base/store.js';
 import { openKernel } from '../support/kernel.js';
 import { closedLog, entry, fill, type Harness, openAudit, tempDatabase } from './harness.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Ed25519Signer } from '../../src/audit/ed25519-signer.js';
+import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
 import { verifyExport } from '../../src/verify.js';
 import { closedLog, fill, type Harness, openAudit, tempFolder } from './harness.js';
 

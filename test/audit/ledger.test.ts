@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { zeroHash } from '../../src/audit/hashing.js';
-import { MerkleFrontier } from '../../src/audit/merkle-frontier.js';
-import { rootAt } from '../../src/audit/tiles.js';
+import { MerkleFrontier } from '../../src/audit/merkle/merkle-frontier.js';
+import { rootAt } from '../../src/audit/merkle/tiles.js';
+import { zeroHash } from '../../src/audit/writing/hashing.js';
 import { entry, fill, openAudit, tempDatabase } from './harness.js';
 
 it('numbers and chains the records of many units that commit together', async () => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/audit/audit-entry.js';
-import { commitmentIn, encodeEntry, headerText } from '../../src/audit/record-encoding.js';
+import { commitmentIn, encodeEntry, headerText } from '../../src/audit/writing/record-encoding.js';
 import { canonicalJson } from '../../src/base/canonical.js';
 import type { JsonObject } from '../../src/base/json.js';
 

@@ -2,11 +2,11 @@ import { createHash, createPublicKey, hash, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/audit/audit-entry.js';
-import { type Checkpoint, isSignedBy, keyIdOf, signedBytes } from '../../src/audit/checkpoint.js';
-import { Ed25519Signer } from '../../src/audit/ed25519-signer.js';
-import { type Hash, headerHash, zeroHash } from '../../src/audit/hashing.js';
-import { MerkleFrontier } from '../../src/audit/merkle-frontier.js';
-import { encodeEntry, headerText } from '../../src/audit/record-encoding.js';
+import { type Checkpoint, isSignedBy, keyIdOf, signedBytes } from '../../src/audit/checkpoint/checkpoint.js';
+import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
+import { MerkleFrontier } from '../../src/audit/merkle/merkle-frontier.js';
+import { type Hash, headerHash, zeroHash } from '../../src/audit/writing/hashing.js';
+import { encodeEntry, headerText } from '../../src/audit/writing/record-encoding.js';
 import { canonicalJson } from '../../src/base/canonical.js';
 
 interface VectorRecord {

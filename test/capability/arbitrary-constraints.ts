@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../src/base/json.js';
-import type { Atom, Constraints } from '../../src/capability/atoms.js';
-import { parseConstraints } from '../../src/capability/constraints-spec.js';
+import type { Atom, Constraints } from '../../src/capability/constraint/atoms.js';
+import { parseConstraints } from '../../src/capability/constraint/constraints-spec.js';
 
 const paths = ['a', 'b', 'a.b', 'a.c', 'a.b.c'];
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { parsePattern, parseRequest } from '../../src/capability/resource.js';
-import { matches } from '../../src/capability/resource-coverage.js';
-import type { ResourceKind } from '../../src/capability/resource-kind.js';
-import { rightsOfKind } from '../../src/capability/rights.js';
+import { parsePattern, parseRequest } from '../../src/capability/resource/resource.js';
+import type { ResourceKind } from '../../src/capability/resource/resource-kind.js';
+import { matches } from '../../src/capability/resource/resource-matching.js';
+import { rightsOfKind } from '../../src/capability/resource/rights.js';
 import type { CapabilitySpec, Constraints, DelegationSpec, JsonObject, Right } from '../../src/index.js';
 import { poolOf } from './small-resources.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, sha256Hex } from '../../src/base/canonical.js';
 import type { JsonValue } from '../../src/base/json.js';
-import { accepts, narrower } from '../../src/capability/constraints.js';
-import { parseConstraints } from '../../src/capability/constraints-spec.js';
+import { accepts, narrower } from '../../src/capability/constraint/constraints.js';
+import { parseConstraints } from '../../src/capability/constraint/constraints-spec.js';
 
 const workspace = '/srv/space';
 const hash = sha256Hex(canonicalJson({ a: 1, b: [true] }));

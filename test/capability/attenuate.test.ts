@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Amplification, attenuate, type DerivedAuthority } from '../../src/capability/attenuate.js';
-import type { DelegationSpec } from '../../src/capability/capability.js';
-import { parseCapabilitySpec, parseDelegationSpec } from '../../src/capability/capability-spec.js';
-import { accepts } from '../../src/capability/constraints.js';
-import { parseRequest } from '../../src/capability/resource.js';
-import { covers, matches } from '../../src/capability/resource-coverage.js';
-import { rightsBeyond } from '../../src/capability/rights.js';
+import { accepts } from '../../src/capability/constraint/constraints.js';
+import { type Amplification, attenuate, type DerivedAuthority } from '../../src/capability/holding/attenuate.js';
+import type { DelegationSpec } from '../../src/capability/holding/capability.js';
+import { parseCapabilitySpec, parseDelegationSpec } from '../../src/capability/holding/capability-spec.js';
+import { parseRequest } from '../../src/capability/resource/resource.js';
+import { covers, matches } from '../../src/capability/resource/resource-matching.js';
+import { rightsBeyond } from '../../src/capability/resource/rights.js';
 import { args, constraints, near } from './arbitrary-constraints.js';
 
 type How = 'delegate' | 'derive';

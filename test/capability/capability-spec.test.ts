@@ -5,7 +5,7 @@ import {
   delegationSpec,
   parseCapabilitySpec,
   parseDelegationSpec,
-} from '../../src/capability/capability-spec.js';
+} from '../../src/capability/holding/capability-spec.js';
 import { codeOf, errorOf } from './refusal.js';
 
 const grant = (input: unknown) => parseCapabilitySpec(parseSpec(capabilitySpec, input, 'spec'));

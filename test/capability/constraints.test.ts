@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../src/base/json.js';
-import { accepts, meet, narrower } from '../../src/capability/constraints.js';
-import { constraintsExcess, parseConstraints } from '../../src/capability/constraints-spec.js';
+import { accepts, meet, narrower } from '../../src/capability/constraint/constraints.js';
+import { constraintsExcess, parseConstraints } from '../../src/capability/constraint/constraints-spec.js';
 import { args, constraints, near } from './arbitrary-constraints.js';
 
 const read = (input: object) => parseConstraints(input, 'tool');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ContainerModule } from 'inversify';
 import { describe, expect, it } from 'vitest';
 import { defineImage, FilePlaces, type Pid } from '../../src/index.js';
-import { WorkspacePlaces } from '../../src/kernel/workspace-places.js';
+import { WorkspacePlaces } from '../../src/kernel/workspace/workspace-places.js';
 import { type Stage, stage, worker } from '../kernel/stage.js';
 import { tempFolder } from '../support/kernel.js';
 import { all, verdicts } from './verdicts.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalHost } from '../../src/capability/net-host.js';
-import { parsePattern, parseRequest } from '../../src/capability/resource.js';
+import { canonicalHost } from '../../src/capability/resource/net-host.js';
+import { parsePattern, parseRequest } from '../../src/capability/resource/resource.js';
 import { codeOf } from './refusal.js';
 
 describe('net resources', () => {

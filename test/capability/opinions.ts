@@ -1,10 +1,10 @@
 import { Store } from '../../src/base/store.js';
-import { AuthorityCache } from '../../src/capability/authority-cache.js';
-import type { Decision } from '../../src/capability/decision.js';
-import { Evaluator } from '../../src/capability/evaluator.js';
-import type { Question } from '../../src/capability/question.js';
-import { Questions } from '../../src/capability/questions.js';
-import { type ReferenceWorld, referenceDecision } from '../../src/capability/reference-evaluator.js';
+import { AuthorityCache } from '../../src/capability/decision/authority-cache.js';
+import type { Decision } from '../../src/capability/decision/decision.js';
+import { Evaluator } from '../../src/capability/decision/evaluator.js';
+import type { Question } from '../../src/capability/decision/question.js';
+import { Questions } from '../../src/capability/decision/questions.js';
+import { type ReferenceWorld, referenceDecision } from '../../src/capability/decision/reference-evaluator.js';
 import type { Kernel } from '../../src/index.js';
 import type { Asked } from './worlds.js';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PatternIndex } from '../../src/capability/pattern-index.js';
-import { includingTexts } from '../../src/capability/pattern-texts.js';
-import { type Pattern, parsePattern, parseRequest, type Request } from '../../src/capability/resource.js';
-import { covers, matches } from '../../src/capability/resource-coverage.js';
+import { includingTexts } from '../../src/capability/resource/covering-texts.js';
+import { PatternIndex } from '../../src/capability/resource/pattern-index.js';
+import { type Pattern, parsePattern, parseRequest, type Request } from '../../src/capability/resource/resource.js';
+import { covers, matches } from '../../src/capability/resource/resource-matching.js';
 import { seeded } from '../support/seeded.js';
 
 const kind = fc.constantFrom('tool', 'fs', 'ns', 'process');

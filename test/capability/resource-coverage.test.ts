@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Pattern, parsePattern, parseRequest, type Request } from '../../src/capability/resource.js';
-import { covers, matches, overlaps } from '../../src/capability/resource-coverage.js';
+import { type Pattern, parsePattern, parseRequest, type Request } from '../../src/capability/resource/resource.js';
+import { covers, matches, overlaps } from '../../src/capability/resource/resource-matching.js';
 
 describe('matching', () => {
   it.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatPattern, parsePattern, parseRequest } from '../../src/capability/resource.js';
-import { resourceKinds } from '../../src/capability/resource-kind.js';
+import { formatPattern, parsePattern, parseRequest } from '../../src/capability/resource/resource.js';
+import { resourceKinds } from '../../src/capability/resource/resource-kind.js';
 import { codeOf, errorOf } from './refusal.js';
 
 describe('patterns', () => {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { RevocationSweep } from '../../src/capability/revocation-sweep.js';
+import { RevocationSweep } from '../../src/capability/holding/revocation-sweep.js';
 import { handClock, stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel, tempFolder } from '../support/kernel.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resourceKinds } from '../../src/capability/resource-kind.js';
+import { resourceKinds } from '../../src/capability/resource/resource-kind.js';
 import {
   maskOfRights,
   parseRights,
@@ -8,7 +8,7 @@ import {
   rightsOfKind,
   rightsOfMask,
   unionRights,
-} from '../../src/capability/rights.js';
+} from '../../src/capability/resource/rights.js';
 import { codeOf } from './refusal.js';
 
 describe('rights', () => {

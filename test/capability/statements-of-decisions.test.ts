@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { parsePattern, parseRequest } from '../../src/capability/resource.js';
-import { matches } from '../../src/capability/resource-coverage.js';
-import { resourceKinds } from '../../src/capability/resource-kind.js';
-import { rightsOfKind } from '../../src/capability/rights.js';
+import { parsePattern, parseRequest } from '../../src/capability/resource/resource.js';
+import { resourceKinds } from '../../src/capability/resource/resource-kind.js';
+import { matches } from '../../src/capability/resource/resource-matching.js';
+import { rightsOfKind } from '../../src/capability/resource/rights.js';
 import type { CapabilitySpec, JsonObject, Kernel, Pid, RuleSpec } from '../../src/index.js';
 import { KernelError } from '../../src/index.js';
 import { handClock, stage } from '../kernel/stage.js';

@@ -1,11 +1,11 @@
 import { type ReadTx, Store, type WriteTx } from '../../src/base/store.js';
-import { ApprovalRepository } from '../../src/capability/approval-repository.js';
-import { CapabilityRepository } from '../../src/capability/capability-repository.js';
-import type { ReferenceProcess, ReferenceWorld } from '../../src/capability/reference-evaluator.js';
-import { RuleRepository } from '../../src/capability/rule-repository.js';
+import { ApprovalRepository } from '../../src/capability/approval/approval-repository.js';
+import type { ReferenceProcess, ReferenceWorld } from '../../src/capability/decision/reference-evaluator.js';
+import { CapabilityRepository } from '../../src/capability/holding/capability-repository.js';
+import { RuleRepository } from '../../src/capability/rule/rule-repository.js';
 import type { Kernel, Pid } from '../../src/index.js';
-import type { ProcessRow } from '../../src/kernel/process.js';
-import { ProcessRepository } from '../../src/kernel/process-repository.js';
+import type { ProcessRow } from '../../src/kernel/process/process.js';
+import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
 import type { World } from './worlds.js';
 
 /** Puts worlds into the store of a kernel, row by row and past the kernel, and takes them out again. */

@@ -1,19 +1,19 @@
 import { canonicalJson, sha256Hex } from '../../src/base/canonical.js';
 import type { JsonValue } from '../../src/base/json.js';
-import type { ApprovalDecision, ApprovalRecord, ApprovalScope } from '../../src/capability/approval.js';
-import type { Constraints } from '../../src/capability/atoms.js';
-import type { CapabilityRecord } from '../../src/capability/capability-record.js';
+import type { ApprovalDecision, ApprovalRecord, ApprovalScope } from '../../src/capability/approval/approval.js';
+import type { Constraints } from '../../src/capability/constraint/atoms.js';
 import {
   type ReferenceProcess,
   type ReferenceQuestion,
   type ReferenceWorld,
   referenceDecision,
-} from '../../src/capability/reference-evaluator.js';
-import { parsePattern, parseRequest } from '../../src/capability/resource.js';
-import { matches } from '../../src/capability/resource-coverage.js';
-import type { ResourceKind } from '../../src/capability/resource-kind.js';
-import { maskOfRights, rightsOfKind, rightsOfMask } from '../../src/capability/rights.js';
-import type { RuleRecord } from '../../src/capability/rule.js';
+} from '../../src/capability/decision/reference-evaluator.js';
+import type { CapabilityRecord } from '../../src/capability/holding/capability-record.js';
+import { parsePattern, parseRequest } from '../../src/capability/resource/resource.js';
+import type { ResourceKind } from '../../src/capability/resource/resource-kind.js';
+import { matches } from '../../src/capability/resource/resource-matching.js';
+import { maskOfRights, rightsOfKind, rightsOfMask } from '../../src/capability/resource/rights.js';
+import type { RuleRecord } from '../../src/capability/rule/rule.js';
 import type { Pid } from '../../src/index.js';
 import { pick } from '../support/pick.js';
 import type { ApprovalPlan, CapabilityPlan, ProcessPlan, RulePlan, WorldPlan } from './arbitrary-worlds.js';

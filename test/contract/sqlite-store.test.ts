@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-repository.js';
-import { SqliteEventRepository } from '../../src/storage/sqlite/sqlite-event-repository.js';
+import { SqliteAuditRepository } from '../../src/storage/repository/sqlite-audit-repository.js';
+import { SqliteEventRepository } from '../../src/storage/repository/sqlite-event-repository.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 import { tempFolder } from '../support/kernel.js';
 import { sharedStoreContract, storeContract } from './store-contract.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type Message, ObjectHandle, type Pid } from '../../src/index.js';
 import type { RunHooks } from '../../src/kernel/act.js';
-import { ProcessFaces } from '../../src/kernel/process-faces.js';
+import { ProcessFaces } from '../../src/kernel/face/process-faces.js';
 import { pending, watched } from '../capability/parked.js';
 import { told } from '../memory/company.js';
 import { checkInvariants } from '../support/invariants.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KernelError, type ProcessStatus } from '../../src/index.js';
-import type { ProcessRow } from '../../src/kernel/process.js';
-import { nextState, type ProcessEvent, processEvents } from '../../src/kernel/transitions.js';
+import type { ProcessRow } from '../../src/kernel/process/process.js';
+import { nextState, type ProcessEvent, processEvents } from '../../src/kernel/process/transitions.js';
 
 const statuses: readonly ProcessStatus[] = [
   'created',

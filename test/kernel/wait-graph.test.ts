@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Store } from '../../src/base/store.js';
 import type { Pid } from '../../src/index.js';
 import type { Blockage } from '../../src/kernel/act.js';
-import { WaitGraph } from '../../src/kernel/wait-graph.js';
+import { WaitGraph } from '../../src/kernel/waiting/wait-graph.js';
 import { refusal } from '../support/kernel.js';
 import { type Stage, stage } from './stage.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventLog } from '../../src/events/event-log.js';
+import { EventLog } from '../../src/events/event-outbox.js';
 import type { KernelEvent } from '../../src/index.js';
 import { openKernel, refusal } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type KernelOptions, Store } from '../../src/index.js';
-import { NodeLease } from '../../src/runtime/node-lease.js';
+import { NodeLease } from '../../src/runtime/node/node-lease.js';
 import { handClock, stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';

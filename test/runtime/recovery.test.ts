@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ContainerModule } from 'inversify';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Kernel, type KernelOptions, OsProcesses, type Pid, type RecoveryReport } from '../../src/index.js';
-import { Recovery } from '../../src/runtime/recovery.js';
+import { Recovery } from '../../src/runtime/node/recovery.js';
 import { compilePrograms } from '../crash/compile.js';
 import { Program } from '../crash/program.js';
 import { handClock, type Stage, stage } from '../kernel/stage.js';

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ProcessError } from '../../src/base/errors.js';
 import type { Channel, WriteTx } from '../../src/base/store.js';
-import { SqliteAuditRepository } from '../../src/storage/sqlite/sqlite-audit-repository.js';
+import { SqliteAuditRepository } from '../../src/storage/repository/sqlite-audit-repository.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 import { SqliteTx } from '../../src/storage/sqlite/sqlite-tx.js';
 import { tempFolder } from '../support/kernel.js';

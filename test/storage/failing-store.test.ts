@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError } from '../../src/index.js';
-import { ProcessRepository } from '../../src/kernel/process-repository.js';
+import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
 import { newStore } from '../support/kernel.js';
 import { faultsIn } from '../support/wholeness.js';
 import { Sabotage } from './failing-store.js';

@@ -3,17 +3,17 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ReservationId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Store } from '../../base/store.js';
-import { AccountRepository } from '../account-repository.js';
-import { Accounts, limitsOf } from '../accounts.js';
 import type { Caller } from '../act.js';
-import type { Budget, BudgetReport, Usage } from '../budget.js';
-import { earliestDeadline } from '../deadline.js';
+import { AccountRepository } from '../budget/account-repository.js';
+import { Accounts, limitsOf } from '../budget/accounts.js';
+import type { Budget, BudgetReport, Usage } from '../budget/budget.js';
 import { Journal } from '../journal.js';
-import { Lookup } from '../lookup.js';
-import type { ProcessRow } from '../process.js';
-import { ProcessRepository } from '../process-repository.js';
+import { earliestDeadline } from '../process/deadline.js';
+import type { ProcessRow } from '../process/process.js';
+import { Lookup } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { conflict } from '../process/transitions.js';
 import { limitsSpec, parse, parseId, parsePid, reserveOptions, usageSpec } from '../specs.js';
-import { conflict } from '../transitions.js';
 import { Units } from '../units.js';
 
 /** charge, reserve, settle, budget, setBudget. */

@@ -1,13 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { Store } from '../../base/store.js';
 import type { Caller } from '../act.js';
-import { FolderAccess } from '../folder-access.js';
 import { Journal } from '../journal.js';
-import { Lookup } from '../lookup.js';
-import { ProcessRepository } from '../process-repository.js';
+import { Lookup } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { conflict } from '../process/transitions.js';
 import { parsePath, parsePid } from '../specs.js';
-import { conflict } from '../transitions.js';
 import { Stale, Units } from '../units.js';
+import { FolderAccess } from '../workspace/folder-access.js';
 
 @injectable()
 export class Chdir {

@@ -2,23 +2,23 @@ import { inject, injectable } from 'inversify';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import { Grants } from '../../capability/grants.js';
-import { HostRules } from '../../capability/host-rules.js';
-import { parsePattern } from '../../capability/resource.js';
-import { isOwnNamespace } from '../../memory/object.js';
-import { ObjectHandle } from '../../memory/object-handle.js';
-import { ObjectRepository } from '../../memory/object-repository.js';
-import { Objects } from '../../memory/objects.js';
+import { Grants } from '../../capability/holding/grants.js';
+import { parsePattern } from '../../capability/resource/resource.js';
+import { HostRules } from '../../capability/rule/rule-gate.js';
+import { isOwnNamespace } from '../../memory/object/object.js';
+import { ObjectHandle } from '../../memory/object/object-handle.js';
+import { ObjectRepository } from '../../memory/object/object-repository.js';
+import { Objects } from '../../memory/object/objects.js';
 import { Payloads } from '../../memory/payloads.js';
 import type { Act, Caller } from '../act.js';
-import { Endings } from '../endings.js';
-import { Lookup } from '../lookup.js';
-import type { Outcome, ProcessRow } from '../process.js';
-import { ProcessRepository } from '../process-repository.js';
+import { Endings } from '../lifecycle/process-ends.js';
+import type { Outcome, ProcessRow } from '../process/process.js';
+import { Lookup } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { nextState } from '../process/transitions.js';
 import { exitSpec, parse, parsePid } from '../specs.js';
-import { nextState } from '../transitions.js';
 import { Units } from '../units.js';
-import { noSuchObject } from './shape-birth.js';
+import { noSuchObject } from './prepare-spawn.js';
 
 @injectable()
 export class Exit {

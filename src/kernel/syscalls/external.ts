@@ -1,13 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
 import type { Caller } from '../act.js';
-import { Endings } from '../endings.js';
 import { Journal } from '../journal.js';
-import { Lookup } from '../lookup.js';
-import type { ProcessRow } from '../process.js';
-import { ProcessRepository } from '../process-repository.js';
+import { Endings } from '../lifecycle/process-ends.js';
+import type { ProcessRow } from '../process/process.js';
+import { Lookup } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { conflict, nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
-import { conflict, nextState } from '../transitions.js';
 import { Units } from '../units.js';
 import { Exit } from './exit.js';
 

@@ -2,18 +2,18 @@ import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
-import { parseDelegationSpec } from '../../capability/capability-spec.js';
-import { Narrowings } from '../../memory/narrowings.js';
-import type { ViewNarrowing } from '../../memory/object.js';
-import { ObjectHandle } from '../../memory/object-handle.js';
+import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import type { ViewNarrowing } from '../../memory/object/object.js';
+import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { Payloads } from '../../memory/payloads.js';
+import { Narrowings } from '../../memory/view/view-limits.js';
 import type { Caller } from '../act.js';
-import { Births } from '../births.js';
-import { imageReference } from '../images.js';
-import { Lookup } from '../lookup.js';
+import { Births } from '../lifecycle/spawning.js';
+import { imageReference } from '../process/images.js';
+import { Lookup } from '../process/process-lookup.js';
 import { forkSpec, parse, parsePid } from '../specs.js';
 import { Stale, Units } from '../units.js';
-import { BirthShaper } from './shape-birth.js';
+import { BirthShaper } from './prepare-spawn.js';
 
 @injectable()
 export class Fork {

@@ -1,13 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { Ledger } from '../../audit/ledger.js';
+import { Ledger } from '../../audit/writing/ledger.js';
 import { amount } from '../../base/spec.js';
-import { EventLog } from '../../events/event-log.js';
-import { AccountRepository } from '../account-repository.js';
+import { EventLog } from '../../events/event-outbox.js';
 import type { Caller } from '../act.js';
-import { OutputPlaces } from '../command-output.js';
-import { CommandRepository } from '../command-repository.js';
-import { ProcessRepository } from '../process-repository.js';
+import { AccountRepository } from '../budget/account-repository.js';
+import { OutputPlaces } from '../command/command-output.js';
+import { CommandRepository } from '../command/command-repository.js';
+import { ProcessRepository } from '../process/process-repository.js';
 import { parse } from '../specs.js';
 import { Units } from '../units.js';
 

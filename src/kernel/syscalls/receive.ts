@@ -2,13 +2,13 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act, Blockage, Caller } from '../act.js';
-import { Arrivals } from '../arrivals.js';
 import { Journal } from '../journal.js';
-import type { Message } from '../message.js';
-import { openedBody } from '../message-body.js';
-import { MessageRepository } from '../message-repository.js';
-import type { ProcessRow } from '../process.js';
+import type { Message } from '../message/message.js';
+import { openedBody } from '../message/message-body.js';
+import { MessageRepository } from '../message/message-repository.js';
+import type { ProcessRow } from '../process/process.js';
 import { parse, parsePid, receiveOptions } from '../specs.js';
+import { Arrivals } from '../waiting/inbox-wait.js';
 
 @injectable()
 export class Receive {

@@ -5,18 +5,18 @@ import { InputError, KernelError, ProcessError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act, Caller } from '../act.js';
-import { Endings } from '../endings.js';
 import { Journal } from '../journal.js';
-import { isTerminal, type ProcessRow } from '../process.js';
-import { ProcessRepository } from '../process-repository.js';
-import type { Refusal, SignalReport } from '../signal.js';
-import { SignalAuthority } from '../signal-authority.js';
-import { SignalRepository } from '../signal-repository.js';
-import { SignalTargets, type Target } from '../signal-targets.js';
+import { Endings } from '../lifecycle/process-ends.js';
+import { isTerminal, type ProcessRow } from '../process/process.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { conflict, nextState, type ProcessEvent } from '../process/transitions.js';
+import type { Refusal, SignalReport } from '../signal/signal.js';
+import { SignalAuthority } from '../signal/signal-authority.js';
+import { SignalRepository } from '../signal/signal-repository.js';
+import { SignalTargets, type Target } from '../signal/signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
-import { conflict, nextState, type ProcessEvent } from '../transitions.js';
 import { Units } from '../units.js';
-import { Wakes } from '../wakes.js';
+import { Wakes } from '../waiting/waker.js';
 
 type Options = z.output<typeof signalOptions>;
 

@@ -1,15 +1,15 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { parseDelegationSpec } from '../../capability/capability-spec.js';
+import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
 import { Payloads } from '../../memory/payloads.js';
 import type { Act, Caller } from '../act.js';
-import { Births } from '../births.js';
 import { Journal, type Subject } from '../journal.js';
-import { Lookup } from '../lookup.js';
+import { Births } from '../lifecycle/spawning.js';
+import { Lookup } from '../process/process-lookup.js';
 import { childSpec, parse, parsePid } from '../specs.js';
 import { Units } from '../units.js';
-import { BirthShaper } from './shape-birth.js';
+import { BirthShaper } from './prepare-spawn.js';
 
 /** In whose place a child is started, and why. */
 export interface Restart {

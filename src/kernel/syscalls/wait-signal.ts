@@ -2,11 +2,11 @@ import { inject, injectable } from 'inversify';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act, Caller } from '../act.js';
-import { Arrivals } from '../arrivals.js';
 import { Journal } from '../journal.js';
-import type { ProcessRow } from '../process.js';
-import { SignalRepository } from '../signal-repository.js';
+import type { ProcessRow } from '../process/process.js';
+import { SignalRepository } from '../signal/signal-repository.js';
 import { parse, parsePid, userSignal, waitOptions } from '../specs.js';
+import { Arrivals } from '../waiting/inbox-wait.js';
 
 @injectable()
 export class WaitSignal {

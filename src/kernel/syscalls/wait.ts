@@ -3,17 +3,17 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { HostRules } from '../../capability/host-rules.js';
+import { HostRules } from '../../capability/rule/rule-gate.js';
 import { type Act, type Caller, hostFace } from '../act.js';
-import { EndWait } from '../end-wait.js';
 import { Journal } from '../journal.js';
-import { Lookup, noSuchProcess } from '../lookup.js';
-import type { ProcessResult, ProcessRow } from '../process.js';
-import { ProcessRepository } from '../process-repository.js';
-import { ProcessResults } from '../process-results.js';
+import type { ProcessResult, ProcessRow } from '../process/process.js';
+import { Lookup, noSuchProcess } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { ProcessResults } from '../process/process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
 import { Units } from '../units.js';
-import { WaitRepository } from '../wait-repository.js';
+import { EndWait } from '../waiting/exit-wait.js';
+import { WaitRepository } from '../waiting/wait-repository.js';
 
 /** wait, waitAny, waitAll and result. Waiting through these faces changes no status; it ends with the child or the waiter. */
 @injectable()

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import type { CheckpointSink, PublishedCheckpoint } from '../../audit/checkpoint-sink.js';
+import type { CheckpointSink, PublishedCheckpoint } from '../../audit/checkpoint/checkpoint-sink.js';
 import { StoreError } from '../../base/errors.js';
 
 const newline = 10;

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { Ed25519Signer, ed25519PrivateKey, ed25519SeedBytes } from '../../audit/ed25519-signer.js';
-import type { Signer } from '../../audit/signer.js';
+import { Ed25519Signer, ed25519PrivateKey, ed25519SeedBytes } from '../../audit/checkpoint/ed25519-signer.js';
+import type { Signer } from '../../audit/checkpoint/signer.js';
 import type { Entropy } from '../../base/entropy.js';
 import { AuditError } from '../../base/errors.js';
 

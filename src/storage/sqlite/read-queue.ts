@@ -3,9 +3,9 @@ import type Database from 'better-sqlite3';
 import type { ReadTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
 import { Fifo } from './fifo.js';
+import { backoff } from './file-locks.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
-import { backoff } from './turns.js';
 import { busyMs } from './write-queue.js';
 
 const control = (_db: Db, raw: Database.Database) => ({

@@ -4,11 +4,11 @@ import type Database from 'better-sqlite3';
 import { StoreError } from '../../base/errors.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
+import { backoff, Turns } from './file-locks.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { ReadQueue } from './read-queue.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
-import { backoff, Turns } from './turns.js';
 import { busyMs, storeClosed, WriteQueue } from './write-queue.js';
 
 export interface SqliteOptions {

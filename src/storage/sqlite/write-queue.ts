@@ -5,9 +5,9 @@ import { StoreError } from '../../base/errors.js';
 import type { Channel, WriteTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
 import { Fifo } from './fifo.js';
+import { backoff, type Turns } from './file-locks.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
-import { backoff, type Turns } from './turns.js';
 
 const groupUnitsMax = 256;
 const groupMs = 10;

@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
 import type { Tool } from '../tool.js';
-import { commandRun } from './command-run.js';
+import { commandRun } from './command-run-tool.js';
 import { fsTools } from './fs-tools.js';
 import { httpFetch } from './http-fetch.js';
 import { kernelTools } from './kernel-tools.js';

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { invalidPath, within } from '../../kernel/working-directory.js';
+import { invalidPath, within } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { type FileTarget, fileResources, fileTarget } from '../files/file-target.js';
 import { openBelow, type Reach } from '../files/open-folder.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { amount } from '../../base/spec.js';
-import { invalidPath } from '../../kernel/working-directory.js';
+import { textContent } from '../../base/text-content.js';
+import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget } from '../files/file-target.js';
 import { openBelow, type Reach } from '../files/open-folder.js';
 import { openRegular } from '../files/regular-file.js';
-import { textContent } from '../text-content.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sha256Hex } from '../../base/canonical.js';
 import { type InputError, invalidInput } from '../../base/errors.js';
 import { amount } from '../../base/spec.js';
-import { invalidPath } from '../../kernel/working-directory.js';
+import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget, isThere, workspacePath } from '../files/file-target.js';
 import { openBelow, type Reach } from '../files/open-folder.js';

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Effect } from '../../kernel/process-tools.js';
+import { untilAborted } from '../../base/until-aborted.js';
+import type { Effect } from '../../kernel/face/process-tools.js';
 import { checkedAddresses, type Lookup, systemLookup } from '../http/checked-addresses.js';
 import { type Hop, nextHop } from '../http/hop.js';
 import { asRequestError, requestFailed, requestTimeout } from '../http/http-errors.js';
@@ -10,7 +11,6 @@ import { readBody } from '../http/response-body.js';
 import { sendRequest } from '../http/send-request.js';
 import { shownRequest } from '../http/shown-request.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
-import { untilAborted } from '../until-aborted.js';
 
 const timeoutMsMax = 30_000;
 const bodyBytesMax = 512 * 1024;

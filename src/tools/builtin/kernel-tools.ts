@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
 import { timerMsMax } from '../../base/spec.js';
-import type { CapabilitySpec } from '../../capability/capability.js';
+import type { CapabilitySpec } from '../../capability/holding/capability.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
 const sendArgs = z.strictObject({

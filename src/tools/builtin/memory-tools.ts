@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import { objectTypes } from '../../memory/object.js';
-import type { ObjectHandle, ObjectRef } from '../../memory/object-handle.js';
+import { objectTypes } from '../../memory/object/object.js';
+import type { ObjectHandle, ObjectRef } from '../../memory/object/object-handle.js';
+import type { StoredObject } from '../../memory/object/stored-object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
-import type { StoredObject } from '../../memory/stored-object.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
 const previewCharsMax = 500;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { timerMsMax } from '../../base/spec.js';
-import type { ProcessRecord, ProcessResult } from '../../kernel/process.js';
-import type { ChildSpec } from '../../kernel/process-manager.js';
+import type { ChildSpec } from '../../kernel/face/process-manager.js';
+import type { ProcessRecord, ProcessResult } from '../../kernel/process/process.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
 const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');

@@ -1,6 +1,6 @@
 import { errorText } from '../../base/error-text.js';
 import { KernelError, ToolError } from '../../base/errors.js';
-import { invalidPath } from '../../kernel/working-directory.js';
+import { invalidPath } from '../../kernel/workspace/working-directory.js';
 
 /** Does something with a file, and says what went wrong in the words of the kernel. `shown` is the path that was asked for. */
 export async function withFile<T>(shown: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

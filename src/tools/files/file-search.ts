@@ -1,5 +1,5 @@
 import { InputError } from '../../base/errors.js';
-import type { Right } from '../../capability/rights.js';
+import type { Right } from '../../capability/resource/rights.js';
 import type { ToolContext } from '../tool.js';
 import { systemCode } from './file-errors.js';
 import type { FileTarget } from './file-target.js';

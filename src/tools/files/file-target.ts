@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import path, { posix } from 'node:path';
-import { parseRequest } from '../../capability/resource.js';
-import type { Right } from '../../capability/rights.js';
-import { invalidPath, normalise, within } from '../../kernel/working-directory.js';
+import { parseRequest } from '../../capability/resource/resource.js';
+import type { Right } from '../../capability/resource/rights.js';
+import { invalidPath, normalise, within } from '../../kernel/workspace/working-directory.js';
 import type { ToolContext, ToolPlace, ToolResource } from '../tool.js';
 import { changedMeanwhile } from './file-errors.js';
 

@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat } from 'node:fs/promises';
-import { invalidPath } from '../../kernel/working-directory.js';
+import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { LinkMet } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
 

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
-import { canonicalAddress } from '../../capability/cidr.js';
-import { isAddress } from '../../capability/net-host.js';
+import { canonicalAddress } from '../../capability/resource/cidr.js';
+import { isAddress } from '../../capability/resource/net-host.js';
 import type { ToolContext } from '../tool.js';
 import { type NetTarget, netResource } from './net-target.js';
 import { isLoopback, isPublicAddress } from './public-address.js';

@@ -1,4 +1,4 @@
-import { canonicalHost } from '../../capability/net-host.js';
+import { canonicalHost } from '../../capability/resource/net-host.js';
 
 /** Where a request goes. */
 export interface NetTarget {

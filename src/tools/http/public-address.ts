@@ -1,4 +1,4 @@
-import { addressBytes, type Cidr, cidrHas, parseCidr } from '../../capability/cidr.js';
+import { addressBytes, type Cidr, cidrHas, parseCidr } from '../../capability/resource/cidr.js';
 
 /**
  * Whether an address belongs to the public internet. What does not, such as this machine, the network that it stands in and

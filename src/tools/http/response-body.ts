@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Duplex, pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { type TextContent, textContent } from '../text-content.js';
+import { type TextContent, textContent } from '../../base/text-content.js';
 
 export interface ResponseBody extends Pick<TextContent, 'content' | 'encoding'> {
   readonly truncated: boolean;

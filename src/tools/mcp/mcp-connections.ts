@@ -4,14 +4,14 @@ import { errorText } from '../../base/error-text.js';
 import { KernelError, StoreError, ToolError } from '../../base/errors.js';
 import { Logger } from '../../base/logger.js';
 import { payloadLimits } from '../../base/plain.js';
+import { PipedCommands } from '../../command/drive/piped-commands.js';
 import { PayloadBytesMax } from '../../memory/payloads.js';
-import { PipedCommands } from '../commands/piped-commands.js';
 import { ToolRegistry } from '../tool-registry.js';
-import { dialEndpoint } from './dial-endpoint.js';
-import { dialProgram } from './dial-program.js';
-import { type McpEnd, McpJournal } from './mcp-journal.js';
+import { dialEndpoint } from './connect-endpoint.js';
+import { dialProgram } from './connect-program.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
-import { McpServer } from './mcp-server.js';
+import { type McpEnd, McpJournal } from './mcp-recorder.js';
+import { McpServer } from './mcp-server-connection.js';
 import {
   type McpConnection,
   type ParsedEndpoint,

@@ -3,9 +3,9 @@ import { errorText } from '../../base/error-text.js';
 import { invalidInput } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { copyPlain, type PlainLimits } from '../../base/plain.js';
-import type { Effect } from '../../kernel/process-tools.js';
-import { type Compilers, compileSchema } from '../../runtime/json-schema.js';
-import type { StandardSchema } from '../../runtime/standard-schema.js';
+import type { Effect } from '../../kernel/face/process-tools.js';
+import { type Compilers, compileSchema } from '../../runtime/image/json-schema.js';
+import type { StandardSchema } from '../../runtime/image/standard-schema.js';
 import { defineTool, type Tool } from '../tool.js';
 
 /** A tool as its server tells it. */

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { errorText } from '../../base/error-text.js';
 import type { Logger } from '../../base/logger.js';
-import type { Effect, ToolInfo } from '../../kernel/process-tools.js';
-import type { Compilers } from '../../runtime/json-schema.js';
+import type { Effect, ToolInfo } from '../../kernel/face/process-tools.js';
+import type { Compilers } from '../../runtime/image/json-schema.js';
 import type { Tool } from '../tool.js';
 import type { ToolRegistry } from '../tool-registry.js';
-import type { ToolChanges } from './mcp-journal.js';
+import type { ToolChanges } from './mcp-recorder.js';
 import { effectOf, type ListedTool, type McpCall, mcpTool } from './mcp-tool.js';
 import { mcpToolName } from './mcp-tool-name.js';
 

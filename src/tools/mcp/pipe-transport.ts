@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import type { PipedCommand } from '../commands/piped-commands.js';
+import type { PipedCommand } from '../../command/drive/piped-commands.js';
 import type { McpPackage } from './mcp-package.js';
 import { MessageLines } from './message-lines.js';
 

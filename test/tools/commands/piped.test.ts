@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { PipedCommands } from '../../../src/tools/commands/piped-commands.js';
+import { PipedCommands } from '../../../src/command/drive/piped-commands.js';
 import { checkInvariants } from '../../support/invariants.js';
 import { refusal } from '../../support/kernel.js';
 import { commander, mark, running } from './commander.js';

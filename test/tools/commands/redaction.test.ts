@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commandLine, redactArguments } from '../../../src/tools/commands/redaction.js';
+import { commandLine, redactArguments } from '../../../src/command/plan/redaction.js';
 
 const shown = (...argv: string[]) => redactArguments(argv);
 

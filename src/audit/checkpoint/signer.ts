@@ -1,0 +1,9 @@
+import { type Token, token } from '../../base/token.js';
+
+/** Holds the private key that checkpoints are signed with. */
+export interface Signer {
+  /** The Ed25519 public key, as base64 SPKI or as PEM. The checkpoints name it by the SHA-256 of this text. */
+  publicKey(): string;
+  sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+}
+export const Signer: Token<Signer> = token('Signer');

@@ -1,0 +1,76 @@
+import { inject, injectable } from 'inversify';
+import { invalidInput } from '../../base/errors.js';
+import { type ReadTx, Store } from '../../base/store.js';
+import { noSuchRecord } from '../audit-errors.js';
+import { AuditRepository } from '../audit-repository.js';
+import type { Hash } from '../writing/hashing.js';
+import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
+import { consistencyRanges, inclusionRanges, type LeafRange } from './merkle-tree.js';
+import { rangeHash, rootAt } from './tiles.js';
+
+/** Proofs from the stored tree: a hash per level each, whatever the size of the log. */
+@injectable()
+export class AuditProofs {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(AuditRepository) private readonly repository: AuditRepository,
+  ) {}
+
+  /**
+   * Against the newest checkpoint that covers the record, or against the head when none does yet; `size` asks for
+   * another one. Throws NO_SUCH_RECORD, INVALID_INPUT.
+   */
+  async inclusion(seq: number, size?: number): Promise<InclusionProof> {
+    return this.store.read(async (tx) => {
+      const record = await this.repository.find(tx, seq);
+      if (record === undefined) throw noSuchRecord(seq);
+      const head = (await this.repository.head(tx))?.seq ?? 0;
+      const at = size ?? (await this.signedSize(tx, seq, head));
+      if (at < seq || at > head) throw outside('size', at, seq, head);
+      return {
+        log: (await this.repository.logId(tx)) ?? '',
+        seq,
+        hash: record.hash,
+        size: at,
+        root: await rootAt(tx, this.repository, at),
+        path: await this.hashes(tx, inclusionRanges(seq - 1, at)),
+      };
+    });
+  }
+
+  /** Throws INVALID_INPUT for sizes that the log has not reached, or in the wrong order. */
+  async consistency(first: number, second: number): Promise<ConsistencyProof> {
+    return this.store.read(async (tx) => {
+      const head = (await this.repository.head(tx))?.seq ?? 0;
+      if (second > head) throw outside('b', second, 0, head);
+      if (first > second) throw outside('a', first, 0, second);
+      return {
+        log: (await this.repository.logId(tx)) ?? '',
+        first,
+        second,
+        firstRoot: await rootAt(tx, this.repository, first),
+        secondRoot: await rootAt(tx, this.repository, second),
+        path: await this.hashes(tx, consistencyRanges(first, second)),
+      };
+    });
+  }
+
+  private async signedSize(tx: ReadTx, seq: number, head: number): Promise<number> {
+    const last = await this.repository.lastCheckpoint(tx);
+    return last !== undefined && last.size >= seq && last.size <= head ? last.size : head;
+  }
+
+  private async hashes(tx: ReadTx, ranges: readonly LeafRange[]): Promise<Hash[]> {
+    const path: Hash[] = [];
+    for (const range of ranges) path.push(await rangeHash(tx, this.repository, range));
+    return path;
+  }
+}
+
+function outside(path: string, asked: number, least: number, most: number) {
+  return invalidInput(path, `${asked} is not between ${least} and ${most}`, 'Give a size that the log has reached.', {
+    asked,
+    least,
+    most,
+  });
+}

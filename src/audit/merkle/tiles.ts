@@ -1,0 +1,53 @@
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { AuditRepository } from '../audit-repository.js';
+import type { Hash } from '../writing/hashing.js';
+import { foldComplete, foldSubtrees, type LeafRange, type Subtree, subtreesOf } from './merkle-tree.js';
+
+/*
+ * Of the tree's inner nodes only every eighth level is stored: a 256th of the rows, and any other node is at most 255
+ * hashes away from what is there.
+ */
+const tileLevels = 8;
+export const tileLeaves = 2 ** tileLevels;
+const storedLevelMax = 24;
+export const storedLevels = [8, 16, 24] as const;
+
+/** Stores the subtrees that the leaves `from` to `to` (without it) complete. Their records must be inserted already. */
+export async function storeCompleted(tx: WriteTx, repository: AuditRepository, { from, to }: LeafRange): Promise<void> {
+  for (const level of storedLevels) {
+    const leaves = 2 ** level;
+    for (let index = Math.floor(from / leaves); (index + 1) * leaves <= to; index++) {
+      const below = await nodesBelow(tx, repository, level - tileLevels, index * tileLeaves, tileLeaves);
+      await repository.insertNode(tx, { level, index }, foldComplete(below));
+    }
+  }
+}
+
+/** The hash over a range of leaves that a root or a proof is made of. */
+export async function rangeHash(tx: ReadTx, repository: AuditRepository, range: LeafRange): Promise<Hash> {
+  const hashes: Hash[] = [];
+  for (const subtree of subtreesOf(range)) hashes.push(await subtreeHash(tx, repository, subtree));
+  return foldSubtrees(hashes);
+}
+
+export function rootAt(tx: ReadTx, repository: AuditRepository, size: number): Promise<Hash> {
+  return rangeHash(tx, repository, { from: 0, to: size });
+}
+
+export async function subtreeHash(tx: ReadTx, repository: AuditRepository, { level, index }: Subtree): Promise<Hash> {
+  const stored = Math.min(storedLevelMax, level - (level % tileLevels));
+  const count = 2 ** (level - stored);
+  return foldComplete(await nodesBelow(tx, repository, stored, index * count, count));
+}
+
+function nodesBelow(
+  tx: ReadTx,
+  repository: AuditRepository,
+  level: number,
+  from: number,
+  count: number,
+): Promise<Hash[]> {
+  return level === 0
+    ? repository.hashes(tx, from + 1, from + count)
+    : repository.nodes(tx, level, from, from + count - 1);
+}

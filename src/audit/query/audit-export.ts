@@ -1,0 +1,81 @@
+import type { Store } from '../../base/store.js';
+import type { AuditRepository, StoredPayload, StoredRecord } from '../audit-repository.js';
+import { type FoundCheckpoint, storedCheckpoints } from '../checkpoint/checkpoint-feed.js';
+import { rootAt } from '../merkle/tiles.js';
+
+const exportVersion = 1;
+const pageRows = 500;
+
+export interface ExportOptions {
+  /** Includes resources and payloads with their salts, so that the reader can check them too. Default: false. */
+  readonly payloads?: boolean;
+}
+
+/**
+ * The log as JSON Lines: a manifest, the records in order, each checkpoint after the record that it ends with. What is
+ * appended meanwhile is not part of it.
+ */
+export async function* exportLines(
+  store: Store,
+  repository: AuditRepository,
+  options: ExportOptions,
+): AsyncIterable<string> {
+  const manifest = await store.read(async (tx) => {
+    const size = (await repository.head(tx))?.seq ?? 0;
+    const root = await rootAt(tx, repository, size);
+    const log = (await repository.logId(tx)) ?? '';
+    const payloads = options.payloads === true;
+    return { kind: 'manifest', version: exportVersion, log, size, root, payloads, keys: await repository.keys(tx) };
+  });
+  yield line(manifest);
+  const { size, keys } = manifest;
+  const known = new Set(keys.map(({ id }) => id));
+  const checkpoints = signedBefore(storedCheckpoints(store, repository, 0), known)[Symbol.asyncIterator]();
+  let next = await checkpoints.next();
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = await readPage(store, repository, after, options);
+    for (const record of page) {
+      for (; next.done !== true && next.value.checkpoint.size < record.seq; next = await checkpoints.next()) {
+        yield line({ kind: 'checkpoint', ...next.value.checkpoint });
+      }
+      if (record.seq > size) break;
+      yield line(record);
+    }
+    after = page.at(-1)?.seq ?? size;
+    if (after >= size) break;
+  }
+  for (; next.done !== true && next.value.checkpoint.size <= size; next = await checkpoints.next()) {
+    yield line({ kind: 'checkpoint', ...next.value.checkpoint });
+  }
+}
+
+/** Without those by a key that is in the database now and was not when the manifest was made. */
+async function* signedBefore(
+  checkpoints: AsyncIterable<FoundCheckpoint>,
+  known: ReadonlySet<string>,
+): AsyncIterable<FoundCheckpoint> {
+  for await (const found of checkpoints) {
+    if (known.has(found.checkpoint.key) || found.publicKey === undefined) yield found;
+  }
+}
+
+function readPage(store: Store, repository: AuditRepository, after: number, options: ExportOptions) {
+  return store.read(async (tx) => {
+    const records = await repository.recordsAfter(tx, after, pageRows);
+    if (options.payloads !== true) return records.map((record) => recordLine(record, undefined));
+    const payloads = await repository.payloads(tx, records[0]?.seq ?? 0, records.at(-1)?.seq ?? -1);
+    const bySeq = new Map(payloads.map((payload) => [payload.seq, payload]));
+    return records.map((record) => recordLine(record, bySeq.get(record.seq)));
+  });
+}
+
+function recordLine({ seq, header, hash, body }: StoredRecord, payload: StoredPayload | undefined) {
+  const base = { kind: 'record', seq, header, hash, body };
+  return payload === undefined
+    ? base
+    : { ...base, payload: { salt: payload.salt.toString('hex'), bytes: payload.bytes } };
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}

@@ -1,0 +1,82 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import type { JsonObject } from '../../base/json.js';
+import { Logger } from '../../base/logger.js';
+import { NodeIdentity } from '../../base/node-identity.js';
+import { Store, type WriteTx } from '../../base/store.js';
+import type { AuditEntry } from '../audit-entry.js';
+import { Ledger } from './ledger.js';
+import { RefusalWindow } from './refusal-window.js';
+
+const windowMs = 60_000;
+
+/** Records what was refused, by a unit of its own, and counts what would fill the disk. */
+@injectable()
+export class Refusals {
+  private window: RefusalWindow | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private flushing: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Resolves with the id of the record when it is stored, and with nothing when the refusal was only counted. Never
+   * rejects: what was refused stays refused, whether or not it could be written down. `also` is done in the unit of the
+   * record.
+   */
+  async note(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
+    const record = this.current().admit(entry);
+    return record ? this.write(entry, also) : undefined;
+  }
+
+  /** Writes the counts down. The store must still be open. */
+  async close(): Promise<void> {
+    this.flush();
+    await this.flushing;
+  }
+
+  private current(): RefusalWindow {
+    if (this.window !== undefined && this.clock.peek() - this.window.from >= windowMs) this.flush();
+    if (this.window === undefined) {
+      this.window = new RefusalWindow(this.clock.peek());
+      this.timer = setTimeout(() => this.flush(), windowMs).unref();
+    }
+    return this.window;
+  }
+
+  private flush(): void {
+    clearTimeout(this.timer);
+    const counts = this.window?.counts();
+    this.window = undefined;
+    if (counts !== undefined) this.flushing = Promise.all([this.flushing, this.write(this.summary(counts))]);
+  }
+
+  private summary(counts: JsonObject): AuditEntry {
+    return {
+      actor: 'host',
+      via: `host:${this.node.operator}`,
+      action: 'audit.refusals',
+      outcome: 'refused',
+      at: this.clock.now(),
+      facts: counts,
+    };
+  }
+
+  private async write(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
+    try {
+      return await this.store.write(async (tx) => {
+        also?.(tx);
+        return this.ledger.append(tx, entry);
+      });
+    } catch (error) {
+      this.logger.error({ action: entry.action, reason: String(error) }, 'A refusal could not be recorded.');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { CapabilityError, ProcessError } from '../../base/errors.js';
+import type { ApprovalId, Pid } from '../../base/ids.js';
+import type { Ask } from './approval.js';
+
+/** Ends the unit of a call that a person has to approve first. Never told: the desk of approvals takes it from there. */
+export class AskNeeded extends CapabilityError {
+  constructor(readonly ask: Ask) {
+    super('APPROVAL_PENDING', `${ask.pid} has to ask before it may ${ask.right} ${ask.resource}.`);
+  }
+}
+
+export function approvalPending(approval: ApprovalId, { pid, right, resource }: Ask): CapabilityError {
+  return new CapabilityError(
+    'APPROVAL_PENDING',
+    `Process ${pid} may ${right} ${resource} when a person has approved it.`,
+    {
+      facts: { pid, right, resource, approval, code: 'ASK' },
+      hint: `Answer it with approvals.answer('${approval}', { decision: 'once', by: … }), then repeat the call.`,
+      retryable: true,
+    },
+  );
+}
+
+export function approvalDenied(approval: ApprovalId, { pid, right, resource }: Ask): CapabilityError {
+  return new CapabilityError('APPROVAL_DENIED', `A person has refused process ${pid} to ${right} ${resource}.`, {
+    facts: { pid, right, resource, approval },
+    hint: 'Do something else, or explain and ask again.',
+  });
+}
+
+export function tooManyAsked({ pid, right, resource }: Ask, pendingMax: number): CapabilityError {
+  return new CapabilityError('TOO_MANY_APPROVALS', `Process ${pid} waits for ${pendingMax} answers already.`, {
+    facts: { pid, right, resource, pendingMax },
+    hint: 'Wait until one of them is answered.',
+    retryable: true,
+  });
+}
+
+export function askerStopped(pid: Pid): CapabilityError {
+  return new CapabilityError('CANCELLED', `Process ${pid} is being stopped: it cannot wait for an answer.`, {
+    facts: { pid },
+    hint: 'Nothing was done; the question stays on record.',
+  });
+}
+
+/** Whoever called does not wait any longer. The question stays: the same call later is answered by the same answer. */
+export function askGivenUp(approval: ApprovalId, { pid, right, resource }: Ask): ProcessError {
+  return new ProcessError('CANCELLED', `The caller of process ${pid} did not wait for the answer to ${approval}.`, {
+    facts: { pid, right, resource, approval },
+    hint: 'Nothing was done. Repeat the call: it waits for the same answer, or has it at once.',
+    retryable: true,
+  });
+}
+
+export function noSuchApproval(approval: ApprovalId): CapabilityError {
+  return new CapabilityError('NO_SUCH_APPROVAL', `There is no approval ${JSON.stringify(approval)}.`, {
+    facts: { approval },
+    hint: "approvals.list({ status: 'any' }) shows those that there are.",
+  });
+}
+
+export function notPending(approval: ApprovalId, status: string): CapabilityError {
+  return new CapabilityError('CONFLICT', `Approval ${approval} is ${status}: there is nothing to answer any more.`, {
+    facts: { approval, status },
+    hint: 'approvals.list() shows those that wait for an answer.',
+  });
+}

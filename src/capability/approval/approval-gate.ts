@@ -1,0 +1,143 @@
+import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/writing/ledger.js';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import { IdSource, type Pid } from '../../base/ids.js';
+import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import { type Act, blocked, type Call, type Caller } from '../../unit/act.js';
+import { CapabilityRepository } from '../holding/capability-repository.js';
+import { type ApprovalRecord, type Ask, isSameCall, stands } from './approval.js';
+import { approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
+import { Clearance } from './approval-lookup.js';
+import { ApprovalRepository } from './approval-repository.js';
+import { ApprovalFootings } from './approval-validity.js';
+import { ApprovalParking } from './approval-wait.js';
+
+/** Questions of one process that wait for an answer at the same time. */
+const pendingMax = 16;
+
+/** Takes questions for a person, and tells those who asked what the answer is. */
+@injectable()
+export class ApprovalDesk {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(IdSource) private readonly ids: IdSource,
+    @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
+    @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
+    @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
+    @inject(Clearance) private readonly clearance: Clearance,
+    @inject(ApprovalParking) private readonly parking: ApprovalParking,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Puts the question to the queue, once for identical calls. The host is told to come back; a process's call is parked
+   * and resolves when it is worth trying again, which then checks everything anew. Throws APPROVAL_PENDING,
+   * APPROVAL_DENIED, TOO_MANY_APPROVALS, CANCELLED.
+   */
+  async attend(call: Call, act: Act, ask: Ask): Promise<void> {
+    const { caller, action } = call;
+    const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
+    const answered = record.decision !== null || caller.face === 'host' ? record : await this.parked(call, record, ask);
+    if (answered?.decision?.startsWith('deny') === true) {
+      await this.tell(answered, act, action);
+      throw approvalDenied(answered.id, ask);
+    }
+    if (caller.face === 'host') throw approvalPending(record.id, ask);
+  }
+
+  private parked({ caller, signal }: Call, record: ApprovalRecord, ask: Ask): Promise<ApprovalRecord | undefined> {
+    const blockage = { kind: 'approval', what: record.id, on: [`approval:${record.id}`] } as const;
+    return blocked(caller, blockage, () => this.parking.until(record, ask, signal));
+  }
+
+  /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */
+  private async question(tx: WriteTx, caller: Caller, act: Act, ask: Ask): Promise<ApprovalRecord> {
+    if (caller.face === 'process') await this.assertGoingOn(tx, ask.pid);
+    const own = await this.approvals.open(tx, [ask.holder.n]);
+    const same = own.filter((record) => isSameCall(record, ask));
+    const known = same.find(({ decision }) => decision === 'deny') ?? same.find(({ decision }) => decision === null);
+    if (known !== undefined) return known;
+    await this.assertRoom(tx, act, ask, own);
+    return this.asked(tx, act, ask);
+  }
+
+  /** What is void waits for nobody. */
+  private async assertRoom(tx: ReadTx, { at }: Act, ask: Ask, own: readonly ApprovalRecord[]): Promise<void> {
+    let waiting = 0;
+    for (const record of own) {
+      if (record.decision === null && stands(record, await this.footings.of(tx, record, at))) waiting++;
+    }
+    if (waiting >= pendingMax) throw tooManyAsked(ask, pendingMax);
+  }
+
+  private async asked(tx: WriteTx, act: Act, ask: Ask): Promise<ApprovalRecord> {
+    const { holder, rests: _rests, ...bound } = ask;
+    const record: ApprovalRecord = {
+      ...bound,
+      id: this.ids.next('approval'),
+      n: holder.n,
+      generation: holder.generation,
+      lineage: await this.lineage(tx, ask.pid),
+      createdAt: act.at,
+      ...unanswered,
+    };
+    await this.approvals.insert(tx, record);
+    const { id: approval, pid, right, resource } = record;
+    const kind = resource.slice(0, resource.indexOf(':'));
+    this.events.append(tx, { type: 'approval.requested', at: act.at, pid, data: { approval, right, kind } });
+    this.ledger.append(tx, {
+      ...act,
+      actor: pid,
+      action: 'approval.request',
+      outcome: 'ok',
+      target: pid,
+      generation: record.generation,
+      right,
+      decision: 'ask',
+      code: 'ASK',
+      capability: record.capability ?? undefined,
+      approval,
+      resource,
+      facts: { rules: [...record.rules], argsHash: record.argsHash },
+      subject: pid,
+    });
+    return record;
+  }
+
+  private async lineage(tx: ReadTx, pid: Pid): Promise<Pid[]> {
+    const lineage: Pid[] = [];
+    for (let at = await this.capabilities.holder(tx, pid); at !== undefined && at.parent !== null; ) {
+      lineage.push(at.parent);
+      at = await this.capabilities.holder(tx, at.parent);
+    }
+    return lineage;
+  }
+
+  /** A refusal is told once, and on record: the same call later asks again. */
+  private async tell(record: ApprovalRecord, act: Act, action: string): Promise<void> {
+    const { id: approval, pid, right, resource } = record;
+    await this.store.write(async (tx) => {
+      if ((await this.approvals.find(tx, approval))?.spentAt !== null) return;
+      const at = this.clock.now();
+      await this.clearance.spend(tx, approval, pid, at);
+      const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
+      this.ledger.append(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
+    });
+  }
+
+  private async assertGoingOn(tx: ReadTx, pid: Pid): Promise<void> {
+    if ((await this.capabilities.holder(tx, pid))?.stopping === true) throw askerStopped(pid);
+  }
+}
+
+const unanswered = {
+  decision: null,
+  scope: null,
+  answeredBy: null,
+  answeredAt: null,
+  granted: null,
+  spentAt: null,
+} as const;

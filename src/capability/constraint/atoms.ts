@@ -1,0 +1,90 @@
+import { canonicalJson, sha256Hex } from '../../base/canonical.js';
+import type { JsonValue } from '../../base/json.js';
+import { addressRefusal, hostRefusal, pathRefusal, type Refusal } from './atom-spelling.js';
+import { isText, sameJson } from './json-compare.js';
+
+/** What one argument may be. Atoms compare and never rewrite; there is no negation, so "narrower" stays decidable. */
+export type AtomTest =
+  | { readonly any: true }
+  | { readonly eq: JsonValue }
+  | { readonly in: readonly JsonValue[] }
+  | { readonly range: readonly [number, number] }
+  | { readonly length: readonly [number, number] }
+  | { readonly path: string }
+  | { readonly host: string }
+  | { readonly cidr: string }
+  | { readonly prefix: string }
+  | { readonly subset: readonly JsonValue[] }
+  | { readonly hash: string }
+  | { readonly all: readonly Atom[] };
+
+export type AtomOptions = {
+  /** The argument may be absent. */
+  readonly optional?: true;
+  /** The atom is checked but does not open its path: another atom must, or the closed world refuses what is there. */
+  readonly closed?: true;
+};
+
+export type Atom = AtomTest & AtomOptions;
+
+/** From an argument path, names joined by `.`, to what stands there; `"*": { any: true }` lets in all other arguments. */
+export type Constraints = Readonly<Record<string, Atom>>;
+
+/** The longest argument path that constraints can name, in UTF-16 units. */
+export const constraintPathMax = 256;
+
+export interface ConstraintEnv {
+  /** Absolute path of the workspace; without it, absolute path arguments are refused. */
+  readonly workspace?: string;
+}
+
+/** Why `value` is not what `atom` accepts; undefined when it is. */
+export function atomRefusal(atom: AtomTest, value: JsonValue, env: ConstraintEnv): Refusal | undefined {
+  if ('any' in atom) return undefined;
+  if ('all' in atom) return firstRefusal(atom.all, value, env);
+  if ('eq' in atom) return unless(sameJson(atom.eq, value), 'is not the value that is allowed');
+  if ('in' in atom) return unless(isMember(atom.in, value), 'is not one of the values that are allowed');
+  if ('range' in atom) return unless(inRange(atom.range, value), `is not a number from ${atom.range.join(' to ')}`);
+  if ('length' in atom) return unless(inRange(atom.length, lengthOf(value)), `is not ${atom.length.join(' to ')} long`);
+  if ('prefix' in atom) return unless(isText(value) && value.startsWith(atom.prefix), 'does not start as it must');
+  if ('subset' in atom) return unless(isSubset(atom.subset, value), 'has items that are not allowed');
+  if ('hash' in atom) return unless(hasHash(atom.hash, value), 'is not the value with the hash that is allowed');
+  if (!isText(value)) return { reason: 'is not a text' };
+  if ('path' in atom) return pathRefusal(atom.path, value, env.workspace);
+  if ('host' in atom) return hostRefusal(atom.host, value);
+  return addressRefusal(atom.cidr, value);
+}
+
+function firstRefusal(atoms: readonly Atom[], value: JsonValue, env: ConstraintEnv): Refusal | undefined {
+  for (const atom of atoms) {
+    const refusal = atomRefusal(atom, value, env);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+function unless(holds: boolean, reason: string): Refusal | undefined {
+  return holds ? undefined : { reason };
+}
+
+function isMember(members: readonly JsonValue[], value: JsonValue): boolean {
+  return members.some((member) => sameJson(member, value));
+}
+
+function isSubset(members: readonly JsonValue[], value: JsonValue): boolean {
+  return Array.isArray(value) && value.every((item: JsonValue) => isMember(members, item));
+}
+
+/** NaN and the infinities lie in no range. */
+function inRange([low, high]: readonly [number, number], value: JsonValue | undefined): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && low <= value && value <= high;
+}
+
+function lengthOf(value: JsonValue): number | undefined {
+  if (isText(value)) return Buffer.byteLength(value);
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+function hasHash(hash: string, value: JsonValue): boolean {
+  return sha256Hex(canonicalJson(value)) === hash;
+}

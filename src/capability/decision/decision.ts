@@ -1,0 +1,55 @@
+import type { CapabilityId, Pid, RuleId } from '../../base/ids.js';
+import type { Capability } from '../holding/capability.js';
+
+export type DecisionCode =
+  | 'ALLOWED'
+  | 'KIN'
+  | 'ASK'
+  | 'DENY_RULE'
+  | 'NO_CAPABILITY'
+  | 'CONSTRAINT'
+  | 'EXPIRED'
+  | 'SPENT'
+  | 'REVOKED'
+  | 'PROCESS_ENDED'
+  | 'BAD_REQUEST';
+
+/** A capability that came near, and why it does not do. */
+export interface NearMiss {
+  readonly capability: CapabilityId;
+  readonly pattern: string;
+  readonly failed: string;
+}
+
+export interface Decision {
+  /** `ask`: it is allowed once a person has approved it. */
+  readonly effect: 'allow' | 'deny' | 'ask';
+  readonly code: DecisionCode;
+  /** By which it is allowed, or would be; `kin` where the family tie is enough. */
+  readonly capability?: CapabilityId | 'kin';
+  readonly reason: string;
+}
+
+export interface Explanation {
+  readonly effect: Decision['effect'];
+  readonly code: DecisionCode;
+  readonly pid: Pid;
+  readonly right: string;
+  readonly resource: string;
+  readonly capability?: CapabilityId | 'kin';
+  /** The deciding capability first, up to the root grant; on a process's face, those that it holds itself. */
+  readonly chain?: readonly Capability[];
+  /** Capabilities of the same kind that came near, the nearest first. */
+  readonly nearest: readonly NearMiss[];
+  /** The rules that forbid it; empty on a process's face, which learns only that there is one. */
+  readonly denies: readonly RuleId[];
+  /** The rules that want a person to be asked; empty on a process's face. */
+  readonly asks: readonly RuleId[];
+  /** The number of the last event that the decision knew of. */
+  readonly generation: number;
+  readonly hint: string;
+}
+
+export function allows(code: DecisionCode): code is 'ALLOWED' | 'KIN' {
+  return code === 'ALLOWED' || code === 'KIN';
+}

@@ -1,0 +1,92 @@
+import type { CapabilityId, Pid } from '../../base/ids.js';
+import type { Constraints } from '../constraint/atoms.js';
+import { type Pattern, readPattern } from '../resource/resource.js';
+import { rightsOfMask } from '../resource/rights.js';
+import type { DerivedAuthority } from './attenuate.js';
+import type { Capability, CapabilityStatus } from './capability.js';
+
+/** One row of the capability table. Sets of rights are masks. */
+export interface CapabilityRecord {
+  readonly id: CapabilityId;
+  readonly holder: Pid;
+  /** The holder's generation when it got it. */
+  readonly generation: number;
+  /** The one on the holder's own namespace, which exec never takes. */
+  readonly own: boolean;
+  readonly resource: string;
+  readonly rights: number;
+  readonly grantable: number;
+  readonly constraints: Constraints | null;
+  readonly uses: number | null;
+  readonly expiresAt: number | null;
+  readonly maxDepth: number;
+  readonly parent: CapabilityId | null;
+  readonly depth: number;
+  readonly status: CapabilityStatus;
+  /** It was revoked, and not every one below it has the status yet; null otherwise. */
+  readonly sweeping: boolean | null;
+  readonly grantedBy: string;
+  readonly createdAt: number;
+}
+
+/** As users see it. */
+export function toCapability(record: CapabilityRecord, status: CapabilityStatus): Capability {
+  const { id, holder, resource, parent, depth, maxDepth, grantedBy, constraints, uses, expiresAt } = record;
+  const grantable = rightsOfMask(record.grantable);
+  return {
+    id,
+    holder,
+    resource,
+    rights: rightsOfMask(record.rights),
+    ...(constraints === null ? {} : { constraints }),
+    ...(uses === null ? {} : { uses }),
+    ...(expiresAt === null ? {} : { expiresAt }),
+    delegable: grantable.length > 0,
+    ...(grantable.length > 0 ? { grantable } : {}),
+    parent,
+    depth,
+    maxDepth,
+    status,
+    grantedBy,
+  };
+}
+
+/** As the attenuation rule sees it. */
+export function toAuthority(record: CapabilityRecord): DerivedAuthority {
+  const { constraints, uses, expiresAt, depth, maxDepth } = record;
+  const grantable = rightsOfMask(record.grantable);
+  return {
+    pattern: storedPattern(record.resource),
+    rights: rightsOfMask(record.rights),
+    grantable,
+    delegable: grantable.length > 0,
+    ...(constraints === null ? {} : { constraints }),
+    ...(uses === null ? {} : { uses }),
+    ...(expiresAt === null ? {} : { expiresAt }),
+    depth,
+    maxDepth,
+  };
+}
+
+/** The order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
+export function byPreference(a: CapabilityRecord, b: CapabilityRecord): number {
+  return (
+    Number(a.uses !== null) - Number(b.uses !== null) ||
+    (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE) ||
+    a.depth - b.depth ||
+    (a.id < b.id ? -1 : 1)
+  );
+}
+
+const patternsMax = 10_000;
+const patterns = new Map<string, Pattern>();
+
+/** The pattern of a stored text, which is canonical: parsed once, since the same few texts come again and again. */
+export function storedPattern(text: string): Pattern {
+  const known = patterns.get(text);
+  if (known !== undefined) return known;
+  if (patterns.size >= patternsMax) patterns.clear();
+  const parsed = readPattern(text);
+  patterns.set(text, parsed);
+  return parsed;
+}

@@ -1,0 +1,63 @@
+import type { CapabilityId, Pid } from '../../base/ids.js';
+import type { Constraints } from '../constraint/atoms.js';
+import type { Pattern } from '../resource/resource.js';
+import type { Right } from '../resource/rights.js';
+
+export type CapabilityStatus = 'live' | 'revoked' | 'spent' | 'expired' | 'ended';
+
+/** Authority that one process holds. Whether it works also depends on its holder and on every one above it. */
+export interface Capability {
+  readonly id: CapabilityId;
+  readonly holder: Pid;
+  readonly resource: string;
+  readonly rights: readonly Right[];
+  readonly constraints?: Constraints;
+  /** How many uses are left; absent: unlimited. */
+  readonly uses?: number;
+  readonly expiresAt?: number;
+  /** Whether anything of it can be handed on; `grantable` says what. */
+  readonly delegable: boolean;
+  readonly grantable?: readonly Right[];
+  /** What it was derived from; null for a root grant. */
+  readonly parent: CapabilityId | null;
+  readonly depth: number;
+  /** How deep the chain below the root grant may become. */
+  readonly maxDepth: number;
+  readonly status: CapabilityStatus;
+  readonly grantedBy: string;
+}
+
+/** What a root grant asks for. */
+export interface CapabilitySpec {
+  readonly resource: string;
+  readonly rights: readonly Right[];
+  readonly constraints?: Constraints;
+  readonly uses?: number;
+  readonly expiresAt?: number;
+  /** May be handed on whole: adds `grant`, and makes all its rights grantable. Default false. */
+  readonly delegable?: boolean;
+  /** With the right `grant`: what may be handed on. Absent: the other rights. */
+  readonly grantable?: readonly Right[];
+  readonly maxDepth?: number;
+}
+
+/** What is to be handed on. Omitted constraints, expiry, uses and depth are those of the capability it comes from. */
+export interface DelegationSpec extends CapabilitySpec {
+  /** Absent: one is chosen that covers the rest. */
+  readonly from?: CapabilityId;
+}
+
+/** The authority itself, without id, holder and status, in canonical form. */
+export interface Authority {
+  readonly pattern: Pattern;
+  readonly rights: readonly Right[];
+  readonly grantable: readonly Right[];
+  readonly delegable: boolean;
+  readonly constraints?: Constraints;
+  readonly uses?: number;
+  readonly expiresAt?: number;
+  readonly maxDepth: number;
+}
+
+export const depthDefault = 16;
+export const depthLimit = 64;

@@ -1,0 +1,70 @@
+import type { CapabilityId, Pid } from '../../base/ids.js';
+import { maskOfRights } from '../resource/rights.js';
+import type { DerivedAuthority } from './attenuate.js';
+import { depthLimit } from './capability.js';
+import type { CapabilityRecord } from './capability-record.js';
+
+/** Who gets a capability, and when. */
+export interface Receiver {
+  readonly pid: Pid;
+  readonly generation: number;
+  readonly at: number;
+}
+
+/** A row without limits, of which everything can be handed on. */
+export function wholeRecord(
+  id: CapabilityId,
+  to: Receiver,
+  resource: string,
+  rights: number,
+  { own, grantedBy }: { readonly own: boolean; readonly grantedBy: string },
+): CapabilityRecord {
+  return {
+    id,
+    holder: to.pid,
+    generation: to.generation,
+    own,
+    resource,
+    rights,
+    grantable: rights,
+    constraints: null,
+    uses: null,
+    expiresAt: null,
+    maxDepth: depthLimit,
+    parent: null,
+    depth: 0,
+    status: 'live',
+    sweeping: null,
+    grantedBy,
+    createdAt: to.at,
+  };
+}
+
+/** The row of an authority; `parent` is what it comes from. */
+export function derivedRecord(
+  id: CapabilityId,
+  to: Receiver,
+  authority: DerivedAuthority,
+  parent: CapabilityId | null,
+  grantedBy: string,
+): CapabilityRecord {
+  return {
+    id,
+    holder: to.pid,
+    generation: to.generation,
+    own: false,
+    resource: authority.pattern.text,
+    rights: maskOfRights(authority.rights),
+    grantable: maskOfRights(authority.grantable),
+    constraints: authority.constraints ?? null,
+    uses: authority.uses ?? null,
+    expiresAt: authority.expiresAt ?? null,
+    maxDepth: authority.maxDepth,
+    parent,
+    depth: authority.depth,
+    status: 'live',
+    sweeping: null,
+    grantedBy,
+    createdAt: to.at,
+  };
+}

@@ -1,0 +1,57 @@
+import { inject, injectable } from 'inversify';
+import { CapabilityError } from '../../base/errors.js';
+import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import type { Act } from '../../unit/act.js';
+import { AskNeeded } from '../approval/approval-errors.js';
+import { type Warrant, Warrants } from '../decision/authorizer.js';
+import { plainQuestion } from '../decision/question.js';
+import { parseRequest } from '../resource/resource.js';
+import type { HolderState } from './capability-repository.js';
+import { Holders } from './holders.js';
+
+interface Reached {
+  readonly holder: HolderState;
+  readonly approval?: ApprovalId | undefined;
+  /** By which a process reaches it. */
+  readonly reachedBy?: CapabilityId | 'kin';
+}
+
+/** To whom something may be given: the host may name anybody, a process only those that it may send to. */
+@injectable()
+export class Receivers {
+  constructor(
+    @inject(Holders) private readonly holders: Holders,
+    @inject(Warrants) private readonly warrants: Warrants,
+  ) {}
+
+  /**
+   * The receiver, and the approval that reaching it took. On a process's face, one that is out of reach and one that
+   * does not exist are refused alike: CAPABILITY_DENIED.
+   */
+  async reach(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Reached> {
+    if (act.via !== 'process') return { holder: await this.holders.active(tx, to) };
+    const { capability, approval } = await this.sending(tx, act, from, to);
+    try {
+      return { holder: await this.holders.active(tx, to), approval, reachedBy: capability };
+    } catch (error) {
+      throw capability === 'kin' ? error : outOfReach(from, to);
+    }
+  }
+
+  private async sending(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Warrant> {
+    try {
+      return await this.warrants.take(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
+    } catch (error) {
+      if (error instanceof AskNeeded || !(error instanceof CapabilityError)) throw error;
+      throw outOfReach(from, to);
+    }
+  }
+}
+
+function outOfReach(from: Pid, to: Pid): CapabilityError {
+  return new CapabilityError('CAPABILITY_DENIED', `Process ${from} may not give anything to ${JSON.stringify(to)}.`, {
+    facts: { pid: from, to, right: 'send', resource: `process:${to}` },
+    hint: 'Give it to a child, to the parent, or to a live process that you may send to.',
+  });
+}

@@ -1,0 +1,35 @@
+import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/writing/ledger.js';
+import type { JsonObject } from '../../base/json.js';
+import type { WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import type { Act } from '../../unit/act.js';
+import type { CapabilityRecord } from './capability-record.js';
+import { CapabilityRepository } from './capability-repository.js';
+
+/** Ends a capability: its row, its event and its record, in the caller's unit. */
+@injectable()
+export class Revocations {
+  constructor(
+    @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /** What was derived from it is dead with it; the caller wakes the sweep that marks it, after the unit. */
+  async revoke(tx: WriteTx, act: Act, record: CapabilityRecord, payload?: JsonObject): Promise<void> {
+    const { id: capability, holder, resource } = record;
+    await this.repository.revoke(tx, record);
+    this.events.append(tx, { type: 'capability.revoked', at: act.at, pid: holder, data: { capability } });
+    this.ledger.append(tx, {
+      ...act,
+      action: 'capability.revoke',
+      outcome: 'ok',
+      target: holder,
+      capability,
+      resource,
+      ...(payload === undefined ? {} : { payload }),
+      subject: holder,
+    });
+  }
+}

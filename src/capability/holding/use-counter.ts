@@ -1,0 +1,23 @@
+import { strict as assert } from 'node:assert';
+import { inject, injectable } from 'inversify';
+import type { WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import type { CapabilityRecord } from './capability-record.js';
+import { CapabilityRepository } from './capability-repository.js';
+
+/** Finite uses: each one counts for the capability and for everything it was derived from. */
+@injectable()
+export class Uses {
+  constructor(
+    @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(EventLog) private readonly events: EventLog,
+  ) {}
+
+  /** Takes one use of each of `finite`: those of `used` and of all above it, found live in this unit. None costs nothing. */
+  async claim(tx: WriteTx, used: CapabilityRecord, finite: readonly CapabilityRecord[], at: number): Promise<void> {
+    if (finite.length === 0) return;
+    assert(await this.repository.claim(tx, finite), `${used.id} was live and had no use left`);
+    const data = { capability: used.id, counted: finite.map(({ id }) => id) };
+    this.events.append(tx, { type: 'capability.used', at, pid: used.holder, data });
+  }
+}

@@ -1,0 +1,46 @@
+import { inject, injectable } from 'inversify';
+import { storedPattern } from '../holding/capability-record.js';
+import type { Pattern, Request } from './resource.js';
+import { FilePlaces } from './workspace-files.js';
+
+/**
+ * Resources as they are compared. Where upper and lower case name the same file, `fs:` names are folded; everywhere
+ * else they stay as they are spelled.
+ */
+@injectable()
+export class ComparedNames {
+  constructor(@inject(FilePlaces) private readonly places: FilePlaces) {}
+
+  /** Whether two spellings of `kind` can be one name, so that equal texts are not the only equal names. */
+  folds(kind: string): boolean {
+    return kind === 'fs' && this.places.foldsCase;
+  }
+
+  /** Of a stored text. */
+  pattern(text: string): Pattern {
+    return this.folded(storedPattern(text));
+  }
+
+  request(request: Request): Request {
+    return this.folded(request);
+  }
+
+  /** Something with a pattern, to be held against another; the text of the pattern stays as it is spelled. */
+  withPattern<T extends { readonly pattern: Pattern }>(authority: T): T {
+    return this.folds(authority.pattern.kind) ? { ...authority, pattern: this.folded(authority.pattern) } : authority;
+  }
+
+  private folded<T extends Pattern | Request>(resource: T): T {
+    if (!this.folds(resource.kind)) return resource;
+    return { ...resource, segments: resource.segments.map(foldCase) };
+  }
+}
+
+/**
+ * Through upper case first, so that letters with several lower-case forms become one. A dotless i stays: on such volumes
+ * it is another letter than i, although both have the same upper case.
+ */
+function foldCase(name: string): string {
+  const parts = name.split('\u0131');
+  return parts.map((part) => part.toUpperCase().toLowerCase()).join('\u0131');
+}

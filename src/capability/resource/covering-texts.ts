@@ -1,0 +1,54 @@
+import { suffixesOf } from './pattern-index.js';
+import type { Pattern, Request } from './resource.js';
+import { namesProcess } from './resource-matching.js';
+
+/** So many first segments are tried without looking whether anything begins so: two ways each, so four texts. */
+const blindSegments = 2;
+
+/** Whether any stored pattern begins with `prefix`. */
+export type BeginsSo = (prefix: string) => Promise<boolean>;
+
+/**
+ * The texts of all patterns that could include `resource`, a request or another pattern. There is one for every choice
+ * of a name or a wildcard at each place, so beyond the first places only beginnings that are there are followed.
+ */
+export async function includingTexts(resource: Pattern | Request, beginsSo: BeginsSo): Promise<string[]> {
+  const { kind, segments } = resource;
+  const endsInRest = resource.form === 'pattern' && resource.rest;
+  if (kind === 'net') return netTexts(segments);
+  const texts: string[] = [];
+  let prefixes = [`${kind}:`];
+  for (const [index, segment] of segments.entries()) {
+    const isLast = index === segments.length - 1;
+    const choices = segment === '*' || isSpelled(resource, index) ? [segment] : [segment, '*'];
+    const next: string[] = [];
+    for (const prefix of prefixes) {
+      texts.push(`${prefix}**`);
+      for (const choice of choices) {
+        if (isLast && !endsInRest) texts.push(prefix + choice);
+        next.push(`${prefix}${choice}/`);
+      }
+    }
+    prefixes = index < blindSegments ? next : await only(next, beginsSo);
+  }
+  texts.push(...prefixes.map((prefix) => `${prefix}**`));
+  if (segments.length === 0 && !endsInRest) texts.push(`${kind}:.`);
+  return texts;
+}
+
+/** A process's own namespace is included only by patterns that spell it. */
+function isSpelled(resource: Pattern | Request, index: number): boolean {
+  return index < 2 && namesProcess(resource);
+}
+
+async function only(prefixes: readonly string[], beginsSo: BeginsSo): Promise<string[]> {
+  const kept: string[] = [];
+  for (const prefix of prefixes) if (await beginsSo(prefix)) kept.push(prefix);
+  return kept;
+}
+
+function netTexts([host = '', port = '']: readonly string[]): string[] {
+  const hosts = new Set([host, '*', ...suffixesOf(host).map((suffix) => `*.${suffix}`)]);
+  const ports = new Set([port, '*']);
+  return ['net:**', ...[...hosts].flatMap((one) => [...ports].map((other) => `net:${one}/${other}`))];
+}

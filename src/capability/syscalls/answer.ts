@@ -1,0 +1,132 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { Ledger } from '../../audit/writing/ledger.js';
+import { invalidInput } from '../../base/errors.js';
+import type { CapabilityId } from '../../base/ids.js';
+import { label, parseSpec } from '../../base/spec.js';
+import type { WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import { type Act, hostFace } from '../../unit/act.js';
+import {
+  type ApprovalDecision,
+  type ApprovalRecord,
+  type ApprovalScope,
+  approvalDecisions,
+  approvalScopes,
+  scopesOf,
+  stands,
+} from '../approval/approval.js';
+import { noSuchApproval, notPending } from '../approval/approval-errors.js';
+import { ApprovalRepository } from '../approval/approval-repository.js';
+import { ApprovalFootings } from '../approval/approval-validity.js';
+import { Waking } from '../approval/wake-port.js';
+import { parseCapabilitySpec } from '../holding/capability-spec.js';
+import { Grants } from '../holding/grants.js';
+import { named } from '../named.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { maskOfRights } from '../resource/rights.js';
+import { RuleWriter } from '../rule/rule-writer.js';
+
+const answerSpec = z.strictObject({
+  decision: z.enum(approvalDecisions),
+  by: label,
+  scope: z.enum(approvalScopes).optional(),
+});
+
+/** The answer of a person to what a rule asks, or to a request. */
+@injectable()
+export class Answer {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
+    @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(RuleWriter) private readonly rules: RuleWriter,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(Waking) private readonly waking: Waking,
+  ) {}
+
+  /** Throws NO_SUCH_APPROVAL, CONFLICT for one that was answered or is void, INVALID_INPUT. */
+  async run(input: unknown, given: unknown): Promise<void> {
+    const id = named(input, 'approval');
+    const { decision, by, scope: stated } = parseSpec(answerSpec, given, 'answer');
+    const call = { caller: hostFace, actor: 'host', action: 'approval.answer' } as const;
+    await this.units.commit(call, async (tx, act) => {
+      const record = await this.pending(tx, act, id);
+      const scope = scopeOf(record, decision, stated);
+      const granted = await this.carriedOut(tx, act, record, decision, scope);
+      await this.approvals.answer(tx, id, { decision, scope, answeredBy: by, answeredAt: act.at, granted });
+      const { pid, right, resource, capability } = record;
+      const told = { approval: id, decision, ...(scope === null ? {} : { scope }) };
+      this.events.append(tx, { type: 'approval.answered', at: act.at, pid, data: told });
+      this.ledger.append(tx, {
+        ...act,
+        action: call.action,
+        outcome: 'ok',
+        target: pid,
+        right,
+        decision: decision.startsWith('deny') ? 'deny' : 'allow',
+        capability: granted ?? capability ?? undefined,
+        approval: id,
+        resource,
+        facts: told,
+        payload: { by },
+        subject: pid,
+      });
+      await this.waking.wake(tx, act, pid, `approval:${id}`);
+    });
+  }
+
+  private async pending(tx: WriteTx, { at }: Act, id: string): Promise<ApprovalRecord> {
+    const record = await this.approvals.find(tx, id);
+    if (record === undefined) throw noSuchApproval(id);
+    if (record.decision !== null) throw notPending(id, 'answered');
+    if (!stands(record, await this.footings.of(tx, record, at))) throw notPending(id, 'void');
+    return record;
+  }
+
+  /** What an answer does besides being there: a request gives what was requested, `deny-always` sets a rule. */
+  private async carriedOut(
+    tx: WriteTx,
+    act: Act,
+    record: ApprovalRecord,
+    decision: ApprovalDecision,
+    scope: ApprovalScope | null,
+  ): Promise<CapabilityId | null> {
+    if (decision === 'deny-always') await this.forbid(tx, act, record, scope);
+    if (record.spec === null || decision.startsWith('deny')) return null;
+    const { id, pid, generation } = record;
+    const authority = parseCapabilitySpec(record.spec);
+    const root = this.grants.root({ pid, generation, at: act.at }, authority, `approval:${id}`);
+    await this.grants.insert(tx, [root]);
+    this.events.append(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
+    return root.id;
+  }
+
+  /** A rule binds what is born under the process as well, whatever the scope: what it may not do, it cannot have done. */
+  private async forbid(tx: WriteTx, act: Act, record: ApprovalRecord, scope: ApprovalScope | null): Promise<void> {
+    const { id, pid, n, right, resource, spec } = record;
+    const argsHash = scope === 'args' ? record.argsHash : null;
+    const rights = maskOfRights(spec?.rights ?? [right]);
+    const stated = { resource, rights, argsHash, reason: `approval ${id}`, expiresAt: null };
+    await this.rules.set(tx, 'deny', { pid, n }, stated, act.at);
+  }
+}
+
+/** Throws INVALID_INPUT for a scope that the kernel has not offered, and for one that a single answer cannot have. */
+function scopeOf(
+  record: ApprovalRecord,
+  decision: ApprovalDecision,
+  stated: ApprovalScope | undefined,
+): ApprovalScope | null {
+  const offered = scopesOf(record);
+  const isLasting = decision === 'always' || decision === 'deny-always';
+  if (stated !== undefined && (!offered.includes(stated) || (!isLasting && stated !== 'args'))) {
+    const hint = isLasting
+      ? `It can be: ${offered.join(', ') || 'left out'}.`
+      : 'Only always and deny-always have one.';
+    throw invalidInput('answer.scope', `${stated} is not a scope of this answer`, hint);
+  }
+  return isLasting ? (stated ?? offered[0] ?? null) : null;
+}

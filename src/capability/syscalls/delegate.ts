@@ -1,0 +1,104 @@
+import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/writing/ledger.js';
+import type { ApprovalId, Pid } from '../../base/ids.js';
+import { parseSpec } from '../../base/spec.js';
+import type { WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import type { Act, Caller } from '../../unit/act.js';
+import type { Capability } from '../holding/capability.js';
+import { toCapability } from '../holding/capability-record.js';
+import { delegationSpec, parseDelegationSpec } from '../holding/capability-spec.js';
+import { Drawing, type Drawn } from '../holding/derivation.js';
+import { Grants } from '../holding/grants.js';
+import { Holders } from '../holding/holders.js';
+import { Receivers } from '../holding/receivers.js';
+import { named } from '../named.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { rightsOfMask, unionRights } from '../resource/rights.js';
+import { HostRules, severalOf } from '../rule/rule-gate.js';
+
+/** Who gives, and what giving took. */
+interface Giver {
+  readonly from: Pid;
+  readonly generation: number;
+  readonly approvals: ApprovalId[];
+  readonly reachedBy?: string | undefined;
+}
+
+/** Hands on a narrower capability, to another process or to oneself. */
+@injectable()
+export class Delegate {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(Receivers) private readonly receivers: Receivers,
+    @inject(HostRules) private readonly rules: HostRules,
+    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Throws AMPLIFICATION naming the field, CAPABILITY_DENIED where a rule would be left behind or the receiver is out of
+   * reach, NO_SUCH_CAPABILITY for a `from` that the giver does not hold, PROCESS_TERMINATED, TREE_STOPPING.
+   */
+  async delegate(caller: Caller, giver: unknown, receiver: unknown, given: unknown): Promise<Capability> {
+    const from = named(giver, 'from');
+    const to = named(receiver, 'to');
+    const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
+    const call = { caller, actor: from, action: 'capability.delegate', target: to };
+    return this.units.commit(call, async (tx, act) => {
+      const state = await this.holders.active(tx, from);
+      const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
+      const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
+      const passed = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
+      const approvals = [...(approval === undefined ? [] : [approval]), ...passed];
+      const receiving = { pid: to, generation: holder.generation, at: act.at };
+      const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
+      const { id: capability } = drawn.record;
+      const data = { capability, parent: drawn.parent, from };
+      this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
+      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approvals, reachedBy });
+    });
+  }
+
+  /** Throws AMPLIFICATION naming the field, NO_SUCH_CAPABILITY, PROCESS_TERMINATED, TREE_STOPPING. */
+  async derive(caller: Caller, input: unknown, given: unknown): Promise<Capability> {
+    const pid = named(input, 'pid');
+    const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
+    const call = { caller, actor: pid, action: 'capability.derive', target: pid };
+    return this.units.commit(call, async (tx, act) => {
+      const { generation } = await this.holders.active(tx, pid);
+      const drawn = await this.drawing.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
+      const data = { capability: drawn.record.id, parent: drawn.parent };
+      this.events.append(tx, { type: 'capability.derived', at: act.at, pid, data });
+      return this.store(tx, act, call.action, drawn, { from: pid, generation, approvals: [] });
+    });
+  }
+
+  private async store(
+    tx: WriteTx,
+    act: Act,
+    action: string,
+    { record, parent }: Drawn,
+    by: Giver,
+  ): Promise<Capability> {
+    await this.grants.insert(tx, [record]);
+    const reached = by.reachedBy === undefined ? {} : { reachedBy: by.reachedBy };
+    const facts = { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...reached };
+    this.ledger.append(tx, {
+      ...act,
+      action,
+      outcome: 'ok',
+      target: record.holder,
+      generation: by.generation,
+      capability: record.id,
+      approval: by.approvals[0],
+      resource: record.resource,
+      facts: { ...facts, ...severalOf(by.approvals) },
+      subject: record.holder,
+    });
+    return toCapability(record, 'live');
+  }
+}

@@ -1,0 +1,92 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { Ledger } from '../../audit/writing/ledger.js';
+import { CapabilityError } from '../../base/errors.js';
+import type { RuleId } from '../../base/ids.js';
+import { parseSpec, reasonText } from '../../base/spec.js';
+import { Store } from '../../base/store.js';
+import { hostFace } from '../../unit/act.js';
+import { Holders } from '../holding/holders.js';
+import { named } from '../named.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { rightsOfMask } from '../resource/rights.js';
+import { parseRule, type Rule, type RuleEffect, ruleSpec, toRule } from '../rule/rule.js';
+import { RuleRepository } from '../rule/rule-repository.js';
+import { RuleWriter } from '../rule/rule-writer.js';
+
+const liftOptions = z.strictObject({ reason: reasonText.optional() });
+
+/** What the host forbids or wants to be asked about, and lets go again. */
+@injectable()
+export class Policy {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(RuleRepository) private readonly repository: RuleRepository,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(RuleWriter) private readonly writer: RuleWriter,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Binds `pid` and everything born under it, or with `*` every process: it is forbidden, or a person is asked.
+   * Throws NO_SUCH_PROCESS, INVALID_INPUT.
+   */
+  async set(effect: RuleEffect, input: unknown, given: unknown): Promise<Rule> {
+    const pid = named(input, 'pid');
+    const stated = parseRule(parseSpec(ruleSpec, given, 'spec'));
+    const call = { caller: hostFace, actor: 'host', action: `capability.${effect}`, target: pid } as const;
+    return this.units.commit(call, async (tx, act) => {
+      const n = pid === '*' ? 0 : (await this.holders.any(tx, pid)).n;
+      const rule = await this.writer.set(tx, effect, { pid, n }, stated, act.at);
+      const { resource, reason, expiresAt } = rule;
+      this.ledger.append(tx, {
+        ...act,
+        action: call.action,
+        outcome: 'ok',
+        target: pid,
+        resource,
+        facts: { rule: rule.id, rights: [...rightsOfMask(rule.rights)], expiresAt },
+        ...(reason === null ? {} : { payload: { reason } }),
+        ...(pid === '*' ? {} : { subject: pid }),
+      });
+      return toRule(rule);
+    });
+  }
+
+  /** Those set on `pid` itself, or all of them, oldest first. */
+  async rules(input?: unknown): Promise<Rule[]> {
+    const pid = input === undefined ? undefined : named(input, 'pid');
+    return (await this.store.read((tx) => this.repository.list(tx, pid))).map(toRule);
+  }
+
+  /** Throws NO_SUCH_RULE. */
+  async lift(input: unknown, given: unknown = {}): Promise<void> {
+    const id = named(input, 'rule');
+    const { reason } = parseSpec(liftOptions, given, 'options');
+    const call = { caller: hostFace, actor: 'host', action: 'capability.lift' } as const;
+    await this.units.commit(call, async (tx, act) => {
+      const rule = await this.repository.find(tx, id);
+      if (rule === undefined) throw noSuchRule(id);
+      const { pid, resource } = rule;
+      await this.writer.lift(tx, rule, act.at);
+      this.ledger.append(tx, {
+        ...act,
+        action: call.action,
+        outcome: 'ok',
+        target: pid,
+        resource,
+        facts: { rule: id },
+        ...(reason === undefined ? {} : { payload: { reason } }),
+        ...(pid === '*' ? {} : { subject: pid }),
+      });
+    });
+  }
+}
+
+function noSuchRule(rule: RuleId): CapabilityError {
+  return new CapabilityError('NO_SUCH_RULE', `There is no rule ${JSON.stringify(rule)}.`, {
+    facts: { rule },
+    hint: 'capabilities.rules() shows those that there are.',
+  });
+}

@@ -1,0 +1,111 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { Ledger } from '../../audit/writing/ledger.js';
+import { isAbortSignal } from '../../base/abort-signal.js';
+import { CapabilityError } from '../../base/errors.js';
+import { parseSpec } from '../../base/spec.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { Act, Caller } from '../../unit/act.js';
+import { type Ask, isSameCall } from '../approval/approval.js';
+import { AskNeeded } from '../approval/approval-errors.js';
+import { Clearance } from '../approval/approval-lookup.js';
+import { ApprovalRepository } from '../approval/approval-repository.js';
+import { hashOfArgs } from '../decision/decide.js';
+import type { Authority, Capability, CapabilitySpec } from '../holding/capability.js';
+import type { HolderState } from '../holding/capability-repository.js';
+import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
+import { Listing } from '../holding/capability-views.js';
+import { Holders } from '../holding/holders.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { ComparedNames } from '../resource/case-folding.js';
+import { covers } from '../resource/resource-matching.js';
+import { maskOfRights, type Right } from '../resource/rights.js';
+import { isOn } from '../rule/rule.js';
+import { RuleBook } from '../rule/rules.js';
+
+const requestOptions = z.strictObject({
+  signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
+});
+
+/** Asks a person for authority that the process does not have. */
+@injectable()
+export class RequestCapability {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
+    @inject(RuleBook) private readonly rules: RuleBook,
+    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(Listing) private readonly listing: Listing,
+    @inject(Clearance) private readonly clearance: Clearance,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /** Resolves with a root grant when it is approved. Throws APPROVAL_DENIED, CAPABILITY_DENIED where a rule forbids it. */
+  async run(caller: Extract<Caller, { face: 'process' }>, given: unknown, options: unknown = {}): Promise<Capability> {
+    const { pid } = caller;
+    const { signal } = parseSpec(requestOptions, options, 'options', isAbortSignal);
+    const spec = parseSpec(capabilitySpec, given, 'spec') as CapabilitySpec;
+    const authority = parseCapabilitySpec(spec);
+    const call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
+    return this.units.commit(call, async (tx, act) => {
+      const holder = await this.holders.active(tx, pid);
+      await this.assertNotForbidden(tx, act, pid, holder, authority);
+      return this.granted(tx, act, ask(pid, holder, spec, authority));
+    });
+  }
+
+  /** What an answer to this very request has given; it is told once. Throws AskNeeded. */
+  private async granted(tx: WriteTx, act: Act, asked: Ask): Promise<Capability> {
+    const open = await this.approvals.open(tx, [asked.holder.n]);
+    const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
+    if (answered === undefined || answered.granted === null) throw new AskNeeded(asked);
+    const { id: approval, pid, granted: capability } = answered;
+    await this.clearance.spend(tx, approval, pid, act.at);
+    const action = 'capability.request';
+    this.ledger.append(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
+    return this.listing.shown(tx, await this.listing.record(tx, capability));
+  }
+
+  /** Nobody needs to be asked for what a rule would forbid to use all the same. */
+  private async assertNotForbidden(
+    tx: ReadTx,
+    act: Act,
+    pid: string,
+    holder: HolderState,
+    authority: Authority,
+  ): Promise<void> {
+    const { pattern, rights } = this.names.withPattern(authority);
+    const mask = maskOfRights(rights.filter((right) => right !== 'grant'));
+    const isForbidden = (await this.rules.binding(tx, holder)).some(
+      (rule) =>
+        rule.effect === 'deny' &&
+        (rule.rights & mask) !== 0 &&
+        isOn(rule, act.at) &&
+        rule.argsHash === null &&
+        covers(this.rules.patternOf(rule), pattern),
+    );
+    if (!isForbidden) return;
+    throw new CapabilityError('CAPABILITY_DENIED', `A rule forbids process ${pid} what it requests.`, {
+      facts: { pid, right: rights[0] ?? '', resource: pattern.text, code: 'DENY_RULE' },
+      hint: 'A rule of the host forbids it, and only the host can lift that.',
+    });
+  }
+}
+
+function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, rights }: Authority): Ask {
+  return {
+    pid,
+    holder,
+    right: rights[0] as Right,
+    resource: pattern.text,
+    args: {},
+    argsHash: hashOfArgs({ ...spec }),
+    capability: null,
+    chain: [],
+    expiresAt: null,
+    rules: [],
+    spec,
+    rests: { on: [], until: null },
+  };
+}

@@ -1,0 +1,88 @@
+import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/writing/ledger.js';
+import { CapabilityError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import { hostFace } from '../../unit/act.js';
+import { Evaluator } from '../decision/evaluator.js';
+import { deadSource, inChain, noSuchCapability } from '../errors.js';
+import type { Capability } from '../holding/capability.js';
+import { type CapabilityRecord, toAuthority, toCapability } from '../holding/capability-record.js';
+import { CapabilityRepository } from '../holding/capability-repository.js';
+import { Drawing } from '../holding/derivation.js';
+import { Holders } from '../holding/holders.js';
+import { named } from '../named.js';
+import { RecordedUnits } from '../recorded-units.js';
+import { rightsBeyond, unionRights } from '../resource/rights.js';
+import { HostRules } from '../rule/rule-gate.js';
+
+@injectable()
+export class Transfer {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(HostRules) private readonly rules: HostRules,
+    @inject(Evaluator) private readonly evaluator: Evaluator,
+    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Gives a capability away whole: same id, new holder, what was derived from it stays. Needs what delegating all of it
+   * would need. Throws AMPLIFICATION, NO_SUCH_CAPABILITY, CAPABILITY_REVOKED, CAPABILITY_EXPIRED, CAPABILITY_DENIED,
+   * PROCESS_TERMINATED, TREE_STOPPING.
+   */
+  async run(giver: unknown, receiver: unknown, input: unknown): Promise<Capability> {
+    const from = named(giver, 'from');
+    const to = named(receiver, 'to');
+    const capability = named(input, 'capability');
+    const call = { caller: hostFace, actor: from, action: 'capability.transfer', target: to };
+    return this.units.commit(call, async (tx, act) => {
+      const state = await this.holders.active(tx, from);
+      const holder = await this.holders.active(tx, to);
+      const record = await this.transferable(tx, from, to, capability, act.at);
+      const { pattern, rights, grantable } = toAuthority(record);
+      const gift = { pattern, rights: unionRights(rights, grantable) };
+      const approvals = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
+      await this.repository.give(tx, record, { pid: to, generation: holder.generation });
+      this.events.append(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
+      this.ledger.append(tx, {
+        ...act,
+        action: call.action,
+        outcome: 'ok',
+        target: to,
+        generation: state.generation,
+        capability,
+        approval: approvals[0],
+        resource: record.resource,
+        facts: { from },
+        subject: to,
+      });
+      return toCapability({ ...record, holder: to }, 'live');
+    });
+  }
+
+  private async transferable(tx: ReadTx, from: Pid, to: Pid, id: string, now: number): Promise<CapabilityRecord> {
+    const record = await this.repository.find(tx, id);
+    if (record?.holder !== from) throw noSuchCapability(id);
+    const status = await this.evaluator.status(tx, record, now);
+    if (status !== 'live') throw deadSource(record, status);
+    const { rights, grantable } = toAuthority(record);
+    if (record.own) throw refused(record, 'holder', 'a process keeps the capability on its own namespace');
+    const beyond = rightsBeyond(rights, grantable);
+    if (beyond.length > 0) throw refused(record, 'rights', `${beyond.join(', ')} may not be granted`);
+    if (record.depth >= record.maxDepth) throw refused(record, 'maxDepth', `it is at depth ${record.depth}, its last`);
+    if (await this.drawing.isInChain(tx, record, to)) throw refused(record, 'to', inChain(to));
+    return record;
+  }
+}
+
+function refused({ id, holder, resource }: CapabilityRecord, field: string, problem: string): CapabilityError {
+  return new CapabilityError('AMPLIFICATION', `Capability ${id} cannot be given away: ${problem}.`, {
+    facts: { field, from: holder, capability: id, resource },
+    hint: `Delegate a part of it: capabilities.delegate('${holder}', …), or grant it with delegable: true.`,
+  });
+}

@@ -1,0 +1,126 @@
+import type { Writable } from 'node:stream';
+import type { Kernel, Logger, Pid, SpawnSpec } from '../../../index.js';
+import { CliError } from '../../cli-error.js';
+import { type CommonOptions, writing } from '../../open-store.js';
+import { findPid } from '../../pids.js';
+import { connectServers, loadPrograms } from '../../programs.js';
+import { safeJson, safeText } from '../../safe-text.js';
+import { takeStandardOutput } from '../../standard-output.js';
+
+interface McpOptions extends CommonOptions {
+  readonly pid?: string;
+  readonly spawn?: SpawnSpec;
+  readonly images?: string;
+  readonly run?: boolean;
+}
+
+const goalCharsMax = 4_000;
+
+/**
+ * Serves the face of one process to the MCP client at the other end of standard input and output, until that goes away, the
+ * process ends, or the command is told to stop. Only the end of the process, which `exit` is, ends the process.
+ */
+export async function mcp(options: McpOptions): Promise<void> {
+  const output = takeStandardOutput();
+  const server = await serverPackage();
+  const programs = await loadPrograms(options.images);
+  await writing(
+    options,
+    async (kernel) => (options.pid === undefined ? undefined : findPid(kernel, options.pid)),
+    async (kernel, named) => {
+      const pid = named ?? (await spawned(kernel, options.spawn));
+      await assertLive(kernel, pid);
+      await connectServers(kernel, programs);
+      await serve(kernel, pid, server, output);
+    },
+    {
+      images: programs.images,
+      tools: programs.tools,
+      logger,
+      node: { name: 'procura-mcp', executor: options.run === true },
+    },
+  );
+}
+
+async function serve(kernel: Kernel, pid: Pid, server: ServerPackage, output: Writable): Promise<void> {
+  const ended = new AbortController();
+  const left = new AbortController();
+  const served = server.serveProcess(kernel.as(pid), {
+    transport: new server.StdioServerTransport(process.stdin, output),
+    signal: ended.signal,
+    instructions: await circumstances(kernel, pid),
+    onError: (error) => logger.warn({ error: error.message }, 'the connection'),
+  });
+  const watching = kernel.processes.result(pid, { signal: left.signal }).then(
+    () => ended.abort(),
+    // The client has gone first.
+    () => undefined,
+  );
+  const stop = () => void served.close();
+  // For good: a client that has waited long enough sends one while the log is being signed.
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  await served.closed;
+  left.abort();
+  await watching;
+}
+
+async function spawned({ processes }: Kernel, spec: SpawnSpec | undefined): Promise<Pid> {
+  const pid = await processes.spawn(spec ?? {});
+  process.stderr.write(`serving ${pid}\n`);
+  return pid;
+}
+
+async function assertLive({ processes }: Kernel, pid: Pid): Promise<void> {
+  const { exitedAt, status } = await processes.get(pid);
+  if (exitedAt === undefined) return;
+  throw new CliError(
+    'PROCESS_TERMINATED',
+    `Process ${pid} has ended: it is ${status}.`,
+    'See which live: procura ps --live. Or spawn a new one with --spawn.',
+  );
+}
+
+/** What a client should know from the beginning: whose child it is, and what it is there for. */
+async function circumstances(kernel: Kernel, pid: Pid): Promise<string> {
+  const { name, parent, goal, cwd } = await kernel.processes.get(pid);
+  const lines = [
+    ...(name === undefined ? [] : [`Your name is ${JSON.stringify(name)}.`]),
+    parent === null ? 'You have no parent.' : `Your parent is ${parent}.`,
+    `Your working directory is ${JSON.stringify(cwd)}, in the workspace.`,
+  ];
+  // What a rule keeps from the process, or wants a person to be asked about, is not found.
+  const { items } = await kernel.as(pid).memory.query({ types: ['goal'] });
+  const found = items.find(({ id }) => id === goal);
+  if (found === undefined) return lines.join('\n');
+  const text = JSON.stringify(found.payload).slice(0, goalCharsMax).toWellFormed();
+  return [...lines, `Your goal, the object ${goal}: ${text}`].join('\n');
+}
+
+/** Standard output belongs to the protocol. */
+const logger: Logger = {
+  warn: (facts, message) => report('warning', facts, message),
+  error: (facts, message) => report('error', facts, message),
+};
+
+function report(level: string, facts: object, message: string): void {
+  process.stderr.write(`${level}: ${safeText(message)} ${safeText(safeJson(facts), 2_000)}\n`);
+}
+
+type ServerPackage = Awaited<ReturnType<typeof serverPackage>>;
+
+/** The package of the protocol is the user's to install. */
+async function serverPackage() {
+  try {
+    const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
+    const { serveProcess } = await import('../../../integrations/mcp-server/index.js');
+    return { StdioServerTransport, serveProcess };
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (!isMissing || !error.message.includes('@modelcontextprotocol/server')) throw error;
+    throw new CliError(
+      'MISSING_PACKAGE',
+      'The package @modelcontextprotocol/server is not installed.',
+      'Install it beside procura: npm install @modelcontextprotocol/server@2.',
+    );
+  }
+}

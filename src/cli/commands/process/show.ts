@@ -1,0 +1,81 @@
+import type { BudgetReport, Capability, ProcessRecord } from '../../../index.js';
+import { type CommonOptions, reading } from '../../open-store.js';
+import { paint, paintStatus, writeJson, writeLine } from '../../output.js';
+import { findPid } from '../../pids.js';
+import { safeJson, safeText } from '../../safe-text.js';
+import { drawTable } from '../../table.js';
+import { showTime } from '../../times.js';
+
+/** Shows one process: what it is, what it may spend, what it holds. */
+export async function show(given: string, options: CommonOptions): Promise<void> {
+  const shown = await reading(options, async (kernel) => {
+    const pid = await findPid(kernel, given);
+    return {
+      process: await kernel.processes.get(pid),
+      budget: await kernel.processes.budget(pid),
+      capabilities: await kernel.capabilities.list(pid, { status: 'any' }),
+    };
+  });
+  if (options.json === true) return writeJson(shown);
+  const { process, budget, capabilities } = shown;
+  for (const [field, value] of fields(process)) await writeLine(`${paint.dim(field.padEnd(14))}${value}`);
+  await writeLine(`\n${paint.bold('Budget')}`);
+  await writeLine(drawTable(['DIMENSION', 'LIMIT', 'USED', 'RESERVED', 'LEFT', 'BOUND BY'], budgetRows(budget)));
+  await writeLine(`\n${paint.bold('Capabilities')}`);
+  await writeLine(drawTable(['ID', 'RESOURCE', 'RIGHTS', 'STATUS', 'GRANTED BY'], capabilities.map(capabilityRow)));
+}
+
+function fields(process: ProcessRecord): [string, string][] {
+  const { name, outcome, message, wait, progress, labels, owner, startedAt, exitedAt, deadlineAt, command } = process;
+  const line = (field: string, value: string | undefined): [string, string][] =>
+    value === undefined ? [] : [[field, value]];
+  const time = (at: number | undefined) => (at === undefined ? undefined : showTime(at));
+  const json = (value: object | undefined) =>
+    value === undefined || Object.keys(value).length === 0 ? undefined : safeText(safeJson(value), 500);
+  return [
+    ['pid', safeText(process.pid, 512)],
+    ...line('name', name === undefined ? undefined : safeText(name, 256)),
+    ['status', paintStatus(process.status)],
+    ...line('outcome', json(outcome)),
+    ...line('message', message === undefined ? undefined : safeText(message, 500)),
+    ['kind', process.kind],
+    ...line('command', command === undefined ? undefined : safeText(command.line, 500)),
+    ...line('OS pid', command?.osPid === undefined ? undefined : String(command.osPid)),
+    ...line('output', command === undefined ? undefined : safeText(command.outputFile, 500)),
+    ['image', safeText(process.image)],
+    ['parent', process.parent === null ? '-' : safeText(process.parent, 512)],
+    ['born under', process.bornUnder === null ? '-' : safeText(process.bornUnder, 512)],
+    ['root', safeText(process.root, 512)],
+    ['generation', String(process.generation)],
+    ['cwd', safeText(process.cwd, 500)],
+    ...line('labels', json(labels)),
+    ...line('owner', json(owner)),
+    ...line('waits for', json(wait)),
+    ...line('progress', json(progress)),
+    ['created', showTime(process.createdAt)],
+    ...line('started', time(startedAt)),
+    ...line('ended', time(exitedAt)),
+    ...line('deadline', time(deadlineAt)),
+  ];
+}
+
+function budgetRows(budget: BudgetReport): string[][] {
+  return Object.entries(budget).map(([dimension, { limit, used, reserved, left, overrun, boundBy }]) => [
+    dimension,
+    limit === null ? '-' : String(limit),
+    overrun > 0 ? `${used} (${overrun} over)` : String(used),
+    String(reserved),
+    left === null ? '-' : String(left),
+    boundBy === null ? '-' : safeText(boundBy, 60),
+  ]);
+}
+
+function capabilityRow({ id, resource, rights, status, grantedBy }: Capability): string[] {
+  return [
+    safeText(id, 60),
+    safeText(resource, 80),
+    rights.join(','),
+    status === 'live' ? paint.green(status) : paint.red(status),
+    safeText(grantedBy, 60),
+  ];
+}

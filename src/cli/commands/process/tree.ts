@@ -1,0 +1,56 @@
+import type { Kernel, Page, ProcessRecord, ProcessTree } from '../../../index.js';
+import { type CommonOptions, reading } from '../../open-store.js';
+import { paint, paintStatus, writeJson, writeLine } from '../../output.js';
+import { findPid, fullName, shortNames } from '../../pids.js';
+import { safeText } from '../../safe-text.js';
+
+interface TreeOptions extends CommonOptions {
+  readonly full?: boolean;
+}
+
+const pageRows = 10_000;
+
+/** Draws the tree under one process, or under every root. */
+export async function tree(given: string | undefined, options: TreeOptions): Promise<void> {
+  await reading(options, async (kernel) => {
+    const roots = given === undefined ? await rootsOf(kernel) : [await findPid(kernel, given)];
+    const trees: ProcessTree[] = [];
+    for (const root of roots) trees.push(await kernel.processes.tree(root));
+    if (options.json === true) return writeJson(given === undefined ? trees : trees[0]);
+    const name = options.full === true ? fullName : shortNames(trees.flatMap(pidsOf));
+    for (const top of trees) for (const line of draw(top, name)) await writeLine(line);
+  });
+}
+
+async function rootsOf(kernel: Kernel): Promise<string[]> {
+  const roots: string[] = [];
+  let after: string | undefined;
+  do {
+    const page: Page<ProcessRecord> = await kernel.processes.list({
+      limit: pageRows,
+      ...(after === undefined ? {} : { after }),
+    });
+    for (const { pid, parent } of page.items) if (parent === null) roots.push(pid);
+    after = page.next;
+  } while (after !== undefined);
+  return roots;
+}
+
+function pidsOf(tree: ProcessTree): string[] {
+  return [tree.pid, ...tree.children.flatMap(pidsOf)];
+}
+
+function draw(tree: ProcessTree, name: (pid: string) => string): string[] {
+  const lines = tree.children.flatMap((child, index) => {
+    const last = index === tree.children.length - 1;
+    const [head = '', ...rest] = draw(child, name);
+    return [`${last ? '└─ ' : '├─ '}${head}`, ...rest.map((line) => `${last ? '   ' : '│  '}${line}`)];
+  });
+  return [label(tree, name), ...lines];
+}
+
+function label({ pid, name: called, image, status, outcome }: ProcessTree, name: (pid: string) => string): string {
+  const shown = called === undefined ? safeText(image, 40) : safeText(called, 40);
+  const how = outcome === undefined || outcome.kind === status ? '' : ` (${outcome.kind})`;
+  return `${paint.bold(shown)} ${name(pid)} ${paintStatus(status)}${how}`;
+}

@@ -1,0 +1,47 @@
+import type { KernelEvent } from '../../../index.js';
+import { type CommonOptions, reading } from '../../open-store.js';
+import { paint, writeJsonLine, writeLine } from '../../output.js';
+import { findPid } from '../../pids.js';
+import { safeJson, safeText } from '../../safe-text.js';
+import { showTime } from '../../times.js';
+
+interface EventsOptions extends CommonOptions {
+  readonly follow?: boolean;
+  readonly pid?: string;
+  readonly tree?: string;
+  readonly after: number;
+}
+
+const pageRows = 1_000;
+
+/** Prints the event log; with --follow until it is interrupted. */
+export async function events(options: EventsOptions): Promise<void> {
+  await reading(options, async (kernel) => {
+    const filter = {
+      ...(options.pid === undefined ? {} : { pid: await findPid(kernel, options.pid) }),
+      ...(options.tree === undefined ? {} : { tree: await findPid(kernel, options.tree) }),
+    };
+    const print = options.json === true ? writeJsonLine : (event: KernelEvent) => writeLine(told(event));
+    if (options.follow === true) {
+      const { signal } = interruption();
+      for await (const event of kernel.events.stream({ ...filter, after: options.after, signal })) await print(event);
+      return;
+    }
+    for (let after: string | undefined = String(options.after); after !== undefined; ) {
+      const page = await kernel.events.list({ ...filter, after, limit: pageRows });
+      for (const event of page.items) await print(event);
+      after = page.next;
+    }
+  });
+}
+
+function interruption(): AbortController {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  return controller;
+}
+
+function told({ seq, type, at, pid, data }: KernelEvent): string {
+  const whom = pid === undefined ? '' : ` ${safeText(pid, 100)}`;
+  return `${paint.dim(`${seq} ${showTime(at)}`)} ${type}${whom} ${paint.dim(safeText(safeJson(data), 300))}`;
+}

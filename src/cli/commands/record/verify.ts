@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { closeSync, createWriteStream, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import type { Kernel, VerifyReport } from '../../../index.js';
+import { CliError } from '../../cli-error.js';
+import { type CommonOptions, reading } from '../../open-store.js';
+import { paint, writeJson, writeLine } from '../../output.js';
+import { safeText } from '../../safe-text.js';
+
+interface VerifyOptions extends CommonOptions {
+  readonly key?: string;
+}
+
+const databaseStart = 'SQLite format 3';
+
+/** Checks the log in the database, or an export by the verifier that shares no code with the kernel. */
+export async function verify(file: string | undefined, options: VerifyOptions): Promise<void> {
+  if (file !== undefined) return verifyFile(file, options);
+  await reading(options, async (kernel) => {
+    const report = await kernel.audit.verify();
+    if (report.ok && options.key !== undefined) return verifyWithKey(kernel, options);
+    if (!report.ok) process.exitCode = 1;
+    return options.json === true ? writeJson(report) : writeLine(told(report));
+  });
+}
+
+async function verifyFile(file: string, options: VerifyOptions): Promise<void> {
+  if (!existsSync(file)) throw noFile(file);
+  if (isDatabase(file)) throw notAnExport(file);
+  const { ok, message } = await standalone(file, options.key);
+  if (!ok) process.exitCode = 1;
+  if (options.json === true) return writeJson({ ok, message });
+  await writeLine(`${ok ? paint.green('OK') : paint.red('BROKEN')} ${safeText(message, 500)}`);
+}
+
+/** Which key signed what is the standalone verifier's question: it is asked about an export made for the purpose. */
+async function verifyWithKey(kernel: Kernel, options: VerifyOptions): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'procura-verify-'));
+  try {
+    const file = path.join(folder, 'export.jsonl');
+    await pipeline(kernel.audit.export({ payloads: true }), createWriteStream(file));
+    await verifyFile(file, options);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs verify.js as a program of its own. */
+function standalone(file: string, key: string | undefined): Promise<{ ok: boolean; message: string }> {
+  const script = fileURLToPath(new URL('../../../verify.js', import.meta.url));
+  const args = [...process.execArgv, script, path.resolve(file), ...(key === undefined ? [] : ['--key', key])];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, (error, stdout, stderr) => {
+      const ok = error === null;
+      const message = (ok ? stdout : stderr).trim().replace(/^(OK|BROKEN): /, '');
+      resolve({ ok, message });
+    });
+  });
+}
+
+function told({ ok, checked, size, root, erased, firstBad }: VerifyReport): string {
+  if (firstBad !== undefined) {
+    const { seq, kind, detail } = firstBad;
+    return `${paint.red('BROKEN')} ${kind} at record ${seq}: ${safeText(detail, 500)}`;
+  }
+  const gone = erased.length === 0 ? '' : `, ${erased.length} payloads lawfully erased`;
+  return `${ok ? paint.green('OK') : paint.red('BROKEN')} ${checked} of ${size} records checked, root ${root}${gone}`;
+}
+
+function isDatabase(file: string): boolean {
+  const start = Buffer.alloc(databaseStart.length);
+  const opened = openSync(file, 'r');
+  try {
+    readSync(opened, start, 0, start.length, 0);
+  } catch {
+    // What cannot be read is for the verifier to tell.
+    return false;
+  } finally {
+    closeSync(opened);
+  }
+  return start.toString('latin1') === databaseStart;
+}
+
+function notAnExport(file: string): CliError {
+  return new CliError(
+    'NOT_AN_EXPORT',
+    `${JSON.stringify(file)} is a database, not an export.`,
+    `To check a database: procura verify --store ${file}`,
+  );
+}
+
+function noFile(file: string): CliError {
+  return new CliError(
+    'NO_SUCH_FILE',
+    `There is no file ${JSON.stringify(file)}.`,
+    'Make one: procura export --out FILE',
+  );
+}

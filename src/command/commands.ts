@@ -1,0 +1,33 @@
+import { inject, injectable } from 'inversify';
+import type { GivenUp } from '../runtime/node/node-lease.js';
+import { NodeSettings } from '../runtime/node/node-settings.js';
+import { CommandClaims } from './drive/command-claims.js';
+import { CommandDrivers } from './drive/command-drivers.js';
+import { OutputFiles } from './output/output-files.js';
+
+/** The commands of one kernel, from its opening to its end. */
+@injectable()
+export class Commands {
+  constructor(
+    @inject(NodeSettings) private readonly settings: NodeSettings,
+    @inject(CommandClaims) private readonly claims: CommandClaims,
+    @inject(CommandDrivers) private readonly drivers: CommandDrivers,
+    @inject(OutputFiles) private readonly files: OutputFiles,
+  ) {}
+
+  /** Takes what is there to be started, if this node takes anything. */
+  async start(): Promise<void> {
+    if (this.settings.executor) await this.claims.start();
+  }
+
+  /** Stops what does not survive its kernel; what does can be adopted by others when the lease is given back. */
+  async close(graceMs: number): Promise<GivenUp> {
+    this.claims.stop();
+    return this.drivers.close(graceMs);
+  }
+
+  /** When the store is closed. */
+  dispose(): void {
+    this.files.close();
+  }
+}

@@ -1,0 +1,168 @@
+import { performance } from 'node:perf_hooks';
+import { inject, injectable } from 'inversify';
+import type { NodeId, Pid } from '../../base/ids.js';
+import type { JsonObject } from '../../base/json.js';
+import { Logger } from '../../base/logger.js';
+import { Store } from '../../base/store.js';
+import { Accounts } from '../../kernel/budget/accounts.js';
+import { CommandRepository, type CommandRow } from '../../kernel/command/command-repository.js';
+import { type HostIdentity, NodeRepository } from '../../kernel/node/node-repository.js';
+import type { ProcessRow } from '../../kernel/process/process.js';
+import { ProcessRepository } from '../../kernel/process/process-repository.js';
+import type { CommandRecovery } from '../../runtime/node/command-recovery.js';
+import { noneRecovered, type RecoveryReport, sumOf } from '../../runtime/node/recovery-report.js';
+import { ownerLost } from '../../runtime/node/releases.js';
+import { OsProcesses } from '../../runtime/os/host-identity.js';
+import { OsGroups } from '../../runtime/os/os-groups.js';
+import { OutputFiles } from '../output/output-files.js';
+import { CommandDrivers } from './command-drivers.js';
+import { CommandRecords } from './command-records.js';
+import { StopLadder } from './stop-ladder.js';
+
+const graceMs = 1_000;
+
+/** A command that a node has left behind. */
+interface Left {
+  readonly row: ProcessRow;
+  readonly command: CommandRow;
+  /** Where its node ran, if that is known. */
+  readonly host: HostIdentity | undefined;
+  readonly isLimited: boolean;
+}
+
+/** What the operating system tells of one. `lost`: it is over, and why; only what is `isHere` can have survivors. */
+type Verdict =
+  | { readonly kind: 'alive'; readonly leader: HostIdentity }
+  | { readonly kind: 'lost'; readonly reason: string; readonly isHere: boolean }
+  | { readonly kind: 'unstarted' }
+  | { readonly kind: 'unknown' };
+
+/**
+ * Judges the commands of nodes that are gone: those that live are adopted, of the others the survivors are stopped and the
+ * rows ended, with the evidence. Only what carries the token of the command is ever signalled.
+ */
+@injectable()
+export class OsCommandRecovery implements CommandRecovery {
+  /** Of which nobody could say anything; told once. */
+  private readonly unverified = new Set<Pid>();
+
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(CommandRepository) private readonly commands: CommandRepository,
+    @inject(NodeRepository) private readonly nodes: NodeRepository,
+    @inject(Accounts) private readonly accounts: Accounts,
+    @inject(OsProcesses) private readonly os: OsProcesses,
+    @inject(OsGroups) private readonly groups: OsGroups,
+    @inject(CommandRecords) private readonly records: CommandRecords,
+    @inject(CommandDrivers) private readonly drivers: CommandDrivers,
+    @inject(OutputFiles) private readonly files: OutputFiles,
+    @inject(Logger) private readonly logger: Logger,
+  ) {}
+
+  async recover(node: NodeId): Promise<RecoveryReport> {
+    const left = await this.leftBy(node);
+    const reports = await Promise.all(left.map((each) => this.recovered(node, each)));
+    return reports.reduce(sumOf, noneRecovered);
+  }
+
+  private leftBy(node: NodeId): Promise<Left[]> {
+    return this.store.read(async (tx) => {
+      const host = (await this.nodes.find(tx, node))?.host;
+      const left: Left[] = [];
+      for (const row of await this.processes.heldBy(tx, node)) {
+        const command = row.kind === 'command' ? await this.commands.find(tx, row.n) : undefined;
+        if (command === undefined || !this.drivers.isOpen || this.drivers.has(row.pid)) continue;
+        const isLimited = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
+        left.push({ row, command, host, isLimited });
+      }
+      return left;
+    });
+  }
+
+  private async recovered(node: NodeId, left: Left): Promise<RecoveryReport> {
+    try {
+      return await this.deal(node, left);
+    } catch (error) {
+      this.logger.error(
+        { pid: left.row.pid, error: String(error) },
+        'a command that was left behind was not dealt with',
+      );
+      return noneRecovered;
+    }
+  }
+
+  private async deal(node: NodeId, left: Left): Promise<RecoveryReport> {
+    const verdict = this.judge(left);
+    if (verdict.kind === 'unknown') return this.strangers(left.row.pid);
+    // From here on it is this node's: of two that judge it, one goes on.
+    const row = await this.records.adopt(left.row, node);
+    if (row === undefined) return noneRecovered;
+    const { command, isLimited } = left;
+    const { token, survive } = command;
+    if (verdict.kind === 'alive') {
+      this.drivers.adopt({ row, token, survive, isLimited, isAwaited: false }, verdict.leader, row);
+      return { ...noneRecovered, adopted: 1 };
+    }
+    const survivors = verdict.kind === 'unstarted' || verdict.isHere ? await this.stopSurvivors(token) : 0;
+    const isStopped = row.status === 'stopping';
+    if (verdict.kind === 'unstarted') {
+      await this.records.notStarted(row, { kind: 'not_started', node, survivors });
+      return { ...noneRecovered, stopped: 1 };
+    }
+    await this.abandon(row, command, verdict.reason, { node, survivors });
+    return isStopped ? { ...noneRecovered, stopped: 1 } : { ...noneRecovered, abandoned: { [verdict.reason]: 1 } };
+  }
+
+  /** The first case that matches. */
+  private judge({ row, command: { leader, token }, host }: Left): Verdict {
+    const self = this.os.self();
+    const known = leader ?? host;
+    if (known === undefined || known.machine !== self.machine)
+      return { kind: 'lost', reason: ownerLost, isHere: false };
+    if (known.boot !== self.boot) {
+      if (known.boot === '' || self.boot === '') return { kind: 'unknown' };
+      return leader === null && row.startedAt === null
+        ? { kind: 'unstarted' }
+        : { kind: 'lost', reason: 'host_rebooted', isHere: false };
+    }
+    if (leader === null) return { kind: 'unstarted' };
+    const isAlive = this.os.isAlive(leader);
+    if (isAlive === undefined) return { kind: 'unknown' };
+    if (!isAlive) {
+      const now = this.groups.identify(leader.pid);
+      const isReused = now !== undefined && leader.startTicks !== '' && now.startTicks !== leader.startTicks;
+      return { kind: 'lost', reason: isReused ? 'pid_reused' : 'pid_gone', isHere: true };
+    }
+    const carries = this.groups.carries(leader.pid, token);
+    if (carries === undefined) return { kind: 'unknown' };
+    return carries ? { kind: 'alive', leader } : { kind: 'lost', reason: 'pid_reused', isHere: true };
+  }
+
+  /** Answers with how many there were. */
+  private async stopSurvivors(token: string): Promise<number> {
+    const survivors = this.groups.holders(token).length;
+    if (survivors === 0) return 0;
+    const ladder = new StopLadder(this.groups, { token, isOwn: false }, () => performance.now());
+    if (!(await ladder.stop(performance.now() + graceMs))) {
+      this.logger.error({ survivors }, 'what a command has left behind could not be stopped');
+    }
+    return survivors;
+  }
+
+  private async abandon(row: ProcessRow, command: CommandRow, reason: string, facts: JsonObject): Promise<void> {
+    const evidence = { kind: reason, ...facts, ...(command.leader === null ? {} : { pid: command.leader.pid }) };
+    await this.records.ended(row, {
+      event: 'abandon',
+      outcome: { kind: 'abandoned', reason, evidence },
+      outputBytes: this.files.written(row.n),
+      result: { pid: row.pid, exitCode: null, signal: null, ...this.files.shown(row.n) },
+    });
+  }
+
+  private strangers(pid: Pid): RecoveryReport {
+    const isNew = !this.unverified.has(pid);
+    this.unverified.add(pid);
+    return isNew ? { ...noneRecovered, unverified: 1 } : noneRecovered;
+  }
+}

@@ -1,0 +1,56 @@
+import { inject, injectable } from 'inversify';
+import { BudgetError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
+import { Store } from '../../base/store.js';
+import { hostFace } from '../../kernel/act.js';
+import { Accounts } from '../../kernel/budget/accounts.js';
+import { CommandRepository } from '../../kernel/command/command-repository.js';
+import { Journal } from '../../kernel/journal.js';
+import { isTerminal } from '../../kernel/process/process.js';
+import { Lookup } from '../../kernel/process/process-lookup.js';
+import { ProcessRepository } from '../../kernel/process/process-repository.js';
+import { Units } from '../../kernel/units.js';
+
+/** Charges what commands write while they run, where somebody on their path has a limit. */
+@injectable()
+export class OutputMeter {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Units) private readonly units: Units,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(CommandRepository) private readonly commands: CommandRepository,
+    @inject(Accounts) private readonly accounts: Accounts,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  /** Whether the output of the command has a limit now. */
+  isLimited(pid: Pid): Promise<boolean> {
+    return this.store.read(async (tx) => {
+      const row = await this.processes.find(tx, pid);
+      if (row === undefined || isTerminal(row.status)) return false;
+      return (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
+    });
+  }
+
+  /** Charges the growth up to `size`. Answers whether there was room for it. */
+  async charge(pid: Pid, size: number): Promise<boolean> {
+    const call = { caller: hostFace, actor: pid, action: 'budget.charge', target: pid } as const;
+    try {
+      await this.units.commit(call, async (tx, act) => {
+        const row = await this.lookup.live(tx, pid);
+        const command = await this.commands.find(tx, row.n);
+        if (command === undefined || size <= command.outputBytes) return;
+        const usage = { outputBytes: size - command.outputBytes };
+        await this.accounts.charge(tx, row, usage);
+        await this.commands.update(tx, { ...command, outputBytes: size });
+        const facts = { usage };
+        this.journal.changed(tx, act, row, { event: 'budget.charged', data: facts, action: 'budget.charge', facts });
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof BudgetError) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import path from 'node:path';
+import { inject, injectable } from 'inversify';
+import type { z } from 'zod';
+import { InputError, invalidInput, ToolError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import { plainQuestion } from '../../capability/decision/question.js';
+import { parseRequest } from '../../capability/resource/resource.js';
+import type { CommandPlan, CommandPlans } from '../../kernel/command/command-plans.js';
+import { type ImageFacts, imageReference } from '../../kernel/process/images.js';
+import { commandSpec, parse } from '../../kernel/specs.js';
+import { Workspace, within } from '../../kernel/workspace/working-directory.js';
+import { findProgram, realPath } from './programs.js';
+import { commandLine, redactArguments } from './redaction.js';
+
+/** A command whose every part has been looked at. */
+export type ParsedCommand = z.output<typeof commandSpec>;
+
+/** What is to be run, by whom it has to be allowed, and what of it may be kept. */
+export interface PlannedCommand extends CommandPlan {
+  /** The file that is executed; absent where there is none. */
+  readonly file?: string;
+  /** What is decided on. */
+  readonly args: JsonObject;
+  /** What is kept of it: without secrets. */
+  readonly shown: JsonObject;
+}
+
+/** Looks at commands before they are run. */
+@injectable()
+export class CommandPlanner implements CommandPlans {
+  constructor(@inject(Workspace) private readonly workspace: string) {}
+
+  async ofImage(image: ImageFacts, args: JsonValue, asker: Pid | null): Promise<PlannedCommand> {
+    return this.plan(this.specOf(image, args), this.workspace, asker);
+  }
+
+  /** What a process of the image with these arguments runs. Throws INVALID_INPUT. */
+  specOf(image: ImageFacts, args: JsonValue): ParsedCommand {
+    if (image.command === undefined) throw onlyRun(imageReference(image));
+    return this.parse(image.command(args), 'image');
+  }
+
+  /** Throws INVALID_INPUT, UNSUPPORTED. */
+  parse(given: unknown, name: string): ParsedCommand {
+    if (process.platform === 'win32') throw unsupported();
+    return parse(commandSpec, given, name);
+  }
+
+  /** `folder` is where a program with a slash is looked for. Throws INVALID_INPUT for what no resource can name. */
+  plan(spec: ParsedCommand, folder: string, asker: Pid | null): PlannedCommand {
+    const { argv, cwd, env, envMode, stdin, timeoutMs, background, survive } = spec;
+    const { resource, file } = findProgram(argv[0] ?? '', folder, process.env.PATH ?? '');
+    const args = given({ argv, cwd, env, envMode, stdin });
+    const shownArgv = redactArguments(argv);
+    const shown = given({
+      argv: shownArgv,
+      cwd,
+      env: env === undefined ? undefined : Object.keys(env),
+      envMode,
+      stdin: stdin === undefined ? undefined : `[${Buffer.byteLength(stdin)} bytes]`,
+    });
+    const request = parseRequest(resource);
+    return {
+      resource: request.text,
+      line: commandLine(shownArgv),
+      ...(asker === null ? {} : { question: { ...plainQuestion(asker, 'call', request, args), shown } }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      background,
+      survive,
+      ...(file === undefined ? {} : { file }),
+      args,
+      shown,
+    };
+  }
+
+  /** The real path of a working directory. Throws INVALID_PATH where it is gone, or a link leads out of the workspace. */
+  folder(cwd: string): string {
+    const real = realPath(path.join(this.workspace, cwd));
+    if (real !== undefined && within(this.workspace, real) !== undefined) return real;
+    throw new InputError('INVALID_PATH', `There is no folder ${JSON.stringify(cwd.slice(0, 200))} in the workspace.`, {
+      facts: { path: cwd.slice(0, 200) },
+      hint: 'Give a folder inside the workspace, or make it first.',
+    });
+  }
+}
+
+function given(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+function onlyRun(image: string): InputError {
+  return invalidInput('spec.image', `${image} is what run makes of commands`, 'Use run, or an image of commandImage.', {
+    image,
+  });
+}
+
+function unsupported(): ToolError {
+  return new ToolError('UNSUPPORTED', 'Commands cannot be run on Windows yet.', {
+    facts: { platform: process.platform },
+    hint: 'Run the kernel on Linux or macOS, or under WSL.',
+  });
+}

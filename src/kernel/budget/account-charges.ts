@@ -1,0 +1,24 @@
+import { inject, injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+import type { TokenCharges } from '../../memory/token-charges.js';
+import { Lookup } from '../process/process-lookup.js';
+import { Accounts } from './accounts.js';
+
+/** What memory costs, charged to the accounts of the process table. */
+@injectable()
+export class AccountCharges implements TokenCharges {
+  constructor(
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(Accounts) private readonly accounts: Accounts,
+    @inject(EventLog) private readonly events: EventLog,
+  ) {}
+
+  async charge(tx: WriteTx, pid: Pid, at: number, materializedTokens: number): Promise<void> {
+    const row = await this.lookup.live(tx, pid);
+    const usage = { materializedTokens };
+    await this.accounts.charge(tx, row, usage);
+    this.events.append(tx, { type: 'budget.charged', at, pid, root: row.root, data: { usage } });
+  }
+}

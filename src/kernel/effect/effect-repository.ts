@@ -1,0 +1,29 @@
+import type { ApprovalId, CapabilityId, NodeId, Pid, ReservationId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import { type Token, token } from '../../base/token.js';
+
+/** An effect on the world whose intent is on record and whose outcome is not. */
+export interface EffectRow {
+  readonly id: string;
+  readonly pid: Pid;
+  readonly generation: number;
+  readonly action: string;
+  readonly resource: string;
+  readonly capability: CapabilityId | 'kin' | 'host';
+  readonly approval: ApprovalId | null;
+  readonly reservation: ReservationId;
+  /** Which node carries it out. */
+  readonly node: NodeId;
+  readonly at: number;
+}
+
+/** Effects under way. */
+export interface EffectRepository {
+  insert(tx: WriteTx, effect: EffectRow): Promise<void>;
+  find(tx: ReadTx, id: string): Promise<EffectRow | undefined>;
+  ofNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]>;
+  /** The nodes that carry something out, whether they are known or not. */
+  nodes(tx: ReadTx): Promise<NodeId[]>;
+  remove(tx: WriteTx, id: string): Promise<void>;
+}
+export const EffectRepository: Token<EffectRepository> = token('EffectRepository');

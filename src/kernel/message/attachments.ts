@@ -1,0 +1,75 @@
+import { inject, injectable } from 'inversify';
+import type { ApprovalId, Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import type { HolderState } from '../../capability/holding/capability-repository.js';
+import { Drawing } from '../../capability/holding/derivation.js';
+import { Grants } from '../../capability/holding/grants.js';
+import { Holders } from '../../capability/holding/holders.js';
+import { parsePattern } from '../../capability/resource/resource.js';
+import { HostRules } from '../../capability/rule/rule-gate.js';
+import { EventLog } from '../../events/event-outbox.js';
+import { ObjectRepository } from '../../memory/object/object-repository.js';
+import type { Act } from '../act.js';
+import { noSuchObject } from '../syscalls/prepare-spawn.js';
+import type { Enclosure } from './message-body.js';
+import type { MessageHandle } from './message-repository.js';
+
+/** What a message hands on besides its text, and the approvals that this took. */
+export interface Handed {
+  readonly handles: readonly MessageHandle[];
+  readonly approvals: readonly ApprovalId[];
+}
+
+/** Objects that are sent: each is a delegation of `read` to the receiver. */
+@injectable()
+export class Enclosures {
+  constructor(
+    @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(Holders) private readonly holders: Holders,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(HostRules) private readonly rules: HostRules,
+    @inject(EventLog) private readonly events: EventLog,
+  ) {}
+
+  /**
+   * Throws NO_SUCH_OBJECT for what the sender may not hand on, as for what there is not; AMPLIFICATION,
+   * CAPABILITY_DENIED where a rule keeps it, TREE_STOPPING, AskNeeded.
+   */
+  async hand(tx: WriteTx, act: Act, from: Pid, to: Pid, enclosures: readonly Enclosure[]): Promise<Handed> {
+    if (enclosures.length === 0) return { handles: [], approvals: [] };
+    const giver = { pid: from, ...(await this.holders.active(tx, from)) };
+    const receiver = { pid: to, ...(await this.holders.active(tx, to)) };
+    const handles: MessageHandle[] = [];
+    const approvals: ApprovalId[] = [];
+    for (const enclosure of enclosures) {
+      const { capability, taken } = await this.handOne(tx, act, giver, receiver, enclosure);
+      handles.push({ ...enclosure, capability });
+      approvals.push(...taken);
+    }
+    return { handles, approvals };
+  }
+
+  private async handOne(tx: WriteTx, act: Act, giver: Party, receiver: Party, { object: id }: Enclosure) {
+    const object = await this.objects.find(tx, id);
+    if (object === undefined || object.deletedAt !== null) throw noSuchObject(id);
+    const by = (await this.grants.reading(tx, giver.pid, object, 'grant', act.at))?.record;
+    if (by === undefined) throw noSuchObject(id);
+    if (await this.drawing.isInChain(tx, by, receiver.pid)) {
+      // What came from the receiver does not come back to it: it has its own reading.
+      const own = (await this.grants.reading(tx, receiver.pid, object, 'read', act.at))?.record;
+      if (own === undefined) throw noSuchObject(id);
+      return { capability: own.id, taken: [] };
+    }
+    const gift = { pattern: parsePattern(`object:${id}`), rights: ['read'] } as const;
+    const taken = await this.rules.passGift(tx, act, giver, receiver, gift);
+    const to = { pid: receiver.pid, generation: receiver.generation, at: act.at };
+    const record = await this.grants.readingOf(tx, id, by.id, to);
+    await this.grants.insert(tx, [record]);
+    const data = { capability: record.id, parent: by.id, from: giver.pid };
+    this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: receiver.pid, data });
+    return { capability: record.id, taken };
+  }
+}
+
+type Party = HolderState & { readonly pid: Pid };

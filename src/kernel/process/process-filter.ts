@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Pid } from '../../base/ids.js';
+import { pageOptions } from '../../base/spec.js';
+import { signalScope } from '../specs.js';
+import {
+  isTerminal,
+  type LiveStatus,
+  type OwnerKeys,
+  type ProcessKind,
+  type ProcessRow,
+  type ProcessStatus,
+  type WaitFacet,
+} from './process.js';
+import type { ProcessScan } from './process-repository.js';
+
+/** Which processes a list shows. All selectors are combined with AND; ended processes are shown unless filtered out. */
+export interface ProcessFilter {
+  readonly status?: ProcessStatus | readonly ProcessStatus[];
+  readonly live?: boolean;
+  readonly kind?: ProcessKind;
+  /** `name`, or `name@version`. */
+  readonly image?: string;
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly parent?: Pid;
+  readonly root?: Pid;
+  readonly node?: string;
+  /** Whether it waits, or what for. */
+  readonly waiting?: boolean | WaitFacet['kind'];
+  readonly createdFrom?: number;
+  readonly createdTo?: number;
+  readonly owner?: OwnerKeys;
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+const statuses = z.enum([
+  'created',
+  'runnable',
+  'running',
+  'waiting',
+  'paused',
+  'stopping',
+  'exited',
+  'failed',
+  'killed',
+  'abandoned',
+]);
+
+export const processFilter = signalScope.omit({ tree: true }).extend({
+  status: z.union([statuses, z.array(statuses)]).optional(),
+  live: z.boolean().optional(),
+  parent: z.string().optional(),
+  waiting: z.union([z.boolean(), z.enum(['child', 'message', 'signal', 'approval', 'timer'])]).optional(),
+  createdFrom: z.number().int().optional(),
+  createdTo: z.number().int().optional(),
+  ...pageOptions,
+});
+
+export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
+
+export function selects(filter: Selectors, row: ProcessRow): boolean {
+  const { status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
+  return (
+    (status === undefined || (Array.isArray(status) ? status.includes(row.status) : status === row.status)) &&
+    (live === undefined || live !== isTerminal(row.status)) &&
+    (waiting === undefined ||
+      (typeof waiting === 'boolean' ? waiting === (row.wait !== null) : waiting === row.wait?.kind)) &&
+    (image === undefined || row.image === image || row.image.startsWith(`${image}@`)) &&
+    row.createdAt >= createdFrom &&
+    row.createdAt <= createdTo &&
+    sameWhereGiven(filter, row) &&
+    within(filter.labels, row.labels) &&
+    within(filter.owner, row.owner)
+  );
+}
+
+/** The narrowest index that the filter allows. */
+export function narrowestScan({ labels, owner, parent, root, status }: Selectors): ProcessScan {
+  const ownerKey = Object.entries(owner ?? {})[0];
+  if (ownerKey !== undefined) return { by: 'tag', space: 'owner', key: ownerKey[0], value: `${ownerKey[1]}` };
+  const label = Object.entries(labels ?? {})[0];
+  if (label !== undefined) return { by: 'tag', space: 'label', key: label[0], value: label[1] };
+  if (parent !== undefined) return { by: 'parent', parent };
+  if (root !== undefined) return { by: 'root', root };
+  if (typeof status === 'string' && !isTerminal(status)) return { by: 'status', status: status as LiveStatus };
+  return { by: 'all' };
+}
+
+function sameWhereGiven(filter: Selectors, row: ProcessRow): boolean {
+  const { kind = row.kind, name = row.name, parent = row.parent, root = row.root, node = row.node } = filter;
+  return kind === row.kind && name === row.name && parent === row.parent && root === row.root && node === row.node;
+}
+
+function within(asked: object | undefined, tags: object | null): boolean {
+  const there = new Map<string, unknown>(Object.entries(tags ?? {}));
+  return Object.entries(asked ?? {}).every(([key, value]) => value === undefined || there.get(key) === value);
+}

@@ -1,0 +1,63 @@
+import { inject, injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
+import type { ReadTx } from '../../base/store.js';
+import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import { Grants } from '../../capability/holding/grants.js';
+import { rightsOfMask } from '../../capability/resource/rights.js';
+import { mintHandle, type ObjectHandle } from '../../memory/object/object-handle.js';
+import { ObjectRepository } from '../../memory/object/object-repository.js';
+import { Accounts, usageOf } from '../budget/accounts.js';
+import { isTerminal, type Outcome, type ProcessResult, type ProcessRow } from './process.js';
+
+/** The result of an ended process, with a handle that its reader can use. */
+@injectable()
+export class ProcessResults {
+  constructor(
+    @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(Grants) private readonly grants: Grants,
+    @inject(Accounts) private readonly accounts: Accounts,
+  ) {}
+
+  /** Undefined while `row` is live. `reader` is the process that asks, or the host. */
+  async of(tx: ReadTx, row: ProcessRow, reader: string | 'host', now: number): Promise<ProcessResult | undefined> {
+    if (!isTerminal(row.status)) return undefined;
+    const outcome: Outcome = row.outcome ?? { kind: 'abandoned' };
+    const { message } = row;
+    return {
+      pid: row.pid,
+      status: row.status,
+      outcome,
+      ...(await this.value(tx, row, reader, now)),
+      ...(message === null ? {} : { message }),
+      ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+      usage: usageOf(await this.accounts.account(tx, row.n)),
+    };
+  }
+
+  /** A handle to the goal of a process, for the process; one that it may not read any more has no rights. */
+  async goal(tx: ReadTx, { pid, goal }: ProcessRow, now: number): Promise<ObjectHandle> {
+    const object = await this.objects.find(tx, goal);
+    const by = object === undefined ? undefined : await this.grants.reading(tx, pid, object, 'read', now);
+    return by === undefined ? mintHandle(goal, [], 'host') : handleBy(goal, by.record);
+  }
+
+  private async value(
+    tx: ReadTx,
+    row: ProcessRow,
+    reader: string | 'host',
+    now: number,
+  ): Promise<Pick<ProcessResult, 'result' | 'value'>> {
+    const object = row.result === null ? undefined : await this.objects.find(tx, row.result);
+    if (object === undefined || object.deletedAt !== null) return {};
+    if (reader === 'host') return { result: mintHandle(object.id, ['read'], 'host'), value: object.payload };
+    const by = await this.grants.reading(tx, reader, object, 'read', now);
+    if (by === undefined) return {};
+    const result = handleBy(object.id, by.record);
+    // Where a rule asks, or uses are counted, the reading is an act of its own: memory.read.
+    return by.asks.length > 0 || by.record.uses !== null ? { result } : { result, value: object.payload };
+  }
+}
+
+function handleBy(id: ObjectId, { rights, id: capability }: CapabilityRecord): ObjectHandle {
+  return mintHandle(id, rightsOfMask(rights), capability);
+}

@@ -1,0 +1,35 @@
+import type { JsonValue } from '../../base/json.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import { type Token, token } from '../../base/token.js';
+
+/** `started` and `backoff` have no answer yet; what was started may or may not have happened. */
+export type EntryStatus = 'started' | 'backoff' | 'done' | 'failed';
+
+/** What is known of one call of a run. */
+export interface RunEntry {
+  /** The number of the process. */
+  readonly process: number;
+  /** Enclosing step, kind, name, and which of that kind and name. */
+  readonly key: string;
+  /** Counts the answers in the order of their commits; 0 while there is none. */
+  readonly seq: number;
+  readonly status: EntryStatus;
+  /** The answer, or the error; null where there is none. */
+  readonly value: JsonValue;
+  readonly attempt: number;
+  /** When the call goes on or gives up, where that was fixed when it was made. */
+  readonly dueAt: number | null;
+  /** The fence of the run that wrote it. */
+  readonly fence: number;
+  readonly at: number;
+}
+
+/** The journals of runs. */
+export interface EntryRepository {
+  /** Of one process, in the order of the answers. */
+  all(tx: ReadTx, process: number): Promise<RunEntry[]>;
+  put(tx: WriteTx, entry: RunEntry): Promise<void>;
+  remove(tx: WriteTx, process: number, key: string): Promise<void>;
+  clear(tx: WriteTx, process: number): Promise<void>;
+}
+export const EntryRepository: Token<EntryRepository> = token('EntryRepository');

@@ -1,0 +1,127 @@
+import { ProcessError } from '../../base/errors.js';
+import { isTerminal, type ProcessRow, type ProcessStatus } from './process.js';
+
+export type ProcessEvent =
+  | 'start'
+  | 'block'
+  | 'wake'
+  | 'pause'
+  | 'resume'
+  | 'exec'
+  | 'release'
+  | 'backoff'
+  | 'stop'
+  | 'exit'
+  | 'fail'
+  | 'end'
+  | 'kill'
+  | 'abandon';
+
+export const processEvents: readonly ProcessEvent[] = [
+  'start',
+  'block',
+  'wake',
+  'pause',
+  'resume',
+  'exec',
+  'release',
+  'backoff',
+  'stop',
+  'exit',
+  'fail',
+  'end',
+  'kill',
+  'abandon',
+];
+
+/** `@run`: running if a run holds the process, else runnable. `@previous`: what it was before it was paused. */
+type Target = ProcessStatus | '@run' | '@previous';
+export type TransitionTable = Record<ProcessStatus, Partial<Record<ProcessEvent, Target>>>;
+
+const ends = { exit: 'exited', fail: 'failed', kill: 'killed', abandon: 'abandoned' } as const;
+/** What a node may be holding. */
+const run = {
+  pause: 'paused',
+  exec: 'runnable',
+  release: 'runnable',
+  backoff: 'waiting',
+  stop: 'stopping',
+  ...ends,
+} as const;
+
+/** Every change of state there is. `stop` is cancel, deadline, budget and the parent's end; `end` is the grace's end. */
+export const transitions = {
+  created: { start: 'running', stop: 'stopping', ...ends },
+  runnable: { start: 'running', pause: 'paused', exec: 'runnable', stop: 'stopping', ...ends },
+  running: { block: 'waiting', ...run },
+  waiting: { wake: '@run', ...run },
+  paused: { wake: 'paused', resume: '@previous', exec: 'paused', release: 'paused', stop: 'stopping', ...ends },
+  stopping: { end: 'killed', ...ends },
+  exited: {},
+  failed: {},
+  killed: {},
+  abandoned: {},
+} as const satisfies TransitionTable;
+
+/**
+ * The row after `event`. Knows nothing of storage, time or callers.
+ * Throws PROCESS_TERMINATED for an ended process, INVALID_TRANSITION for a pair that is not in the table.
+ */
+export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
+  const target = (transitions as TransitionTable)[row.status][event];
+  if (target === undefined) throw refusal(row, event);
+  const next = { ...row, ...statusAfter(row, event, target), version: row.version + 1 };
+  switch (event) {
+    case 'exec': {
+      const anew = { attempt: 1, recoveries: 0, wait: null, node: null };
+      return { ...next, ...anew, generation: row.generation + 1, fence: row.fence + 1 };
+    }
+    case 'release':
+    case 'backoff':
+      return { ...next, fence: row.fence + 1, wait: null, node: null };
+    case 'wake':
+      return { ...next, wait: null };
+    default:
+      return isTerminal(next.status) ? { ...next, fence: row.fence + 1, node: null, wait: null, alarmAt: null } : next;
+  }
+}
+
+function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick<ProcessRow, 'status' | 'previous'> {
+  const run = row.node === null ? 'runnable' : 'running';
+  if (target === '@run') return { status: run, previous: null };
+  if (target === '@previous') return { status: row.previous ?? 'runnable', previous: null };
+  if (target !== 'paused') return { status: target, previous: null };
+  switch (event) {
+    case 'pause':
+      return { status: 'paused', previous: row.status };
+    case 'exec':
+    case 'release':
+      return { status: 'paused', previous: 'runnable' };
+    default:
+      return { status: 'paused', previous: row.previous === 'waiting' ? run : row.previous };
+  }
+}
+
+function refusal(row: ProcessRow, event: ProcessEvent): ProcessError {
+  const facts = { pid: row.pid, status: row.status, event };
+  if (isTerminal(row.status)) return terminated(row);
+  return new ProcessError('INVALID_TRANSITION', `Process ${row.pid} is ${row.status}: it cannot ${event}.`, {
+    facts,
+    hint: `A ${row.status} process takes: ${Object.keys(transitions[row.status]).join(', ')}.`,
+  });
+}
+
+export function terminated(row: ProcessRow): ProcessError {
+  return new ProcessError('PROCESS_TERMINATED', `Process ${row.pid} has ended (${row.status}).`, {
+    facts: { pid: row.pid, status: row.status, outcome: row.outcome?.kind ?? null },
+    hint: 'An ended process never changes again; spawn a new one.',
+  });
+}
+
+export function conflict(row: ProcessRow): ProcessError {
+  return new ProcessError('CONFLICT', `Process ${row.pid} was changed by somebody else at the same time.`, {
+    facts: { pid: row.pid, version: row.version },
+    hint: 'Look at it again and repeat the call if it still applies.',
+    retryable: true,
+  });
+}

@@ -1,0 +1,109 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import { ProcessError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
+import { keepAlive } from '../../base/keep-alive.js';
+import { Store } from '../../base/store.js';
+import { type Blockage, blocked, type Caller } from '../act.js';
+import { isTerminal, type ProcessRow } from '../process/process.js';
+import { Lookup, noSuchProcess } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { EndWatch } from './exit-watch.js';
+import { Bell, type WaitLimits } from './notifier.js';
+
+/** Waits until processes have ended. Every process is read once at the start, and again only when it may have ended. */
+@injectable()
+export class EndWait {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(EndWatch) private readonly ends: EndWatch,
+  ) {}
+
+  /**
+   * Resolves with those of `pids` that have ended, in the order of their ends, when there are `count` of them. The
+   * waiter's own end is the end of its wait. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
+   */
+  async until(
+    caller: Caller,
+    pids: ReadonlySet<Pid>,
+    count: number,
+    waiter: Pid | undefined,
+    limits: WaitLimits,
+  ): Promise<ProcessRow[]> {
+    const { timeoutMs } = limits;
+    const due = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
+    using bell = new Bell(limits);
+    using _alive = keepAlive();
+    using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.ring(pid));
+    const ended = new Map<Pid, ProcessRow>();
+    for (let rung: Iterable<Pid> = pids; ; ) {
+      for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
+      if (ended.size >= count) return [...ended.values()].sort(byEnd);
+      if (waiter !== undefined) await this.assertGoingOn(waiter);
+      if (limits.signal?.aborted === true) throw waitAborted(pids);
+      if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
+      const left = [...pids].filter((pid) => !ended.has(pid));
+      rung = await blocked(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
+    }
+  }
+
+  private endedOf(pids: ReadonlySet<Pid>, rung: Iterable<Pid>): Promise<ProcessRow[]> {
+    return this.store.read(async (tx) => {
+      const ended: ProcessRow[] = [];
+      for (const pid of rung) {
+        if (!pids.has(pid)) continue;
+        const row = await this.processes.find(tx, pid);
+        // One that was waited for and is gone has ended and was pruned: nobody will ring for it again.
+        if (row === undefined) throw noSuchProcess(pid);
+        if (isTerminal(row.status)) ended.push(row);
+      }
+      return ended;
+    });
+  }
+
+  private async assertGoingOn(waiter: Pid): Promise<void> {
+    const row = await this.store.read((tx) => this.lookup.live(tx, waiter));
+    if (row.status === 'stopping') throw waiterStopped(row);
+  }
+}
+
+/** Who waits for all of them is woken by one of them at a time; who waits for some, by each. */
+function awaited(left: readonly Pid[], missing: number): Blockage {
+  const on = missing === left.length ? left.slice(0, 1) : left;
+  const what = left.length === 1 ? (left[0] ?? '') : `${missing} of ${left.length} children`;
+  return { kind: 'child', what, on: on.map((pid) => `child:${pid}`) };
+}
+
+function byEnd(a: ProcessRow, b: ProcessRow): number {
+  return (a.exitedAt ?? 0) - (b.exitedAt ?? 0) || (a.exitOrder ?? 0) - (b.exitOrder ?? 0);
+}
+
+function shown(pids: ReadonlySet<Pid>): Pid[] {
+  return [...pids].slice(0, 20);
+}
+
+function waitTimeout(pids: ReadonlySet<Pid>, timeoutMs: number): ProcessError {
+  return new ProcessError('WAIT_TIMEOUT', `Nothing ended within ${timeoutMs} ms.`, {
+    facts: { children: shown(pids), timeoutMs },
+    hint: 'Wait again, or cancel what takes too long.',
+    retryable: true,
+  });
+}
+
+function waitAborted(pids: ReadonlySet<Pid>): ProcessError {
+  return new ProcessError('CANCELLED', 'The wait was given up by its caller.', {
+    facts: { children: shown(pids) },
+    hint: 'Wait again to get the result.',
+    retryable: true,
+  });
+}
+
+function waiterStopped(row: ProcessRow): ProcessError {
+  return new ProcessError('CANCELLED', `Process ${row.pid} is being stopped; its wait is over.`, {
+    facts: { pid: row.pid, reason: row.stop?.kind ?? null },
+    hint: 'The host can read the result with processes.result().',
+  });
+}

@@ -1,0 +1,11 @@
+import { inject, injectable } from 'inversify';
+import { EventFeed } from '../../events/event-feed.js';
+import { ProcessWatch } from './process-watch.js';
+
+/** Tells who waits that a process has ended or is being stopped. */
+@injectable()
+export class EndWatch extends ProcessWatch {
+  constructor(@inject(EventFeed) feed: EventFeed) {
+    super(feed, ['process.exited', 'process.stopping']);
+  }
+}

@@ -1,0 +1,13 @@
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import { type Token, token } from '../../base/token.js';
+import type { ProcessRow } from '../process/process.js';
+
+/** Which children's ends have been returned by a wait of their parent. */
+export interface WaitRepository {
+  isReaped(tx: ReadTx, child: ProcessRow): Promise<boolean>;
+  reap(tx: WriteTx, child: ProcessRow): Promise<void>;
+  /** The children of `parent`, live or ended, that no wait has returned, in order of birth. */
+  unreaped(tx: ReadTx, parent: Pid): Promise<Pid[]>;
+}
+export const WaitRepository: Token<WaitRepository> = token('WaitRepository');

@@ -1,0 +1,40 @@
+import { inject, injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import type { Waking } from '../../capability/approval/wake-port.js';
+import type { Act } from '../act.js';
+import { Journal } from '../journal.js';
+import type { ProcessRow } from '../process/process.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { conflict, nextState } from '../process/transitions.js';
+
+/** Wakes processes in the commit of what they waited for, so that no wake-up is lost. */
+@injectable()
+export class Wakes implements Waking {
+  constructor(
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Journal) private readonly journal: Journal,
+  ) {}
+
+  async wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void> {
+    const row = await this.processes.find(tx, pid);
+    if (row?.wait?.on?.includes(what) === true) await this.rouse(tx, act, row, what);
+  }
+
+  /** Wakes a process that is waiting, or waiting behind a pause; answers with its row. */
+  async rouse(tx: WriteTx, act: Act, row: ProcessRow, what: string): Promise<ProcessRow> {
+    const isWaiting = row.status === 'waiting' || (row.status === 'paused' && row.previous === 'waiting');
+    if (!isWaiting) return row;
+    const next = { ...nextState(row, 'wake'), alarmAt: row.deadlineAt, updatedAt: act.at };
+    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    this.journal.changed(tx, act, next, {
+      event: 'process.woken',
+      data: { status: next.status, by: what },
+      action: 'process.wake',
+      before: row.status,
+      after: next.status,
+      facts: { by: what },
+    });
+    return next;
+  }
+}

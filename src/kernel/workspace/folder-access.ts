@@ -1,0 +1,68 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import { CapabilityError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import { AskNeeded } from '../../capability/approval/approval-errors.js';
+import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { plainQuestion, type Question } from '../../capability/decision/question.js';
+import { Questions } from '../../capability/decision/questions.js';
+import { parseRequest } from '../../capability/resource/resource.js';
+import type { Act, Caller } from '../act.js';
+import { Units } from '../units.js';
+import { normalise, WorkingDirectories } from './working-directory.js';
+
+/** A folder that somebody wants to work in. */
+export interface Folder {
+  /** In canonical form. */
+  readonly cwd: string;
+  /** What the unit has to ask; absent for the host, which may work in all of the workspace. */
+  readonly folder?: Question;
+}
+
+/** Whether a caller may work in a folder: the host may, a process needs `read` on it. */
+@injectable()
+export class FolderAccess {
+  constructor(
+    @inject(Units) private readonly units: Units,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Questions) private readonly questions: Questions,
+    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
+  ) {}
+
+  /**
+   * `path` as seen from `from`. A process is asked for its right by the name before the disk is looked at, so that a
+   * refusal does not tell what is there. Throws INVALID_PATH, CAPABILITY_DENIED.
+   */
+  async find(caller: Caller, action: string, from: string, path: string): Promise<Folder> {
+    if (caller.face === 'host') return { cwd: await this.directories.resolve(from, path) };
+    const { pid } = caller;
+    const name = parseRequest(`fs:${normalise(from, path)}`);
+    await this.units.look({ caller, actor: pid, action, target: pid }, async (tx) => {
+      const question = plainQuestion(pid, 'read', this.questions.compared(name));
+      await hidden(pid, this.warrants.look(tx, { via: caller.face, at: this.clock.peek() }, question));
+    });
+    const cwd = await this.directories.resolve(from, path);
+    return { cwd, folder: await this.questions.file(pid, 'read', name) };
+  }
+
+  /** In the unit that goes there. Throws CAPABILITY_DENIED. */
+  take(tx: WriteTx, act: Act, question: Question): Promise<Warrant> {
+    return hidden(question.pid, this.warrants.take(tx, act, question));
+  }
+}
+
+/** A refusal does not say where links lead. */
+async function hidden(pid: Pid, warrant: Promise<Warrant>): Promise<Warrant> {
+  try {
+    return await warrant;
+  } catch (error) {
+    if (!(error instanceof CapabilityError) || error instanceof AskNeeded) throw error;
+    const { code = error.code } = error.facts;
+    throw new CapabilityError('CAPABILITY_DENIED', `Process ${pid} may not read that folder.`, {
+      facts: { pid, right: 'read', code },
+      hint: 'Ask its parent to delegate read on it.',
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { type AuditRecord, decodeRecord } from '../../audit/audit-record.js';
+import { AuditRepository } from '../../audit/audit-repository.js';
+import type { ProvenanceGraph, ProvenanceNode, ProvenanceQuery } from '../../audit/query/provenance.js';
+import { MemoryError } from '../../base/errors.js';
+import type { ObjectId } from '../../base/ids.js';
+import { parseSpec } from '../../base/spec.js';
+import { type ReadTx, Store } from '../../base/store.js';
+import type { ObjectRecord, Source } from './object.js';
+import { ObjectRepository } from './object-repository.js';
+
+const nodesMax = 1_000;
+const id = z.string().min(1).max(512);
+
+/** Follows the sources of an object, from its newest version back. */
+@injectable()
+export class ObjectProvenance implements ProvenanceQuery {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(AuditRepository) private readonly audit: AuditRepository,
+  ) {}
+
+  provenance(input: ObjectId): Promise<ProvenanceGraph> {
+    const object = parseSpec(id, input, 'object');
+    return this.store.read(async (tx) => {
+      const nodes = new Map<ObjectId, ProvenanceNode>();
+      const edges: { from: ObjectId; to: ObjectId; version: number }[] = [];
+      for (const open = [object]; open.length > 0 && nodes.size < nodesMax; ) {
+        const next = open.shift() ?? object;
+        const found = nodes.has(next) ? undefined : await this.objects.find(tx, next);
+        if (found === undefined) continue;
+        nodes.set(next, await this.node(tx, found));
+        for (const source of await this.sources(tx, found)) {
+          edges.push({ from: next, to: source.object, version: source.version });
+          if (source.object !== next) open.push(source.object);
+        }
+      }
+      if (nodes.size === 0) throw unknown(object);
+      return { object, nodes: [...nodes.values()], edges };
+    });
+  }
+
+  /** Of all versions, the newest first. */
+  private async sources(tx: ReadTx, object: ObjectRecord): Promise<Source[]> {
+    const versions = [...(await this.objects.history(tx, object))].reverse();
+    return versions.flatMap(({ sources }) => sources ?? []);
+  }
+
+  private async node(tx: ReadTx, object: ObjectRecord): Promise<ProvenanceNode> {
+    const { id: of, version, type, hash, madeBy, madeAt } = object;
+    const made = await this.record(tx, of, version);
+    const node = { object: of, version, type, hash, madeBy, madeAt };
+    if (made === undefined) return node;
+    const { action, capability, seq, facts } = made;
+    const tool = facts?.tool;
+    const by = capability === undefined ? {} : { capability };
+    return { ...node, action, seq, ...by, ...(typeof tool === 'string' ? { tool } : {}) };
+  }
+
+  private async record(tx: ReadTx, object: ObjectId, version: number): Promise<AuditRecord | undefined> {
+    const records = (await this.audit.recordsAbout(tx, object)).map((stored) => decodeRecord(stored, undefined));
+    return records.filter(({ facts }) => facts?.version === version && facts.view === undefined).at(-1);
+  }
+}
+
+function unknown(object: ObjectId): MemoryError {
+  return new MemoryError('NO_SUCH_OBJECT', `There is no object ${JSON.stringify(object)}.`, {
+    facts: { object },
+    hint: 'Objects are named by the records that tell of them: audit.list({ action: "memory.create" }).',
+  });
+}

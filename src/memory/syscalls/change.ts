@@ -1,0 +1,48 @@
+import { inject, injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import { RecordedUnits } from '../../capability/recorded-units.js';
+import type { Caller } from '../../unit/act.js';
+import { MemoryJournal } from '../memory-recorder.js';
+import { ObjectAccess } from '../object/object-access.js';
+import { ObjectRepository } from '../object/object-repository.js';
+import { parse, refSpec, relationSpec } from '../specs.js';
+
+/** Changes around objects: deleting and linking. */
+@injectable()
+export class ChangeObjects {
+  constructor(
+    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(ObjectAccess) private readonly access: ObjectAccess,
+    @inject(ObjectRepository) private readonly objects: ObjectRepository,
+    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+  ) {}
+
+  /** Nobody sees it any more; its name is free. Throws NO_SUCH_OBJECT. */
+  async delete(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
+    const object = parse(refSpec, ref, 'ref');
+    const call = { caller, actor: pid, action: 'memory.delete', target: pid };
+    await this.units.commit(call, async (tx, act) => {
+      const { warrant } = await this.access.take(tx, act, pid, object, 'delete');
+      await this.objects.delete(tx, object, act.at);
+      const told = { event: 'object.deleted', data: { object }, action: call.action } as const;
+      this.journal.did(tx, act, pid, told, warrant, { object });
+    });
+  }
+
+  /** Needs `link` on the source and `read` on the target. Making it again changes nothing. Throws NO_SUCH_OBJECT. */
+  async link(caller: Caller, pid: Pid, from: unknown, to: unknown, given: unknown): Promise<void> {
+    const source = parse(refSpec, from, 'from');
+    const target = parse(refSpec, to, 'to');
+    const relation = parse(relationSpec, given, 'relation');
+    const call = { caller, actor: pid, action: 'memory.link', target: pid };
+    await this.units.commit(call, async (tx, act) => {
+      const { warrant } = await this.access.take(tx, act, pid, source, 'link');
+      const reading = await this.access.take(tx, act, pid, target, 'read');
+      const link = { source, relation, target, madeBy: pid, madeAt: act.at };
+      if (!(await this.objects.insertLink(tx, link))) return;
+      const data = { source, relation, target };
+      const told = { event: 'object.linked', data, action: call.action } as const;
+      this.journal.did(tx, act, pid, told, warrant, data, [reading.warrant]);
+    });
+  }
+}

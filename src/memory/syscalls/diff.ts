@@ -1,0 +1,40 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import type { ObjectId, Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import { amount } from '../../base/spec.js';
+import type { Caller } from '../../unit/act.js';
+import { type JsonPatch, patchBetween } from '../json-patch.js';
+import type { ObjectRef } from '../object/object-handle.js';
+import { parse, refSpec } from '../specs.js';
+import type { MemoryView } from './find.js';
+import { ReadObject } from './read.js';
+
+/** A side of a diff: an object as the process sees it, one of its versions, or all that its view holds. */
+export type DiffSide = ObjectRef | { readonly object: ObjectRef; readonly version: number } | MemoryView;
+
+const versionSide = z.strictObject({ object: refSpec, version: amount.min(1) });
+const viewSide = z.strictObject({ id: z.string(), mode: z.string(), roots: z.array(refSpec) });
+const sideSpec = z.union([refSpec, versionSide, viewSide], 'is not an object, a version or a view');
+
+@injectable()
+export class DiffObjects {
+  constructor(@inject(ReadObject) private readonly reading: ReadObject) {}
+
+  /** What turns the one into the other. Needs `diff` on both. Throws NO_SUCH_OBJECT, INVALID_INPUT. */
+  async run(caller: Caller, pid: Pid, a: unknown, b: unknown): Promise<JsonPatch> {
+    const sides = [parse(sideSpec, a, 'a'), parse(sideSpec, b, 'b')] as const;
+    return patchBetween(await this.content(caller, pid, sides[0]), await this.content(caller, pid, sides[1]));
+  }
+
+  /** A view is a map from the ids to the payloads of what was in it when it was looked at. */
+  private async content(caller: Caller, pid: Pid, side: z.output<typeof sideSpec>): Promise<JsonValue> {
+    const payload = async (id: ObjectId, version?: number) =>
+      (await this.reading.seen(caller, pid, id, 'diff', version)).payload;
+    if (typeof side === 'string') return payload(side);
+    if ('version' in side) return payload(side.object, side.version);
+    const payloads: [ObjectId, JsonValue][] = [];
+    for (const id of side.roots) payloads.push([id, await payload(id)]);
+    return Object.fromEntries(payloads);
+  }
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { errorText } from '../../base/error-text.js';
+import { type InputError, invalidInput, KernelError } from '../../base/errors.js';
+import { capabilitySpec } from '../../capability/holding/capability-spec.js';
+import { retryPolicy } from '../step/retry.js';
+import { stepList } from '../step/step-list.js';
+import { parseSupervision, type Supervision } from '../supervision/supervision.js';
+import { type CommandProgram, commandProgram } from './command-program.js';
+import type { Image } from './image.js';
+import { type Schema, toStandardSchema } from './schema.js';
+import type { StandardSchema } from './standard-schema.js';
+
+const word = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
+const toolName = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}(\/\*\*)?$/, 'is not the name of a tool, nor NAME/** for all below it');
+const definition = z.strictObject({
+  name: word,
+  version: word,
+  kind: z.enum(['agent', 'steps', 'command', 'external']),
+  input: z.custom<Schema>().optional(),
+  tools: z.array(toolName).optional(),
+  requires: z.array(capabilitySpec),
+  recovery: z.enum(['rerun', 'fail']),
+  retry: retryPolicy.optional(),
+  run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
+  steps: stepList.optional(),
+  supervision: z.custom<Supervision>().optional(),
+  command: commandProgram.optional(),
+});
+type Definition = z.output<typeof definition>;
+
+/** An image whose every part has been looked at. Later changes of what it was made from are not seen. */
+export type ParsedImage = Omit<Definition, 'input' | 'supervision' | 'command'> & {
+  readonly input?: StandardSchema;
+  readonly supervision?: Supervision;
+  readonly command?: CommandProgram;
+};
+
+/** An image is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
+export function parseImage(image: unknown): ParsedImage {
+  try {
+    return parseParts(parseShape(image));
+  } catch (error) {
+    if (error instanceof KernelError) throw error;
+    throw refused('image', `could not be read: ${errorText(error)}`);
+  }
+}
+
+function parseShape(image: unknown): Definition {
+  const parsed = definition.safeParse(image);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw refused(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
+}
+
+function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
+  const { kind, run, steps, command, ...facts } = shape;
+  if (kind === 'steps' && steps === undefined) throw refused('image.steps', 'is missing');
+  if (kind !== 'steps' && steps !== undefined) throw refused('image.steps', `does not go with kind ${kind}`);
+  if (supervision !== undefined && kind !== 'agent')
+    throw refused('image.supervision', `does not go with kind ${kind}`);
+  if (run !== undefined && (steps ?? supervision) !== undefined) throw refused('image.run', 'is not its only program');
+  if (kind === 'command' && command === undefined) throw refused('image.command', 'is missing');
+  if (command !== undefined && kind !== 'command') throw refused('image.command', `does not go with kind ${kind}`);
+  if (kind === 'command' && (run ?? steps) !== undefined) throw refused('image.run', 'does not go with kind command');
+  return {
+    ...facts,
+    kind,
+    ...(run === undefined ? {} : { run }),
+    ...(steps === undefined ? {} : { steps }),
+    ...(command === undefined ? {} : { command: command as CommandProgram }),
+    ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }),
+    ...(supervision === undefined ? {} : { supervision: parseSupervision(supervision, 'image.supervision') }),
+  };
+}
+
+function refused(path: string, problem: string): InputError {
+  return invalidInput(
+    path,
+    problem,
+    'Make images with defineImage, defineSteps, defineSupervisor, commandImage or externalImage.',
+  );
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../base/json.js';
+
+/** When something that failed is tried again. */
+export interface RetryPolicy {
+  /** The total number of tries. */
+  readonly attempts: number;
+  /** Before the second try; default 1,000. */
+  readonly baseMs?: number | undefined;
+  /** By how much each wait is longer than the one before; default 2. */
+  readonly factor?: number | undefined;
+  /** The longest wait; default 60,000. */
+  readonly maxMs?: number | undefined;
+  /** Which part of a wait is left to chance, 0 to 1; default 0. */
+  readonly jitter?: number | undefined;
+  /** Whether an error is not worth another try. */
+  readonly permanent?: ((error: unknown) => boolean) | undefined;
+}
+
+export const retryPolicy = z.strictObject({
+  attempts: z.number().int().min(1).max(1_000),
+  baseMs: z.number().int().nonnegative().optional(),
+  factor: z.number().min(1).optional(),
+  maxMs: z.number().int().nonnegative().optional(),
+  jitter: z.number().min(0).max(1).optional(),
+  permanent: z.custom<RetryPolicy['permanent']>((value) => typeof value === 'function', 'is not a function').optional(),
+});
+
+/** What of a policy can be stored: its function stays with the image. */
+export function storedRetry({ permanent: _permanent, ...numbers }: RetryPolicy): JsonObject {
+  return numbers as JsonObject;
+}
+
+/** How long to wait after the failure of `attempt`; undefined when it was the last one. `chance` is within 0 and 1. */
+export function retryDelay(policy: RetryPolicy | undefined, attempt: number, chance: () => number): number | undefined {
+  if (policy === undefined || attempt >= policy.attempts) return undefined;
+  const { baseMs = 1_000, factor = 2, maxMs = 60_000, jitter = 0 } = policy;
+  const wait = Math.min(maxMs, baseMs * factor ** (attempt - 1));
+  return Math.round(wait * (1 - jitter * chance()));
+}
+
+/** Whether the policy says that the error is not worth another try. A policy that fails has said nothing. */
+export function isPermanent(policy: RetryPolicy | undefined, error: unknown): boolean {
+  try {
+    return policy?.permanent?.(error) === true;
+  } catch {
+    // Somebody else's function: what it throws is no verdict.
+    return false;
+  }
+}

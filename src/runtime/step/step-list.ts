@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { JsonValue } from '../../base/json.js';
+import { label } from '../../base/spec.js';
+import type { Syscalls } from '../run/body-context.js';
+import { type StepOptions, stepOptions } from './steps.js';
+
+/** One of the steps of an image: it gets what the step before it gave. */
+export interface StepSpec extends StepOptions {
+  /** Unique within the image. */
+  readonly name: string;
+  run(ctx: Syscalls, state: JsonValue): JsonValue | Promise<JsonValue>;
+}
+
+export const stepList = z
+  .array(
+    stepOptions.extend({
+      name: label,
+      run: z.custom<StepSpec['run']>((value) => typeof value === 'function', 'is not a function'),
+    }),
+  )
+  .min(1, 'has no step')
+  .superRefine((steps, context) => {
+    const names = steps.map(({ name }) => name);
+    const index = names.findIndex((name, at) => names.indexOf(name) < at);
+    if (index >= 0) context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of another step' });
+  });
+export type StepList = z.output<typeof stepList>;
+
+/** Runs the steps in order: the arguments are the first state, and the last state is the result. */
+export async function runSteps(ctx: Syscalls, steps: StepList): Promise<JsonValue> {
+  let state = ctx.args;
+  for (const [index, step] of steps.entries()) state = await runStep(ctx, step, state, index, steps.length);
+  return state;
+}
+
+async function runStep(
+  ctx: Syscalls,
+  { name, run, ...options }: StepList[number],
+  state: JsonValue,
+  done: number,
+  total: number,
+): Promise<JsonValue> {
+  let isReplayed = true;
+  const next = await ctx.step(
+    name,
+    () => {
+      isReplayed = false;
+      ctx.progress(done, total, name);
+      // A copy: what a failed attempt has made of its state is not what the next one, or a rerun, begins with.
+      return run(ctx, structuredClone(state));
+    },
+    options,
+  );
+  if (!isReplayed) ctx.progress(done + 1, total, name);
+  return next;
+}

@@ -1,0 +1,282 @@
+import type Database from 'better-sqlite3';
+import { and, eq, getTableColumns, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { CapabilityId, Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import type {
+  CapabilityRepository,
+  HeldPage,
+  HolderState,
+  LinkedCapability,
+  NumberedCapability,
+  ScannedCapability,
+} from '../../capability/holding/capability-repository.js';
+import type { ResourceKind } from '../../capability/resource/resource-kind.js';
+import { capabilities } from '../schema/capabilities.js';
+import { processes } from '../schema/processes.js';
+import type { Db } from '../sqlite/connection.js';
+import { done, forget, prepared, remembered } from '../sqlite/sqlite-tx.js';
+import { assigned, everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+/** The row's number: with an equal parent and status, the index is in this order. */
+const number = sql<number>`${capabilities}.rowid`;
+const hasLiveBelow = sql`EXISTS (SELECT 1 FROM capabilities AS below
+  WHERE below.parent = ${capabilities.id} AND below.status = 'live')`;
+const columns = getTableColumns(capabilities);
+const link = { n: number, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db
+    .select()
+    .from(capabilities)
+    .where(eq(capabilities.id, sql.placeholder('id')))
+    .prepare(),
+  insert: compiled(raw, db.insert(capabilities).values(everyColumn(capabilities))),
+  heldBetween: db
+    .select()
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        gte(capabilities.resource, sql.placeholder('from')),
+        lte(capabilities.resource, sql.placeholder('to')),
+      ),
+    )
+    .orderBy(capabilities.resource, capabilities.id)
+    .prepare(),
+  heldPage: db
+    .select({ ...columns, n: number })
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        sql`(${capabilities.resource}, ${number}) > (${sql.placeholder('from')}, ${sql.placeholder('after')})`,
+        lte(capabilities.resource, sql.placeholder('to')),
+      ),
+    )
+    .orderBy(capabilities.resource, number)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  heldOn: db
+    .select()
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        inArray(capabilities.resource, sql`(SELECT value FROM json_each(${sql.placeholder('resources')}))`),
+      ),
+    )
+    .prepare(),
+  holdsWithin: db
+    .select({ n: number })
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.holder, sql.placeholder('holder')),
+        gte(capabilities.resource, sql.placeholder('from')),
+        lte(capabilities.resource, sql.placeholder('to')),
+      ),
+    )
+    .limit(1)
+    .prepare(),
+  give: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set(assigned(capabilities, ['holder', 'generation']))
+      .where(eq(capabilities.id, sql.placeholder('id'))),
+  ),
+  revoke: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set({ status: 'revoked', sweeping: sql`nullif(${hasLiveBelow}, 0)` })
+      .where(eq(capabilities.id, sql.placeholder('id'))),
+  ),
+  claim: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set({ uses: sql`${capabilities.uses} - 1` })
+      .where(
+        and(
+          inArray(capabilities.id, sql`(SELECT value FROM json_each(${sql.placeholder('ids')}))`),
+          gt(capabilities.uses, 0),
+        ),
+      ),
+  ),
+  sweeping: db
+    .select({ id: capabilities.id })
+    .from(capabilities)
+    .where(isNotNull(capabilities.sweeping))
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  swept: compiled(
+    raw,
+    db
+      .update(capabilities)
+      .set({ sweeping: null })
+      .where(eq(capabilities.id, sql.placeholder('id'))),
+  ),
+  liveBelow: db
+    .select({ ...link, hasBelow: sql<number>`${hasLiveBelow}` })
+    .from(capabilities)
+    .where(
+      and(
+        eq(capabilities.parent, sql.placeholder('parent')),
+        eq(capabilities.status, 'live'),
+        gt(number, sql.placeholder('after')),
+      ),
+    )
+    .orderBy(number)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  scan: db
+    .select({ ...link, rights: capabilities.rights })
+    .from(capabilities)
+    .where(and(gt(number, sql.placeholder('after')), eq(capabilities.status, 'live')))
+    .orderBy(number)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  children: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(eq(processes.parent, sql.placeholder('pid')))
+    .orderBy(processes.n)
+    .prepare(),
+  holder: db
+    .select({
+      n: processes.n,
+      path: processes.path,
+      parent: processes.parent,
+      view: processes.view,
+      result: processes.result,
+      status: processes.status,
+      exitedAt: processes.exitedAt,
+      generation: processes.generation,
+      authoritySince: processes.authoritySince,
+    })
+    .from(processes)
+    .where(eq(processes.pid, sql.placeholder('pid')))
+    .prepare(),
+}));
+
+@injectable()
+export class SqliteCapabilityRepository implements CapabilityRepository {
+  async find(tx: ReadTx, id: CapabilityId): Promise<CapabilityRecord | undefined> {
+    return statements.read(tx).find.get({ id });
+  }
+
+  insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void> {
+    const { insert } = statements.write(tx);
+    for (const record of records) {
+      forgetHeld(tx, record);
+      insert.run(record);
+    }
+    return done;
+  }
+
+  async heldBy(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]> {
+    return statements.read(tx).heldBetween.all({ holder, ...ofKind(kind) });
+  }
+
+  async heldPage(tx: ReadTx, holder: Pid, { kind, after, limit }: HeldPage): Promise<readonly NumberedCapability[]> {
+    const { from, to } = ofKind(kind);
+    return statements.read(tx).heldPage.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
+  }
+
+  /** A burst of children is handed the same, by the same parent: what was found for one is kept for the others. */
+  async heldOn(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
+    const kept = remembered(tx, heldKey(holder, kindOf(texts[0] ?? '')), () => new Map<string, CapabilityRecord[]>());
+    const resources = JSON.stringify(texts);
+    const known = kept.get(resources) ?? statements.read(tx).heldOn.all({ holder, resources });
+    kept.set(resources, known);
+    return known;
+  }
+
+  async holdsWithin(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean> {
+    return statements.read(tx).holdsWithin.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
+  }
+
+  async children(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
+    const found = statements.read(tx).children.all({ pid });
+    return found.map(({ pid: child }) => child);
+  }
+
+  async holder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
+    return remembered(tx, holderKey(pid), () => {
+      const found = statements.read(tx).holder.get({ pid });
+      if (found === undefined) return undefined;
+      const { status, exitedAt, ...rest } = found;
+      return { ...rest, live: exitedAt === null, stopping: status === 'stopping', succeeded: status === 'exited' };
+    });
+  }
+
+  async give(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
+    forgetHeld(tx, record);
+    forgetHeld(tx, { ...record, holder: to.pid });
+    statements.write(tx).give.run({ id: record.id, holder: to.pid, generation: to.generation });
+  }
+
+  async revoke(tx: WriteTx, capability: Pick<CapabilityRecord, 'id' | 'holder' | 'resource'>): Promise<void> {
+    forgetHeld(tx, capability);
+    statements.write(tx).revoke.run({ id: capability.id });
+  }
+
+  async claim(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean> {
+    for (const record of records) forgetHeld(tx, record);
+    const ids = JSON.stringify(records.map(({ id }) => id));
+    return statements.write(tx).claim.run({ ids }).changes === records.length;
+  }
+
+  async sweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]> {
+    return statements
+      .read(tx)
+      .sweeping.all({ limit })
+      .map(({ id }) => id);
+  }
+
+  async swept(tx: WriteTx, id: CapabilityId): Promise<void> {
+    statements.write(tx).swept.run({ id });
+  }
+
+  async liveBelow(
+    tx: ReadTx,
+    parent: CapabilityId,
+    after: number,
+    limit: number,
+  ): Promise<readonly LinkedCapability[]> {
+    const found = statements.read(tx).liveBelow.all({ parent, after, limit });
+    return found.map((row) => ({ ...row, hasBelow: row.hasBelow === 1 }));
+  }
+
+  async scan(tx: ReadTx, after: number, limit: number): Promise<readonly ScannedCapability[]> {
+    return statements.read(tx).scan.all({ after, limit });
+  }
+}
+
+/** Sorts behind every resource of its kind. */
+const afterAll = '\u{10ffff}';
+
+/** The resources of one kind, or all of them. */
+function ofKind(kind: ResourceKind | undefined): { from: string; to: string } {
+  return kind === undefined ? { from: '', to: afterAll } : { from: `${kind}:`, to: `${kind}:${afterAll}` };
+}
+
+function heldKey(holder: Pid, kind: string): string {
+  return `held ${holder} ${kind}`;
+}
+
+function forgetHeld(tx: WriteTx, { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>): void {
+  forget(tx, heldKey(holder, kindOf(resource)));
+}
+
+function kindOf(resource: string): string {
+  return resource.slice(0, resource.indexOf(':'));
+}
+
+export function holderKey(pid: Pid): string {
+  return `holder ${pid}`;
+}

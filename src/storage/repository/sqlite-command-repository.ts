@@ -1,0 +1,45 @@
+import type Database from 'better-sqlite3';
+import { eq, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { CommandRepository, CommandRow } from '../../kernel/command/command-repository.js';
+import { commands } from '../schema/effects.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { assigned, everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const ofProcess = eq(commands.process, sql.placeholder('process'));
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  insert: compiled(raw, db.insert(commands).values(everyColumn(commands))),
+  find: db.select().from(commands).where(ofProcess).prepare(),
+  update: compiled(
+    raw,
+    db
+      .update(commands)
+      .set(assigned(commands, ['leader', 'outputBytes']))
+      .where(ofProcess),
+  ),
+  remove: compiled(raw, db.delete(commands).where(ofProcess)),
+}));
+
+@injectable()
+export class SqliteCommandRepository implements CommandRepository {
+  async put(tx: WriteTx, command: CommandRow): Promise<void> {
+    await this.remove(tx, command.process);
+    statements.write(tx).insert.run(command);
+  }
+
+  async find(tx: ReadTx, process: number): Promise<CommandRow | undefined> {
+    return statements.read(tx).find.get({ process });
+  }
+
+  async update(tx: WriteTx, { process, leader, outputBytes }: CommandRow): Promise<void> {
+    statements.write(tx).update.run({ process, leader, outputBytes });
+  }
+
+  async remove(tx: WriteTx, process: number): Promise<void> {
+    statements.write(tx).remove.run({ process });
+  }
+}

@@ -1,0 +1,52 @@
+import type Database from 'better-sqlite3';
+import { eq, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { NodeId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { EffectRepository, EffectRow } from '../../kernel/effect/effect-repository.js';
+import { effects } from '../schema/effects.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const isEffect = eq(effects.id, sql.placeholder('id'));
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  insert: compiled(raw, db.insert(effects).values(everyColumn(effects))),
+  find: db.select().from(effects).where(isEffect).prepare(),
+  ofNode: db
+    .select()
+    .from(effects)
+    .where(eq(effects.node, sql.placeholder('node')))
+    .orderBy(effects.id)
+    .prepare(),
+  nodes: db.selectDistinct({ node: effects.node }).from(effects).prepare(),
+  remove: compiled(raw, db.delete(effects).where(isEffect)),
+}));
+
+@injectable()
+export class SqliteEffectRepository implements EffectRepository {
+  async insert(tx: WriteTx, effect: EffectRow): Promise<void> {
+    statements.write(tx).insert.run(effect);
+  }
+
+  async find(tx: ReadTx, id: string): Promise<EffectRow | undefined> {
+    return statements.read(tx).find.get({ id });
+  }
+
+  async ofNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]> {
+    return statements.read(tx).ofNode.all({ node });
+  }
+
+  async nodes(tx: ReadTx): Promise<NodeId[]> {
+    return statements
+      .read(tx)
+      .nodes.all()
+      .map(({ node }) => node);
+  }
+
+  async remove(tx: WriteTx, id: string): Promise<void> {
+    statements.write(tx).remove.run({ id });
+  }
+}

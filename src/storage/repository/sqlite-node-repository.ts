@@ -1,0 +1,45 @@
+import type Database from 'better-sqlite3';
+import { eq, isNull, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { NodeId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { NodeRepository, NodeRow } from '../../kernel/node/node-repository.js';
+import { nodes } from '../schema/execution.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { assigned, everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db
+    .select()
+    .from(nodes)
+    .where(eq(nodes.id, sql.placeholder('id')))
+    .prepare(),
+  live: db.select().from(nodes).where(isNull(nodes.endedAt)).prepare(),
+  put: compiled(
+    raw,
+    db
+      .insert(nodes)
+      .values(everyColumn(nodes))
+      .onConflictDoUpdate({
+        target: nodes.id,
+        set: assigned(nodes, ['name', 'epoch', 'expiresAt', 'host', 'startedAt', 'endedAt']),
+      }),
+  ),
+}));
+
+@injectable()
+export class SqliteNodeRepository implements NodeRepository {
+  async find(tx: ReadTx, id: NodeId): Promise<NodeRow | undefined> {
+    return statements.read(tx).find.get({ id });
+  }
+
+  async live(tx: ReadTx): Promise<NodeRow[]> {
+    return statements.read(tx).live.all();
+  }
+
+  async put(tx: WriteTx, node: NodeRow): Promise<void> {
+    statements.write(tx).put.run(node);
+  }
+}

@@ -1,0 +1,158 @@
+import type Database from 'better-sqlite3';
+import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { Link, NewObject, NewVersion, ObjectRecord, Version } from '../../memory/object/object.js';
+import type { LinkScan, ObjectRepository } from '../../memory/object/object-repository.js';
+import { links, objects, objectVersions } from '../schema/memory.js';
+import type { Db } from '../sqlite/connection.js';
+import { done, prepared } from '../sqlite/sqlite-tx.js';
+import { assigned, everyColumn, everyColumnButNumber } from './bind.js';
+import { compiled } from './compiled.js';
+import { loadPayload, storePayload } from './payload-store.js';
+
+const byId = eq(objects.id, sql.placeholder('id'));
+const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
+/** Of the one that is asked for, or of any. */
+const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
+const limit = sql.placeholder('limit');
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db.select().from(objects).where(byId).prepare(),
+  named: db
+    .select({ id: objects.id })
+    .from(objects)
+    .where(
+      and(
+        eq(objects.namespace, sql.placeholder('namespace')),
+        eq(objects.name, sql.placeholder('name')),
+        isNull(objects.deletedAt),
+      ),
+    )
+    .prepare(),
+  insert: compiled(raw, db.insert(objects).values(everyColumn(objects))),
+  update: compiled(
+    raw,
+    db
+      .update(objects)
+      .set(assigned(objects, ['version', 'hash', 'payload', 'tokens', 'sources', 'updatedBy', 'updatedAt']))
+      .where(byId),
+  ),
+  move: compiled(
+    raw,
+    db
+      .update(objects)
+      .set(assigned(objects, ['namespace', 'name']))
+      .where(byId),
+  ),
+  delete: compiled(
+    raw,
+    db
+      .update(objects)
+      .set(assigned(objects, ['deletedAt']))
+      .where(byId),
+  ),
+  archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
+  history: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofObject, lte(objectVersions.n, sql.placeholder('mark'))))
+    .orderBy(objectVersions.n)
+    .prepare(),
+  asOf: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofObject, gt(objectVersions.n, sql.placeholder('mark'))))
+    .orderBy(objectVersions.n)
+    .limit(1)
+    .prepare(),
+  insertLink: compiled(raw, db.insert(links).values(everyColumn(links)).onConflictDoNothing()),
+  linksOut: db
+    .select()
+    .from(links)
+    .where(and(eq(links.source, sql.placeholder('object')), ofRelation))
+    .orderBy(links.relation, links.target)
+    .limit(limit)
+    .prepare(),
+  linksIn: db
+    .select()
+    .from(links)
+    .where(and(eq(links.target, sql.placeholder('object')), ofRelation))
+    .orderBy(links.relation, links.source)
+    .limit(limit)
+    .prepare(),
+}));
+
+@injectable()
+export class SqliteObjectRepository implements ObjectRepository {
+  async find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined> {
+    const found = statements.read(tx).find.get({ id });
+    if (found === undefined) return undefined;
+    const { updatedBy, updatedAt, ...row } = found;
+    const made = { madeBy: updatedBy ?? row.createdBy, madeAt: updatedAt ?? row.createdAt };
+    return { ...row, ...made, payload: loadPayload(tx, row) };
+  }
+
+  async named(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined> {
+    return statements.read(tx).named.get({ namespace, name })?.id;
+  }
+
+  insert(tx: WriteTx, object: NewObject): Promise<void> {
+    const payload = storePayload(tx, object);
+    statements.write(tx).insert.run({ ...object, payload, updatedBy: null, updatedAt: null });
+    return done;
+  }
+
+  update(tx: WriteTx, before: ObjectRecord, next: NewVersion): Promise<void> {
+    this.archive(tx, before);
+    const payload = storePayload(tx, next);
+    const { madeBy: updatedBy, madeAt: updatedAt } = next;
+    statements.write(tx).update.run({ ...next, id: before.id, payload, updatedBy, updatedAt });
+    return done;
+  }
+
+  move(tx: WriteTx, id: ObjectId, to: { namespace: string; name: string | null }): Promise<void> {
+    statements.write(tx).move.run({ id, ...to });
+    return done;
+  }
+
+  delete(tx: WriteTx, id: ObjectId, at: number): Promise<void> {
+    statements.write(tx).delete.run({ id, deletedAt: at });
+    return done;
+  }
+
+  async history(tx: ReadTx, object: ObjectRecord, mark = Number.MAX_SAFE_INTEGER): Promise<readonly Version[]> {
+    const earlier = statements.read(tx).history.all({ object: object.id, mark });
+    return [...earlier.map((row) => toVersion(tx, row)), await this.asOf(tx, object, mark)];
+  }
+
+  async asOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version> {
+    const row = statements.read(tx).asOf.get({ object: object.id, mark });
+    return row === undefined ? object : toVersion(tx, row);
+  }
+
+  async insertLink(tx: WriteTx, link: Link): Promise<boolean> {
+    return statements.write(tx).insertLink.run(link).changes === 1;
+  }
+
+  async links(tx: ReadTx, object: ObjectId, scan: LinkScan): Promise<readonly Link[]> {
+    const { linksOut, linksIn } = statements.read(tx);
+    const { direction, relation = null, limit } = scan;
+    return (direction === 'out' ? linksOut : linksIn).all({ object, relation, limit });
+  }
+
+  private archive(tx: WriteTx, { id: object, version, hash, payload, ...made }: ObjectRecord): void {
+    const { tokens, sources, madeBy, madeAt } = made;
+    const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
+    const row = { object, branch: 0, version, hash, payload: stored, tokens, sources, madeBy, madeAt };
+    statements.write(tx).archive.run(row);
+  }
+}
+
+/** A row of the log of versions that stands for a version. */
+export function toVersion(tx: ReadTx, row: typeof objectVersions.$inferSelect): Version {
+  const { version, hash, payload, tokens, sources, madeBy, madeAt } = row;
+  const stored = loadPayload(tx, { hash: hash ?? '', payload });
+  return { version, hash: hash ?? '', payload: stored, tokens, sources, madeBy, madeAt };
+}

@@ -1,0 +1,380 @@
+import type Database from 'better-sqlite3';
+import {
+  and,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  max,
+  min,
+  ne,
+  notExists,
+  or,
+  sql,
+} from 'drizzle-orm';
+import { alias } from 'drizzle-orm/sqlite-core';
+import { injectable } from 'inversify';
+import type { NodeId, Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { ProcessRow } from '../../kernel/process/process.js';
+import type { ProcessRepository, ProcessScan } from '../../kernel/process/process-repository.js';
+import { accounts } from '../schema/accounts.js';
+import { runEntries } from '../schema/execution.js';
+import { processes, processTags, reaped, userSignals } from '../schema/processes.js';
+import type { Db } from '../sqlite/connection.js';
+import { forget, prepared, remembered } from '../sqlite/sqlite-tx.js';
+import { assigned, everyColumnButNumber } from './bind.js';
+import { compiled } from './compiled.js';
+import { holderKey } from './sqlite-capability-repository.js';
+
+const columns = getTableColumns(processes);
+const after = gt(processes.n, sql.placeholder('after'));
+const limit = sql.placeholder('limit');
+
+/** Indexes of columns that an UPDATE names are rewritten, so place is written only by a move. */
+const changing = [
+  'kind',
+  'status',
+  'previous',
+  'image',
+  'cwd',
+  'goal',
+  'view',
+  'args',
+  'generation',
+  'authoritySince',
+  'attempt',
+  'recoveries',
+  'version',
+  'fence',
+  'node',
+  'wait',
+  'stop',
+  'outcome',
+  'message',
+  'result',
+  'recovery',
+  'retry',
+  'progress',
+  'startedAt',
+  'updatedAt',
+  'exitedAt',
+  'exitOrder',
+  'deadlineAt',
+  'alarmAt',
+] as const;
+const sameVersion = and(
+  eq(processes.n, sql.placeholder('n')),
+  eq(processes.version, sql`${sql.placeholder('version')} - 1`),
+);
+
+/** Not a command that a node is stopping. */
+const isOurAlarm = and(
+  isNotNull(processes.alarmAt),
+  or(ne(processes.kind, 'command'), ne(processes.status, 'stopping'), isNull(processes.node)),
+);
+
+const parents = alias(processes, 'parents');
+
+/** A body that is run again is given the results of its children again, and they have them. */
+const isReplayingParent = (db: Db) =>
+  and(
+    eq(parents.pid, processes.parent),
+    isNull(parents.exitedAt),
+    exists(db.select({ n: runEntries.process }).from(runEntries).where(eq(runEntries.process, parents.n))),
+  );
+
+const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof sql>) =>
+  db
+    .select(columns)
+    .from(processes)
+    .innerJoin(
+      sql`(WITH RECURSIVE walk(n, pid, level) AS (${seed} UNION ALL ${step}) SELECT n, level FROM walk) AS walk`,
+      sql`walk.n = ${processes.n}`,
+    )
+    .orderBy(sql`walk.level, walk.n`);
+
+const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db
+    .select()
+    .from(processes)
+    .where(eq(processes.pid, sql.placeholder('pid')))
+    .prepare(),
+  findByNumber: db
+    .select()
+    .from(processes)
+    .where(eq(processes.n, sql.placeholder('n')))
+    .prepare(),
+  insert: compiled(raw, db.insert(processes).values(everyColumnButNumber(processes))),
+  update: compiled(raw, db.update(processes).set(assigned(processes, changing)).where(sameVersion)),
+  move: compiled(
+    raw,
+    db
+      .update(processes)
+      .set(assigned(processes, [...changing, 'parent', 'root']))
+      .where(sameVersion),
+  ),
+  scanAll: db.select().from(processes).where(after).orderBy(processes.n).limit(limit).prepare(),
+  scanParent: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.parent, sql.placeholder('parent')), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanRoot: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.root, sql.placeholder('root')), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanStatus: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.status, sql.placeholder('status')), isNull(processes.exitedAt), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanTag: db
+    .select(columns)
+    .from(processTags)
+    .innerJoin(processes, eq(processes.n, processTags.n))
+    .where(
+      and(
+        eq(processTags.space, sql.placeholder('space')),
+        eq(processTags.key, sql.placeholder('key')),
+        eq(processTags.value, sql.placeholder('value')),
+        gt(processTags.n, sql.placeholder('after')),
+      ),
+    )
+    .orderBy(processTags.n)
+    .limit(limit)
+    .prepare(),
+  liveChildren: db
+    .select({ pid: processes.pid, parent: processes.parent })
+    .from(processes)
+    .where(
+      and(
+        inArray(processes.parent, sql`(SELECT value FROM json_each(${sql.placeholder('parents')}))`),
+        isNull(processes.exitedAt),
+      ),
+    )
+    .orderBy(processes.n)
+    .prepare(),
+  liveTree: numbersOf(
+    db,
+    sql`${startAt} AND exited_at IS NULL`,
+    sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid WHERE c.exited_at IS NULL`,
+  ).prepare(),
+  tree: numbersOf(
+    db,
+    startAt,
+    sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid
+        WHERE walk.level < ${sql.placeholder('depth')}`,
+  ).prepare(),
+  ancestors: numbersOf(
+    db,
+    startAt,
+    sql`SELECT p.n, p.pid, walk.level + 1 FROM walk JOIN processes c ON c.n = walk.n JOIN processes p ON p.pid = c.parent`,
+  ).prepare(),
+  heldBy: db
+    .select()
+    .from(processes)
+    .where(eq(processes.node, sql.placeholder('node')))
+    .orderBy(processes.n)
+    .prepare(),
+  holders: db
+    .selectDistinct({ node: processes.node })
+    .from(processes)
+    .where(isNotNull(processes.node))
+    .orderBy(processes.node)
+    .prepare(),
+  runningOn: db
+    .select({ n: processes.n })
+    .from(processes)
+    .where(and(eq(processes.node, sql.placeholder('node')), isNotNull(processes.node), eq(processes.status, 'running')))
+    .limit(1)
+    .prepare(),
+  runnable: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(
+      and(
+        eq(processes.status, 'runnable'),
+        isNull(processes.exitedAt),
+        inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  unstarted: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(
+      and(
+        inArray(processes.status, ['created', 'runnable']),
+        isNull(processes.exitedAt),
+        isNull(processes.node),
+        inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  due: db
+    .select()
+    .from(processes)
+    .where(and(isOurAlarm, lte(processes.alarmAt, sql.placeholder('now'))))
+    .orderBy(processes.alarmAt)
+    .limit(limit)
+    .prepare(),
+  nextAlarm: db
+    .select({ at: min(processes.alarmAt) })
+    .from(processes)
+    .where(isOurAlarm)
+    .prepare(),
+  prunable: db
+    .select(columns)
+    .from(processes)
+    .innerJoin(accounts, eq(accounts.n, processes.n))
+    .where(
+      and(
+        after,
+        lt(processes.exitedAt, sql.placeholder('endedBefore')),
+        eq(accounts.born, 0),
+        notExists(db.select({ n: parents.n }).from(parents).where(isReplayingParent(db))),
+        ne(processes.n, db.select({ n: max(processes.n) }).from(processes)),
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  delete: compiled(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
+  deleteTags: compiled(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
+  deleteReaped: compiled(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
+  deleteEntries: compiled(raw, db.delete(runEntries).where(eq(runEntries.process, sql.placeholder('n')))),
+  deleteSignals: compiled(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
+}));
+
+@injectable()
+export class SqliteProcessRepository implements ProcessRepository {
+  async find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined> {
+    return remembered(tx, processKey(pid), () => statements.read(tx).find.get({ pid }));
+  }
+
+  async findByNumber(tx: ReadTx, n: number): Promise<ProcessRow | undefined> {
+    return statements.read(tx).findByNumber.get({ n });
+  }
+
+  async insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number> {
+    forgetProcess(tx, row.pid);
+    return Number(statements.write(tx).insert.run(row).lastInsertRowid);
+  }
+
+  async update(tx: WriteTx, row: ProcessRow): Promise<boolean> {
+    forgetProcess(tx, row.pid);
+    return statements.write(tx).update.run(row).changes === 1;
+  }
+
+  async move(tx: WriteTx, row: ProcessRow): Promise<boolean> {
+    forgetProcess(tx, row.pid);
+    return statements.write(tx).move.run(row).changes === 1;
+  }
+
+  async scan(tx: ReadTx, scan: ProcessScan, from: number, rows: number): Promise<ProcessRow[]> {
+    const all = statements.read(tx);
+    const page = { after: from, limit: rows };
+    switch (scan.by) {
+      case 'all':
+        return all.scanAll.all(page);
+      case 'parent':
+        return all.scanParent.all({ ...page, parent: scan.parent });
+      case 'root':
+        return all.scanRoot.all({ ...page, root: scan.root });
+      case 'status':
+        return all.scanStatus.all({ ...page, status: scan.status });
+      case 'tag':
+        return all.scanTag.all({ ...page, space: scan.space, key: scan.key, value: scan.value });
+    }
+  }
+
+  async liveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ pid: Pid; parent: Pid | null }[]> {
+    return statements.read(tx).liveChildren.all({ parents: JSON.stringify(parents) });
+  }
+
+  async liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).liveTree.all({ pid });
+  }
+
+  async tree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]> {
+    return statements.read(tx).tree.all({ pid, depth });
+  }
+
+  async ancestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).ancestors.all({ pid }).slice(1);
+  }
+
+  async heldBy(tx: ReadTx, node: NodeId): Promise<ProcessRow[]> {
+    return statements.read(tx).heldBy.all({ node });
+  }
+
+  async holders(tx: ReadTx): Promise<NodeId[]> {
+    const rows = statements.read(tx).holders.all();
+    return rows.flatMap(({ node }) => (node === null ? [] : [node]));
+  }
+
+  async isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean> {
+    return statements.read(tx).runningOn.get({ node }) !== undefined;
+  }
+
+  async runnable(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).runnable.all({ images: JSON.stringify(images), limit: rows });
+    return found.map(({ pid }) => pid);
+  }
+
+  async unstarted(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).unstarted.all({ images: JSON.stringify(images), limit: rows });
+    return found.map(({ pid }) => pid);
+  }
+
+  async due(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).due.all({ now, limit: rows });
+  }
+
+  async nextAlarm(tx: ReadTx): Promise<number | null> {
+    return statements.read(tx).nextAlarm.get()?.at ?? null;
+  }
+
+  async prunable(tx: ReadTx, endedBefore: number, from: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).prunable.all({ endedBefore, after: from, limit: rows });
+  }
+
+  async delete(tx: WriteTx, row: ProcessRow): Promise<void> {
+    forgetProcess(tx, row.pid);
+    const all = statements.write(tx);
+    all.delete.run({ n: row.n });
+    all.deleteTags.run({ n: row.n });
+    all.deleteReaped.run({ n: row.n });
+    all.deleteEntries.run({ n: row.n });
+    all.deleteSignals.run({ pid: row.pid });
+  }
+}
+
+function processKey(pid: Pid): string {
+  return `process ${pid}`;
+}
+
+/** What capabilities remember of their holder is a part of the same row. */
+function forgetProcess(tx: WriteTx, pid: Pid): void {
+  forget(tx, processKey(pid));
+  forget(tx, holderKey(pid));
+}

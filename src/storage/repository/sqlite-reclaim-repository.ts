@@ -1,0 +1,114 @@
+import type Database from 'better-sqlite3';
+import { gt, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
+import type { WriteTx } from '../../base/store.js';
+import type { Reclaimed, ReclaimRepository } from '../../memory/object/reclaim-repository.js';
+import { objects, objectVersions, overlays, payloads } from '../schema/memory.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { compiled } from './compiled.js';
+
+/** The process in whose own namespace, or below it, an object lies: what stands between the first two slashes. */
+const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespace}, 9) || '/', '/') - 1)`;
+
+/**
+ * Of a process that has ended, and whose parent has ended too or has merged it, or that was pruned. Not a root's: what it
+ * made, and its result whoever made that, are the host's.
+ */
+const isLeft = sql`${objects.namespace} LIKE 'process/%'
+  AND NOT EXISTS (SELECT 1 FROM processes AS maker
+    LEFT JOIN processes AS parent ON parent.pid = maker.parent
+    LEFT JOIN views AS view ON view.n = maker.view
+    WHERE maker.pid = ${owner} AND (maker.exited_at IS NULL OR maker.parent IS NULL
+    OR (parent.exited_at IS NULL AND view.state IS NULL)))
+  AND ${objects.id} NOT IN (SELECT result FROM processes WHERE parent IS NULL AND result IS NOT NULL)`;
+
+/**
+ * What capabilities on objects and private namespaces name that somebody live holds, and that work. One with a wildcard
+ * behind a slash counts for all that begins as it does before that.
+ */
+const works = (capability: string, holder: string) =>
+  sql.raw(`${capability}.status = 'live' AND (${capability}.uses IS NULL OR ${capability}.uses > 0)
+    AND (${capability}.own = 1 OR ${capability}.generation >= ${holder}.authority_since) AND ${holder}.exited_at IS NULL`);
+const inTime = (capability: string) =>
+  sql`(${sql.raw(`${capability}.expires_at`)} IS NULL OR ${sql.raw(`${capability}.expires_at`)} > ${sql.placeholder('at')})`;
+const reach = sql`SELECT CASE instr(held.resource, '/*') WHEN 0 THEN held.resource
+  ELSE substr(held.resource, 1, instr(held.resource, '/*')) END AS name FROM processes AS holder JOIN capabilities AS held ON held.holder = holder.pid
+  WHERE ${works('held', 'holder')} AND ${inTime('held')}
+  AND ((held.resource >= 'object:' AND held.resource < 'object;')
+    OR (held.resource >= 'ns:process/' AND held.resource < 'ns:process0'))
+  AND NOT EXISTS (
+    WITH RECURSIVE above(id) AS (SELECT held.parent UNION
+      SELECT next.parent FROM capabilities AS next JOIN above ON next.id = above.id)
+    SELECT 1 FROM above JOIN capabilities AS one ON one.id = above.id
+    LEFT JOIN processes AS giver ON giver.pid = one.holder
+    WHERE giver.pid IS NULL OR NOT (${works('one', 'giver')} AND ${inTime('one')}))`;
+/** By its own name, by its place, or by the beginning of that: the namespaces on the way up, each with its last slash. */
+const isReached = sql`('object:' || ${objects.id} IN (SELECT name FROM reach)
+  OR 'ns:' || ${objects.namespace} || '/' || ${objects.id} IN (SELECT name FROM reach)
+  OR EXISTS (WITH RECURSIVE up(place) AS (SELECT 'ns:' || ${objects.namespace} || '/' UNION ALL
+      SELECT rtrim(rtrim(place, '/'), replace(place, '/', '')) FROM up WHERE place <> '')
+    SELECT 1 FROM up WHERE place IN (SELECT name FROM reach))
+  OR EXISTS (SELECT 1 FROM reach WHERE name IN ('object:*', 'object:**')))`;
+const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
+
+/** Views of live processes and those that they were forked from; and what a live parent can still merge. */
+const needed = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes WHERE exited_at IS NULL
+    UNION SELECT views.base FROM views JOIN needed ON views.n = needed.n WHERE views.base IS NOT NULL)
+  SELECT n FROM needed UNION SELECT view.n FROM processes AS maker JOIN views AS view ON view.n = maker.view
+  JOIN processes AS parent ON parent.pid = maker.parent WHERE parent.exited_at IS NULL AND view.state IS NULL
+  AND (view.mode <> 'ephemeral' OR maker.status = 'exited')`;
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  page: db
+    .select({ id: objects.id })
+    .from(objects)
+    .where(gt(objects.id, sql.placeholder('after')))
+    .orderBy(objects.id)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  release: compiled(
+    raw,
+    db
+      .update(objects)
+      .set({ payload: 'null', deletedAt: sql`coalesce(${objects.deletedAt}, ${sql.placeholder('at')})` })
+      .where(
+        sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects
+          WHERE id > ${sql.placeholder('after')} AND id <= ${sql.placeholder('last')} AND ${hasPayload}
+          AND (${objects.deletedAt} IS NOT NULL OR (${isLeft} AND NOT ${isReached})))`,
+      ),
+  ),
+  overlays: compiled(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${needed})`)),
+  versions: compiled(
+    raw,
+    db.delete(objectVersions).where(sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${needed}))
+      OR (${objectVersions.branch} = 0
+      AND ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`),
+  ),
+  payloads: compiled(
+    raw,
+    db.delete(payloads).where(sql`${payloads.hash} NOT IN (SELECT hash FROM objects WHERE payload IS NULL)
+      AND ${payloads.hash} NOT IN (SELECT hash FROM object_versions WHERE payload IS NULL AND hash IS NOT NULL)
+      AND ${payloads.hash} NOT IN (SELECT hash FROM overlays WHERE payload IS NULL)`),
+  ),
+}));
+
+@injectable()
+export class SqliteReclaimRepository implements ReclaimRepository {
+  async objects(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<Reclaimed> {
+    const page = statements.read(tx).page.all({ after, limit });
+    const last = page.at(-1)?.id;
+    if (last === undefined) return { count: 0, last };
+    const { changes } = statements.write(tx).release.run({ at, after, last });
+    return { count: changes, last };
+  }
+
+  async versions(tx: WriteTx): Promise<number> {
+    const all = statements.write(tx);
+    const dropped = all.overlays.run({}).changes;
+    all.versions.run({});
+    all.payloads.run({});
+    return dropped;
+  }
+}

@@ -1,0 +1,67 @@
+import type Database from 'better-sqlite3';
+import { eq, inArray, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid, RuleId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { RuleRecord } from '../../capability/rule/rule.js';
+import type { RuleRepository } from '../../capability/rule/rule-repository.js';
+import { rules } from '../schema/capabilities.js';
+import type { Db } from '../sqlite/connection.js';
+import { done, forget, prepared, remembered } from '../sqlite/sqlite-tx.js';
+import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db
+    .select()
+    .from(rules)
+    .where(eq(rules.id, sql.placeholder('id')))
+    .prepare(),
+  any: db.select({ id: rules.id }).from(rules).limit(1).prepare(),
+  all: db.select().from(rules).orderBy(rules.id).prepare(),
+  setOn: db
+    .select()
+    .from(rules)
+    .where(eq(rules.pid, sql.placeholder('pid')))
+    .orderBy(rules.id)
+    .prepare(),
+  binding: db
+    .select()
+    .from(rules)
+    .where(inArray(rules.n, sql`(SELECT value FROM json_each(${sql.placeholder('numbers')}))`))
+    .orderBy(rules.id)
+    .prepare(),
+  insert: compiled(raw, db.insert(rules).values(everyColumn(rules))),
+  delete: compiled(raw, db.delete(rules).where(eq(rules.id, sql.placeholder('id')))),
+}));
+
+@injectable()
+export class SqliteRuleRepository implements RuleRepository {
+  async find(tx: ReadTx, id: RuleId): Promise<RuleRecord | undefined> {
+    return statements.read(tx).find.get({ id });
+  }
+
+  insert(tx: WriteTx, rule: RuleRecord): Promise<void> {
+    forget(tx, anyKey);
+    statements.write(tx).insert.run(rule);
+    return done;
+  }
+
+  delete(tx: WriteTx, id: RuleId): Promise<void> {
+    forget(tx, anyKey);
+    statements.write(tx).delete.run({ id });
+    return done;
+  }
+
+  async list(tx: ReadTx, pid?: Pid | '*'): Promise<readonly RuleRecord[]> {
+    return pid === undefined ? statements.read(tx).all.all() : statements.read(tx).setOn.all({ pid });
+  }
+
+  async binding(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {
+    // Most stores have no rule at all, and a burst of spawns then asks once.
+    const hasRules = remembered(tx, anyKey, () => statements.read(tx).any.get() !== undefined);
+    return hasRules ? statements.read(tx).binding.all({ numbers: JSON.stringify([0, ...numbers]) }) : [];
+  }
+}
+
+const anyKey = 'any rule';

@@ -1,0 +1,72 @@
+import type Database from 'better-sqlite3';
+import { and, eq, max, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { SignalReceipt, SignalRepository, TakenSignal } from '../../kernel/signal/signal-repository.js';
+import { signalReceipts, userSignals } from '../schema/processes.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const ofName = and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name')));
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  last: db
+    .select({ ordinal: max(userSignals.ordinal) })
+    .from(userSignals)
+    .where(ofName)
+    .prepare(),
+  push: compiled(raw, db.insert(userSignals).values(everyColumn(userSignals))),
+  first: db
+    .select({ ordinal: userSignals.ordinal, payload: userSignals.payload })
+    .from(userSignals)
+    .where(and(ofName, eq(userSignals.taken, false)))
+    .orderBy(userSignals.ordinal)
+    .limit(1)
+    .prepare(),
+  take: compiled(
+    raw,
+    db
+      .update(userSignals)
+      .set({ taken: true })
+      .where(and(ofName, eq(userSignals.ordinal, sql.placeholder('ordinal')))),
+  ),
+  findReceipt: db
+    .select({ hash: signalReceipts.hash, report: signalReceipts.report })
+    .from(signalReceipts)
+    .where(eq(signalReceipts.id, sql.placeholder('id')))
+    .prepare(),
+  insertReceipt: compiled(raw, db.insert(signalReceipts).values(everyColumn(signalReceipts))),
+}));
+
+@injectable()
+export class SqliteSignalRepository implements SignalRepository {
+  async push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number> {
+    const ordinal = (statements.read(tx).last.get({ pid, name })?.ordinal ?? 0) + 1;
+    statements.write(tx).push.run({ pid, name, ordinal, at, payload, taken: false });
+    return ordinal;
+  }
+
+  async has(tx: ReadTx, pid: Pid, name: string): Promise<boolean> {
+    return statements.read(tx).first.get({ pid, name }) !== undefined;
+  }
+
+  async take(tx: WriteTx, pid: Pid, name: string): Promise<TakenSignal | undefined> {
+    const found = statements.read(tx).first.get({ pid, name });
+    if (found === undefined) return undefined;
+    const { ordinal, payload } = found;
+    statements.write(tx).take.run({ pid, name, ordinal });
+    return { ordinal, payload };
+  }
+
+  async findReceipt(tx: ReadTx, id: string): Promise<SignalReceipt | undefined> {
+    return statements.read(tx).findReceipt.get({ id });
+  }
+
+  async insertReceipt(tx: WriteTx, id: string, receipt: SignalReceipt): Promise<void> {
+    statements.write(tx).insertReceipt.run({ id, ...receipt });
+  }
+}

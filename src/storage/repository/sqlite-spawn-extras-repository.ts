@@ -1,0 +1,54 @@
+import type Database from 'better-sqlite3';
+import { and, eq, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { BirthRepository, Registration } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import type { ProcessRow } from '../../kernel/process/process.js';
+import { environments, processTags, registrations } from '../schema/processes.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  findRegistration: db
+    .select({ pid: registrations.pid, hash: registrations.hash })
+    .from(registrations)
+    .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id'))))
+    .prepare(),
+  insertRegistration: compiled(raw, db.insert(registrations).values(everyColumn(registrations))),
+  insertTag: compiled(raw, db.insert(processTags).values(everyColumn(processTags))),
+  insertEnvironment: compiled(raw, db.insert(environments).values(everyColumn(environments)).onConflictDoNothing()),
+  findEnvironment: db
+    .select({ variables: environments.variables })
+    .from(environments)
+    .where(eq(environments.hash, sql.placeholder('hash')))
+    .prepare(),
+}));
+
+@injectable()
+export class SqliteBirthRepository implements BirthRepository {
+  async findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined> {
+    return statements.read(tx).findRegistration.get({ parent: parent ?? '', id });
+  }
+
+  async insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void> {
+    statements.write(tx).insertRegistration.run({ parent: parent ?? '', id, ...registration });
+  }
+
+  async insertTags(tx: WriteTx, n: number, { labels, owner }: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void> {
+    for (const [space, tags] of [['label', labels] as const, ['owner', owner] as const]) {
+      for (const [key, value] of Object.entries(tags ?? {}))
+        statements.write(tx).insertTag.run({ space, key, value, n });
+    }
+  }
+
+  async insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void> {
+    statements.write(tx).insertEnvironment.run({ hash, variables });
+  }
+
+  async findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined> {
+    return statements.read(tx).findEnvironment.get({ hash })?.variables;
+  }
+}

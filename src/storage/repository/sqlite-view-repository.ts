@@ -1,0 +1,217 @@
+import type Database from 'better-sqlite3';
+import { and, eq, gt, lte, max, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { ObjectId } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type {
+  MemoryMark,
+  NewVersion,
+  NumberedView,
+  Overlay,
+  Standing,
+  Version,
+  ViewEntry,
+  ViewRecord,
+  ViewState,
+} from '../../memory/object/object.js';
+import type { ViewRepository } from '../../memory/view/view-repository.js';
+import { objectVersions, overlays, viewEntries, views } from '../schema/memory.js';
+import type { Db } from '../sqlite/connection.js';
+import { done, prepared } from '../sqlite/sqlite-tx.js';
+import { assigned, everyColumn, everyColumnButNumber } from './bind.js';
+import { compiled } from './compiled.js';
+import { loadPayload, storePayload } from './payload-store.js';
+import { toVersion } from './sqlite-object-repository.js';
+
+/** Behind every row of a log. */
+const now = Number.MAX_SAFE_INTEGER;
+
+const inView = eq(viewEntries.view, sql.placeholder('view'));
+const notLater = lte(viewEntries.n, sql.placeholder('asOf'));
+const ofOverlay = and(eq(overlays.view, sql.placeholder('view')), eq(overlays.object, sql.placeholder('object')));
+const ofBranch = and(
+  eq(objectVersions.object, sql.placeholder('object')),
+  eq(objectVersions.branch, sql.placeholder('view')),
+);
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  find: db
+    .select()
+    .from(views)
+    .where(eq(views.n, sql.placeholder('n')))
+    .prepare(),
+  insert: compiled(raw, db.insert(views).values(everyColumnButNumber(views))),
+  setState: compiled(
+    raw,
+    db
+      .update(views)
+      .set(assigned(views, ['state']))
+      .where(eq(views.n, sql.placeholder('n'))),
+  ),
+  lastEntry: db
+    .select({ n: max(viewEntries.n) })
+    .from(viewEntries)
+    .prepare(),
+  lastVersion: db
+    .select({ n: max(objectVersions.n) })
+    .from(objectVersions)
+    .prepare(),
+  insertEntry: compiled(raw, db.insert(viewEntries).values(everyColumnButNumber(viewEntries))),
+  standing: db
+    .select()
+    .from(viewEntries)
+    .where(and(inView, eq(viewEntries.object, sql.placeholder('object')), notLater))
+    .orderBy(sql`${viewEntries.n} DESC`)
+    .limit(1)
+    .prepare(),
+  standings: db
+    .select()
+    .from(viewEntries)
+    .where(
+      and(
+        inView,
+        gt(viewEntries.object, sql.placeholder('after')),
+        sql`${viewEntries.n} = (SELECT max(later.n) FROM view_entries AS later WHERE later.view = ${viewEntries.view}
+          AND later.object = ${viewEntries.object} AND later.n <= ${sql.placeholder('asOf')})`,
+      ),
+    )
+    .orderBy(viewEntries.object)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  overlay: db.select().from(overlays).where(ofOverlay).prepare(),
+  overlayAsOf: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofBranch, gt(objectVersions.n, sql.placeholder('asOf'))))
+    .orderBy(objectVersions.n)
+    .limit(1)
+    .prepare(),
+  overlays: db
+    .select()
+    .from(overlays)
+    .where(eq(overlays.view, sql.placeholder('view')))
+    .orderBy(overlays.object)
+    .prepare(),
+  archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
+  insertOverlay: compiled(raw, db.insert(overlays).values(everyColumn(overlays))),
+  updateOverlay: compiled(
+    raw,
+    db
+      .update(overlays)
+      .set(assigned(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
+      .where(ofOverlay),
+  ),
+  earlier: db
+    .select()
+    .from(objectVersions)
+    .where(and(ofBranch, gt(objectVersions.version, 0), lte(objectVersions.n, sql.placeholder('asOf'))))
+    .orderBy(objectVersions.n)
+    .prepare(),
+}));
+
+@injectable()
+export class SqliteViewRepository implements ViewRepository {
+  async find(tx: ReadTx, n: number): Promise<NumberedView | undefined> {
+    return statements.read(tx).find.get({ n });
+  }
+
+  async insert(tx: WriteTx, view: ViewRecord): Promise<number> {
+    return Number(statements.write(tx).insert.run(view).lastInsertRowid);
+  }
+
+  setState(tx: WriteTx, n: number, state: ViewState): Promise<void> {
+    statements.write(tx).setState.run({ n, state });
+    return done;
+  }
+
+  async mark(tx: ReadTx): Promise<MemoryMark> {
+    const { lastEntry, lastVersion } = statements.read(tx);
+    return { entries: lastEntry.get()?.n ?? 0, versions: lastVersion.get()?.n ?? 0 };
+  }
+
+  addEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, ...entry, isThere: true });
+    return done;
+  }
+
+  takeOut(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: false });
+    return done;
+  }
+
+  bringBack(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
+    statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: true });
+    return done;
+  }
+
+  async standing(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Standing> {
+    const found = statements.read(tx).standing.get({ view, object, asOf });
+    return found && toStanding(found);
+  }
+
+  async standings(
+    tx: ReadTx,
+    view: number,
+    { asOf = now, after, limit }: { asOf?: number | undefined; after: ObjectId; limit: number },
+  ): Promise<readonly { object: ObjectId; standing: Standing }[]> {
+    const rows = statements.read(tx).standings.all({ view, asOf, after, limit });
+    return rows.map((row) => ({ object: row.object, standing: toStanding(row) }));
+  }
+
+  async overlay(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Overlay | undefined> {
+    const current = statements.read(tx).overlay.get({ view, object });
+    if (current === undefined) return undefined;
+    const earlier = asOf === now ? undefined : statements.read(tx).overlayAsOf.get({ view, object, asOf });
+    if (earlier === undefined) return { ...current, payload: loadPayload(tx, current) };
+    const { baseHash, baseVersion } = current;
+    return earlier.version === 0 ? undefined : { ...toVersion(tx, earlier), object, baseHash, baseVersion };
+  }
+
+  async versions(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<readonly Version[]> {
+    const last = await this.overlay(tx, view, object, asOf);
+    if (last === undefined) return [];
+    const rows = statements.read(tx).earlier.all({ view, object, asOf });
+    return [...rows.map((row) => toVersion(tx, row)), last];
+  }
+
+  write(
+    tx: WriteTx,
+    view: number,
+    before: Overlay | undefined,
+    next: NewVersion & Pick<Overlay, 'object' | 'baseHash' | 'baseVersion'>,
+  ): Promise<void> {
+    const all = statements.write(tx);
+    all.archive.run({
+      ...(before === undefined ? absent(next) : archived(tx, before)),
+      object: next.object,
+      branch: view,
+    });
+    const row = { ...next, view, payload: storePayload(tx, next) };
+    (before === undefined ? all.insertOverlay : all.updateOverlay).run(row);
+    return done;
+  }
+
+  async overlays(tx: ReadTx, view: number): Promise<readonly Overlay[]> {
+    const rows = statements.read(tx).overlays.all({ view });
+    return rows.map((row) => ({ ...row, payload: loadPayload(tx, row) }));
+  }
+}
+
+/** A row that puts nothing there names no capability. */
+const noEntry = { capability: '', rights: 0 };
+
+function toStanding(row: typeof viewEntries.$inferSelect): Standing {
+  if (!row.isThere) return 'out';
+  const { object, capability, rights } = row;
+  return capability === noEntry.capability ? undefined : { object, capability, rights };
+}
+
+/** That the branch had no version of its own so far. */
+function absent({ madeBy, madeAt }: NewVersion) {
+  return { version: 0, hash: null, payload: null, tokens: 0, sources: null, madeBy, madeAt };
+}
+
+function archived(tx: WriteTx, { version, hash, payload, tokens, sources, madeBy, madeAt }: Overlay) {
+  const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
+  return { version, hash, payload: stored, tokens, sources, madeBy, madeAt };
+}

@@ -1,0 +1,46 @@
+import type Database from 'better-sqlite3';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { injectable } from 'inversify';
+import type { Pid } from '../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { ProcessRow } from '../../kernel/process/process.js';
+import type { WaitRepository } from '../../kernel/waiting/wait-repository.js';
+import { processes, reaped } from '../schema/processes.js';
+import type { Db } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/sqlite-tx.js';
+import { everyColumn } from './bind.js';
+import { compiled } from './compiled.js';
+
+const statements = prepared((db: Db, raw: Database.Database) => ({
+  isReaped: db
+    .select({ n: reaped.n })
+    .from(reaped)
+    .where(eq(reaped.n, sql.placeholder('n')))
+    .prepare(),
+  reap: compiled(raw, db.insert(reaped).values(everyColumn(reaped)).onConflictDoNothing()),
+  unreaped: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .leftJoin(reaped, eq(reaped.n, processes.n))
+    .where(and(eq(processes.parent, sql.placeholder('parent')), isNull(reaped.n)))
+    .orderBy(processes.n)
+    .prepare(),
+}));
+
+@injectable()
+export class SqliteWaitRepository implements WaitRepository {
+  async isReaped(tx: ReadTx, { n }: ProcessRow): Promise<boolean> {
+    return statements.read(tx).isReaped.get({ n }) !== undefined;
+  }
+
+  async reap(tx: WriteTx, { n }: ProcessRow): Promise<void> {
+    statements.write(tx).reap.run({ n });
+  }
+
+  async unreaped(tx: ReadTx, parent: Pid): Promise<Pid[]> {
+    return statements
+      .read(tx)
+      .unreaped.all({ parent })
+      .map((row) => row.pid);
+  }
+}

@@ -1,0 +1,35 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { HostIdentity } from '../../kernel/node/node-repository.js';
+import { jsonText } from './json-text.js';
+
+/** Effects on the world that are under way: the row goes with the outcome. */
+export const effects = sqliteTable(
+  'effects',
+  {
+    id: text().primaryKey(),
+    pid: text().notNull(),
+    generation: integer().notNull(),
+    action: text().notNull(),
+    resource: text().notNull(),
+    capability: text().notNull(),
+    approval: text(),
+    reservation: text().notNull(),
+    node: text().notNull(),
+    at: integer().notNull(),
+  },
+  (table) => [index('effects_node').on(table.node)],
+);
+
+/** OS subprocesses; `process` is the number of their row in the process table. */
+export const commands = sqliteTable('commands', {
+  process: integer().primaryKey(),
+  token: text().notNull(),
+  line: text().notNull(),
+  resource: text().notNull(),
+  capability: text().notNull(),
+  approval: text(),
+  background: integer({ mode: 'boolean' }).notNull(),
+  survive: integer({ mode: 'boolean' }).notNull(),
+  leader: jsonText<HostIdentity>(),
+  outputBytes: integer('output_bytes').notNull(),
+});

@@ -1,0 +1,124 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { ObjectType, Relation, Source, ViewMode, ViewNarrowing, ViewState } from '../../memory/object/object.js';
+import { jsonText } from './json-text.js';
+
+/** Objects, each with its newest version. A small payload stands in the row; a larger one in `payloads`, once per hash. */
+export const objects = sqliteTable(
+  'objects',
+  {
+    id: text().primaryKey(),
+    type: text().$type<ObjectType>().notNull(),
+    namespace: text().notNull(),
+    name: text(),
+    title: text(),
+    tags: jsonText<readonly string[]>(),
+    version: integer().notNull(),
+    hash: text().notNull(),
+    payload: text(),
+    tokens: integer().notNull().default(0),
+    sources: jsonText<readonly Source[]>(),
+    immutable: integer({ mode: 'boolean' }).notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Who made the newest version, and when; null: who made the object. */
+    updatedBy: text('updated_by'),
+    updatedAt: integer('updated_at'),
+    deletedAt: integer('deleted_at'),
+  },
+  (table) => [
+    uniqueIndex('objects_name')
+      .on(table.namespace, table.name)
+      .where(sql`${table.name} IS NOT NULL AND ${table.deletedAt} IS NULL`),
+  ],
+);
+
+export const payloads = sqliteTable('payloads', { hash: text().primaryKey(), payload: text().notNull() });
+
+/**
+ * What a branch showed of an object until row `n` was written. Branch 0 is the main line; the others are views that were
+ * written through. A view that was forked when the newest row was `n` sees the first row after `n`, or what is there now.
+ */
+export const objectVersions = sqliteTable(
+  'object_versions',
+  {
+    /** Never given again, also when the last rows have gone: marks are numbers of rows. */
+    n: integer().primaryKey({ autoIncrement: true }),
+    object: text().notNull(),
+    branch: integer().notNull(),
+    /** 0: the branch had no version of its own. */
+    version: integer().notNull(),
+    hash: text(),
+    payload: text(),
+    tokens: integer().notNull(),
+    sources: jsonText<readonly Source[]>(),
+    madeBy: text('made_by').notNull(),
+    madeAt: integer('made_at').notNull(),
+  },
+  (table) => [index('object_versions_branch').on(table.object, table.branch, table.n)],
+);
+
+/** The newest version of an object in a view that was written through, and not merged yet. */
+export const overlays = sqliteTable(
+  'overlays',
+  {
+    view: integer().notNull(),
+    object: text().notNull(),
+    version: integer().notNull(),
+    hash: text().notNull(),
+    payload: text(),
+    tokens: integer().notNull(),
+    sources: jsonText<readonly Source[]>(),
+    madeBy: text('made_by').notNull(),
+    madeAt: integer('made_at').notNull(),
+    /** The hash and the version that the first write of this view was made on. */
+    baseHash: text('base_hash').notNull(),
+    baseVersion: integer('base_version').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.view, table.object] })],
+);
+
+/** A view: a root object, and at most one base that it was forked from. */
+export const views = sqliteTable('views', {
+  n: integer().primaryKey(),
+  pid: text().notNull(),
+  mode: text().$type<ViewMode>().notNull(),
+  root: text().notNull(),
+  base: integer(),
+  /** The newest rows of `view_entries` and `object_versions` at the fork; absent for a live base. */
+  baseEntries: integer('base_entries'),
+  baseVersions: integer('base_versions'),
+  narrowing: jsonText<ViewNarrowing>(),
+  /** Null: neither merged nor dropped. */
+  state: text().$type<ViewState>(),
+});
+
+/** What came into a view and went out of it, in order: the last row of an object says whether it is there. */
+export const viewEntries = sqliteTable(
+  'view_entries',
+  {
+    n: integer().primaryKey(),
+    view: integer().notNull(),
+    object: text().notNull(),
+    /** The capability that it was added under. Empty: it was taken out; or, being there, is as in the base again. */
+    capability: text().notNull(),
+    rights: integer().notNull(),
+    isThere: integer('is_there', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [index('view_entries_object').on(table.view, table.object, table.n)],
+);
+
+export const links = sqliteTable(
+  'links',
+  {
+    source: text().notNull(),
+    relation: text().$type<Relation>().notNull(),
+    target: text().notNull(),
+    madeBy: text('made_by').notNull(),
+    madeAt: integer('made_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.relation, table.target] }),
+    index('links_target').on(table.target, table.relation),
+  ],
+);

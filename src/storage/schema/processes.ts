@@ -1,0 +1,126 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import type {
+  OnBudget,
+  OnParentExit,
+  Outcome,
+  OwnerKeys,
+  ProcessKind,
+  ProcessStatus,
+  Progress,
+  Recovery,
+  StopOrder,
+  Waiting,
+} from '../../kernel/process/process.js';
+import { jsonText } from './json-text.js';
+
+/** The process table. Indexes are dear: each costs a page per spawn. */
+export const processes = sqliteTable(
+  'processes',
+  {
+    n: integer().primaryKey(),
+    pid: text().notNull(),
+    parent: text(),
+    bornUnder: text('born_under'),
+    path: jsonText<readonly number[]>().notNull(),
+    root: text().notNull(),
+    depth: integer().notNull(),
+    kind: text().$type<ProcessKind>().notNull(),
+    status: text().$type<ProcessStatus>().notNull(),
+    previous: text().$type<ProcessStatus>(),
+    image: text().notNull(),
+    name: text(),
+    labels: jsonText<Record<string, string>>(),
+    owner: jsonText<OwnerKeys>(),
+    cwd: text().notNull(),
+    goal: text().notNull(),
+    view: integer().notNull(),
+    args: jsonText<JsonValue>(),
+    env: text(),
+    generation: integer().notNull(),
+    authoritySince: integer('authority_since').notNull(),
+    attempt: integer().notNull(),
+    recoveries: integer().notNull().default(0),
+    version: integer().notNull(),
+    fence: integer().notNull(),
+    node: text(),
+    wait: jsonText<Waiting>(),
+    stop: jsonText<StopOrder>(),
+    outcome: jsonText<Outcome>(),
+    message: text(),
+    result: text(),
+    onParentExit: text('on_parent_exit').$type<OnParentExit>().notNull(),
+    onBudget: text('on_budget').$type<OnBudget>().notNull(),
+    recovery: text().$type<Recovery>().notNull(),
+    retry: jsonText<JsonObject>(),
+    progress: jsonText<Progress>(),
+    createdAt: integer('created_at').notNull(),
+    startedAt: integer('started_at'),
+    updatedAt: integer('updated_at').notNull(),
+    exitedAt: integer('exited_at'),
+    /** Orders the ends of one millisecond. */
+    exitOrder: integer('exit_order'),
+    /** As it was given; the deadline is the earliest of it, the time limit and the parent's. */
+    deadlineMs: integer('deadline_ms'),
+    deadlineAt: integer('deadline_at'),
+    /** When the clock has to do something with this row: its deadline, or the end of its grace. */
+    alarmAt: integer('alarm_at'),
+  },
+  (table) => [
+    uniqueIndex('processes_pid').on(table.pid),
+    index('processes_parent').on(table.parent, table.n),
+    index('processes_root').on(table.root, table.n),
+    index('processes_live').on(table.status, table.n).where(sql`${table.exitedAt} IS NULL`),
+    index('processes_node').on(table.node, table.status).where(sql`${table.node} IS NOT NULL`),
+    index('processes_alarm').on(table.alarmAt).where(sql`${table.alarmAt} IS NOT NULL`),
+  ],
+);
+
+/** Labels and owner keys again, for filters and scopes; written only when given. */
+export const processTags = sqliteTable(
+  'process_tags',
+  {
+    space: text().$type<'label' | 'owner'>().notNull(),
+    key: text().notNull(),
+    value: text().notNull(),
+    n: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.space, table.key, table.value, table.n] })],
+);
+
+/** Spawns that were given an id. `parent` is empty for roots. */
+export const registrations = sqliteTable(
+  'registrations',
+  { parent: text().notNull(), id: text().notNull(), pid: text().notNull(), hash: text().notNull() },
+  (table) => [primaryKey({ columns: [table.parent, table.id] })],
+);
+
+export const environments = sqliteTable('environments', {
+  hash: text().primaryKey(),
+  variables: jsonText<Record<string, string>>().notNull(),
+});
+
+/** Processes whose end a wait of their parent has returned; an ended process has no other parent any more. */
+export const reaped = sqliteTable('reaped', { n: integer().primaryKey() });
+
+/** User signals in the order of their ordinals, kept when they are taken, for the count. */
+export const userSignals = sqliteTable(
+  'user_signals',
+  {
+    pid: text().notNull(),
+    name: text().notNull(),
+    ordinal: integer().notNull(),
+    at: integer().notNull(),
+    payload: jsonText<JsonValue>(),
+    taken: integer({ mode: 'boolean' }).notNull().default(false),
+  },
+  (table) => [primaryKey({ columns: [table.pid, table.name, table.ordinal] })],
+);
+
+/** What was answered to signals that carried an id. */
+export const signalReceipts = sqliteTable('signal_receipts', {
+  id: text().primaryKey(),
+  hash: text().notNull(),
+  report: jsonText<JsonObject>().notNull(),
+});

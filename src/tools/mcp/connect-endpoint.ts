@@ -1,0 +1,38 @@
+import { boundedFetch } from './bounded-fetch.js';
+import { type Dialling, mcpClient, shakeHands } from './mcp-client.js';
+import { notConnected } from './mcp-errors.js';
+import { McpLink } from './mcp-session.js';
+import type { ParsedEndpoint } from './mcp-target.js';
+
+/** How long a server is given to end its session. */
+const farewellMs = 1_000;
+
+/** Speaks with a server over streamable HTTP. The package comes back by itself when a stream breaks. */
+export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedEndpoint): Promise<McpLink> {
+  const { sdk, server, signal } = dialling;
+  const client = mcpClient(dialling, 'auto');
+  let lose: () => void = () => undefined;
+  const silent = new Promise<void>((resolve) => {
+    lose = resolve;
+  });
+  client.onclose = lose;
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers },
+    fetch: boundedFetch,
+  });
+  try {
+    await shakeHands(client, transport, signal);
+  } catch (error) {
+    await transport.close();
+    throw notConnected(sdk, server, error);
+  }
+  // Newer servers tell changes on a stream of their own. When it ends, the next call begins anew, with a new list.
+  client.autoOpenedSubscription?.closed.then(lose);
+  const hangUp = async () => {
+    // A server that does not answer has ended the session in its own way.
+    const farewell = transport.terminateSession().catch(() => undefined);
+    await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())]);
+    await client.close();
+  };
+  return new McpLink(sdk, client, { silent, isMeant: silent.then(() => false) }, hangUp, lose);
+}

@@ -1,0 +1,66 @@
+import { inject, injectable } from 'inversify';
+import { Ledger } from '../../audit/writing/ledger.js';
+import { Clock } from '../../base/clock.js';
+import type { JsonObject } from '../../base/json.js';
+import { NodeIdentity } from '../../base/node-identity.js';
+import { Store } from '../../base/store.js';
+import { EventLog } from '../../events/event-outbox.js';
+
+/** How many tools came, went, or are not what they were. */
+export interface ToolChanges {
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
+/** Why a connection was closed: its owner wanted it, its process was stopped, or the kernel was shut down. */
+export type McpEnd = 'requested' | 'stopped' | 'shutdown';
+
+/** Connections are acts of the host: what they bring and take away is on record. */
+@injectable()
+export class McpJournal {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(EventLog) private readonly events: EventLog,
+    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(Clock) private readonly clock: Clock,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
+  ) {}
+
+  connected(server: string, tools: number): Promise<void> {
+    return this.write(server, 'mcp.connect', { tools }, { added: tools, removed: 0, changed: 0 });
+  }
+
+  changed(server: string, changes: ToolChanges, tools: number): Promise<void> {
+    return this.write(server, 'mcp.change', { tools, ...changes }, changes);
+  }
+
+  closed(server: string, reason: McpEnd, tools: number): Promise<void> {
+    return this.write(server, 'mcp.close', { tools, reason }, { added: 0, removed: tools, changed: 0 });
+  }
+
+  /** A connection that came to nothing. */
+  async failed(server: string, code: string): Promise<void> {
+    await this.store.write(async (tx) => {
+      this.ledger.append(tx, {
+        ...this.act(),
+        action: 'mcp.connect',
+        outcome: 'failed',
+        target: `mcp:${server}`,
+        code,
+      });
+    });
+  }
+
+  private async write(server: string, action: string, facts: JsonObject, changes: ToolChanges): Promise<void> {
+    await this.store.write(async (tx) => {
+      const act = this.act();
+      this.events.append(tx, { type: 'tools.changed', at: act.at, data: { server, ...changes } });
+      this.ledger.append(tx, { ...act, action, outcome: 'ok', target: `mcp:${server}`, facts });
+    });
+  }
+
+  private act() {
+    return { actor: 'host', via: `host:${this.node.operator}`, at: this.clock.now() };
+  }
+}

@@ -1,0 +1,147 @@
+import type { KernelClock } from '../../base/clock.js';
+import { errorText } from '../../base/error-text.js';
+import type { JsonValue } from '../../base/json.js';
+import type { Logger } from '../../base/logger.js';
+import type { PlainLimits } from '../../base/plain.js';
+import type { ToolInfo } from '../../kernel/face/process-tools.js';
+import type { ToolRegistry } from '../tool-registry.js';
+import type { Dialling } from './mcp-client.js';
+import { callFailed, connectionClosed, notConnected } from './mcp-errors.js';
+import type { McpPackage } from './mcp-package.js';
+import { McpLine } from './mcp-reconnect.js';
+import type { McpEnd, ToolChanges } from './mcp-recorder.js';
+import { mcpResult } from './mcp-result.js';
+import type { McpLink } from './mcp-session.js';
+import type { McpConnection, ParsedEndpoint, ParsedProgram } from './mcp-target.js';
+import type { ListedTool } from './mcp-tool.js';
+import { mcpToolName } from './mcp-tool-name.js';
+import { McpTools } from './mcp-tools.js';
+
+/** What a server needs besides itself. */
+export interface McpSurroundings {
+  readonly sdk: McpPackage;
+  readonly registry: ToolRegistry;
+  readonly clock: KernelClock;
+  readonly logger: Logger;
+  /** Of what its tools give back. */
+  readonly limits: PlainLimits;
+  readonly dial: (dialling: Dialling) => Promise<McpLink>;
+  /** Its tools are not what they were. */
+  readonly onChanged: (changes: ToolChanges, tools: number) => Promise<void>;
+  /** Its tools are gone, and it has been stopped. */
+  readonly onClosed: (reason: McpEnd, tools: number) => Promise<void>;
+}
+
+/** A server that is connected: one conversation after another, and the tools that it told last. */
+export class McpServer implements McpConnection {
+  private readonly line: McpLine;
+  private readonly shown: McpTools;
+  private refreshing: Promise<unknown> = Promise.resolve();
+  private isStale = false;
+  private isOpen = false;
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly server: string,
+    private readonly target: ParsedProgram | ParsedEndpoint,
+    private readonly around: McpSurroundings,
+  ) {
+    const { sdk, registry, clock, logger, dial } = around;
+    const onChanged = () => this.refresh();
+    this.shown = new McpTools(server, target.effects, (...call) => this.call(...call), registry, logger);
+    this.line = new McpLine({
+      server,
+      isProgram: 'command' in target,
+      connectTimeoutMs: target.connectTimeoutMs,
+      clock,
+      logger,
+      dial: (signal) => dial({ sdk, server, signal, onChanged, logger }),
+      greet: (link, signal) => this.inTurn(() => this.show(link, signal)),
+      onStopped: () => void this.closeFor('stopped').catch((error) => this.report(error, 'could not be closed')),
+    });
+  }
+
+  get tools(): ToolInfo[] {
+    return this.shown.list();
+  }
+
+  /** Begins the first conversation. Throws TOOL_FAILED, and nothing is left of it. */
+  async open(): Promise<void> {
+    try {
+      await this.line.open();
+      this.isOpen = true;
+    } catch (error) {
+      this.shown.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.closeFor('requested');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Its tools are gone at once, and calls under way fail. */
+  closeFor(reason: McpEnd): Promise<void> {
+    this.closing ??= this.shut(reason);
+    return this.closing;
+  }
+
+  private async shut(reason: McpEnd): Promise<void> {
+    const { length } = this.tools;
+    this.shown.close();
+    try {
+      await this.line.close();
+    } finally {
+      await this.around.onClosed(reason, length);
+    }
+  }
+
+  private async call(tool: ListedTool, args: JsonValue, signal: AbortSignal): Promise<JsonValue> {
+    const { sdk, limits } = this.around;
+    const name = mcpToolName(this.server, tool.name);
+    const link = await this.line.current(signal);
+    try {
+      const result = await link.call(tool.name, args, signal);
+      return mcpResult(name, result, tool.outputSchema !== undefined, limits);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.closing === undefined ? callFailed(sdk, name, error) : connectionClosed(this.server);
+    }
+  }
+
+  /** However often the server says that its tools have changed, they are listed once at a time. */
+  private refresh(): void {
+    if (this.isStale) return;
+    this.isStale = true;
+    this.inTurn(async () => {
+      this.isStale = false;
+      const { live } = this.line;
+      if (live !== undefined) await this.show(live, AbortSignal.timeout(this.target.connectTimeoutMs));
+    }).catch((error) => this.report(error, 'could not tell its tools again'));
+  }
+
+  private async show(link: McpLink, signal: AbortSignal): Promise<void> {
+    const { sdk, onChanged } = this.around;
+    const listed = await link.list(signal).catch((error) => {
+      throw notConnected(sdk, this.server, error);
+    });
+    const changes = await this.shown.show(listed);
+    const isOther = changes.added + changes.removed + changes.changed > 0;
+    if (isOther && this.isOpen && this.closing === undefined) await onChanged(changes, this.tools.length);
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.refreshing.then(work);
+    this.refreshing = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private report(error: unknown, what: string): void {
+    const { server } = this;
+    this.around.logger.warn({ server, problem: errorText(error) }, `MCP server ${server} ${what}`);
+  }
+}
