@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/audit/audit-filter.js';
 import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle/merkle-proof.js';
-import { closedLog, entry, fill, type Harness, openAudit, tamper, tempDatabase } from './harness.js';
+import {
+  closedLog,
+  entry,
+  fill,
+  type Harness,
+  openAudit,
+  tamper,
+  tempDatabase,
+} from '../support/audit/audit-fixture.js';
 
 describe('list', () => {
   it('filters by every field, alone and together', async () => {

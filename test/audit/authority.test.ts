@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditRecord, Kernel } from '../../src/index.js';
-import { call, cast, search } from '../capability/cast.js';
-import { pending } from '../capability/parked.js';
+import { pending } from '../support/capability/pending-approvals.js';
+import { call, cast, search } from '../support/capability/two-roots.js';
 import { refusal } from '../support/kernel.js';
 
 async function last(kernel: Kernel, action: string): Promise<AuditRecord> {

@@ -8,8 +8,8 @@ import { exportLines } from '../../src/audit/query/audit-export.js';
 import { LogWalk } from '../../src/audit/verify/log-walk.js';
 import { emptyRoot } from '../../src/audit/writing/hashing.js';
 import { Store } from '../../src/base/store.js';
+import { closedLog, entry, fill, type Harness, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
 import { openKernel } from '../support/kernel.js';
-import { closedLog, entry, fill, type Harness, openAudit, tempDatabase } from './harness.js';
 
 afterEach(() => void vi.useRealTimers());
 

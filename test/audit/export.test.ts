@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
 import { verifyExport } from '../../src/verify.js';
-import { closedLog, fill, type Harness, openAudit, tempFolder } from './harness.js';
+import { closedLog, fill, type Harness, openAudit, tempFolder } from '../support/audit/audit-fixture.js';
 
 describe('an export', () => {
   it('begins with a manifest, then records in order, each checkpoint after the record it ends with', async () => {

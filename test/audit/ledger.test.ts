@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { MerkleFrontier } from '../../src/audit/merkle/merkle-frontier.js';
 import { rootAt } from '../../src/audit/merkle/tiles.js';
 import { zeroHash } from '../../src/audit/writing/hashing.js';
-import { entry, fill, openAudit, tempDatabase } from './harness.js';
+import { entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
 
 it('numbers and chains the records of many units that commit together', async () => {
   const audit = await openAudit({ path: tempDatabase() });

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { entry, type Harness, openAudit, tempDatabase } from './harness.js';
+import { entry, type Harness, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closedLog, fill, openAudit, tamper } from './harness.js';
+import { closedLog, fill, openAudit, tamper } from '../support/audit/audit-fixture.js';
 
 const swap = (a: number, b: number) => [
   `UPDATE audit_records SET seq = -1 WHERE seq = ${a}`,

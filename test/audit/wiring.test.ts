@@ -25,7 +25,7 @@ import { NodeIdentity } from '../../src/base/node-identity.js';
 import { Store } from '../../src/base/store.js';
 import { SqliteAuditRepository } from '../../src/storage/repository/sqlite-audit-repository.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
-import { entry } from './harness.js';
+import { entry } from '../support/audit/audit-fixture.js';
 
 it('comes out of a container, with or without somebody who is told of checkpoints', async () => {
   const announced: Checkpoint[] = [];

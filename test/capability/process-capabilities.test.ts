@@ -1,10 +1,10 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { stage } from '../kernel/stage.js';
+import { call, cast, codeFor, search } from '../support/capability/two-roots.js';
 import { checkInvariants } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
-import { call, cast, codeFor, search } from './cast.js';
+import { stage } from '../support/kernel-fixture.js';
 
 describe('the capabilities of a process face', () => {
   it('derives, and delegates to a child and to the parent, on record as its own', async () => {

@@ -2,9 +2,9 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Approval, JsonValue, Pid } from '../../src/index.js';
+import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { openTeam, type Team } from '../support/cli/team.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { refusedWith, runCli } from './run-cli.js';
-import { openTeam, type Team } from './team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);

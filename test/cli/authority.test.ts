@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDuration } from '../../src/cli/times.js';
 import type { Capability, Rule } from '../../src/index.js';
+import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { openTeam, type Team } from '../support/cli/team.js';
 import { refusal, tempFolder } from '../support/kernel.js';
-import { refusedWith, runCli } from './run-cli.js';
-import { openTeam, type Team } from './team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli, startCli } from './run-cli.js';
-import { openTeam, type Team } from './team.js';
+import { refusedWith, runCli, startCli } from '../support/cli/run-cli.js';
+import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);

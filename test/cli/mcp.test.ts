@@ -3,11 +3,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ask, refusedCall } from '../integrations/mcp-server/client.js';
-import { builtPackage, repository } from '../package/built-package.js';
+import { builtPackage, repository } from '../support/built-package.js';
+import { ownKernel, programs, startMcp } from '../support/cli/mcp-command.js';
+import { refusedWith, runCli, startCli } from '../support/cli/run-cli.js';
 import { eventually } from '../support/eventually.js';
-import { ownKernel, programs, startMcp } from './mcp-server.js';
-import { refusedWith, runCli, startCli } from './run-cli.js';
+import { ask, refusedCall } from '../support/integrations/mcp-client.js';
 
 beforeAll(() => builtPackage(), 150_000);
 // Several programs are started one after another.

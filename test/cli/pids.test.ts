@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shortNames } from '../../src/cli/pids.js';
+import { refusedWith, runCli } from '../support/cli/run-cli.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { refusedWith, runCli } from './run-cli.js';
 
 describe('short pids', () => {
   it('are eight characters long where that is enough, and longer where it is not', () => {

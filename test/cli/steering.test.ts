@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli } from './run-cli.js';
-import { openTeam, type Team } from './team.js';
+import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli } from './run-cli.js';
-import { openTeam, type Team } from './team.js';
+import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 

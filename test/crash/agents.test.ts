@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createKernel, type JsonObject, type Kernel } from '../../src/index.js';
-import { type ChatReply, type ChatRequest, ChatServer } from '../integrations/ai-sdk/chat-server.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
+import { type ChatReply, type ChatRequest, ChatServer } from '../support/integrations/chat-server.js';
 import { tempFolder } from '../support/kernel.js';
 import { inSweep, isSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/wholeness.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 const whole = ['lead 1', 'tides 1', 'tides 2', 'winds 1', 'winds 2'];
 const turnsInAll = 4 + 3 + 3;

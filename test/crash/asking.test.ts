@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import type { Kernel } from '../../src/index.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
 
 let programs = '';
 beforeAll(async () => {

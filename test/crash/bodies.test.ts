@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { tempFolder } from '../support/kernel.js';
 import { inSweep, isSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/wholeness.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 const whole = ['parent', 'a', 'b', 'c'].flatMap((who) => [1, 2, 3, 4, 5].map((n) => `${who} ${n}`));
 const kills = inSweep(30);

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kernel, ProcessRecord } from '../../src/index.js';
+import { mark, running } from '../support/command-fixture.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { isSweep } from '../support/seeded.js';
-import { mark, running } from '../tools/commands/commander.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
 
 let programs = '';
 beforeAll(async () => {

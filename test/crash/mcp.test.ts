@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { eventually } from '../support/eventually.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { isAlive } from '../support/os-processes.js';
-import { faultsIn } from '../support/wholeness.js';
-import { program as serverProgram } from '../tools/mcp/servers.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
+import { faultsIn } from '../support/store-consistency.js';
+import { program as serverProgram } from '../support/tools/mcp-servers.js';
 
 let programs = '';
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Kernel, type Pid } from '../../src/index.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 let programs = '';
 beforeAll(async () => {

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createKernel } from '../../src/index.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { checkInvariants } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
 import { isSweep } from '../support/seeded.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
 
 const calls = [1, 2, 3].flatMap((n) => [`once ${n}`, `idempotent ${n}`]);
 

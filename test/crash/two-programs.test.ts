@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { inSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/wholeness.js';
-import { compilePrograms } from './compile.js';
-import { Program } from './program.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 let programs = '';
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { KernelEvent } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
+import { stage } from '../support/kernel-fixture.js';
 
 describe('list', () => {
   it('pages without gap or repeat', async () => {

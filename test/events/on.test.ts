@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventType, KernelEvent, Logger, Pid } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
+import { stage } from '../support/kernel-fixture.js';
 
 /** Listeners with a tree filter may have to read first; a few commits later they have been called. */
 async function settled(read: () => Promise<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, KernelEvent } from '../../src/index.js';
-import { stage, worker } from '../kernel/stage.js';
 import { openKernel, refusal } from '../support/kernel.js';
+import { stage, worker } from '../support/kernel-fixture.js';
 
 type Options = NonNullable<Parameters<Kernel['events']['stream']>[0]>;
 

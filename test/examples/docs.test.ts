@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { builtPackage, repository } from '../package/built-package.js';
-import { codeBlocks, runText } from './run-program.js';
+import { builtPackage, repository } from '../support/built-package.js';
+import { codeBlocks, runText } from '../support/run-program.js';
 
 const read = (name: string) => readFileSync(path.join(repository, name), 'utf8');
 const sources = () =>

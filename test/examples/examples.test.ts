@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { builtPackage, repository } from '../package/built-package.js';
-import { runExample } from './run-program.js';
+import { builtPackage, repository } from '../support/built-package.js';
+import { runExample } from '../support/run-program.js';
 
 const examples = path.join(repository, 'examples');
 const hash = /[0-9a-f]{64}/;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Kernel, KernelError, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Stage, stage } from './stage.js';
+import { type Stage, stage } from '../support/kernel-fixture.js';
 
 class Instance {
   readonly name = 'x';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel } from '../support/kernel.js';
-import { ended, stage, timedStage, worker } from './stage.js';
+import { ended, stage, timedStage, worker } from '../support/kernel-fixture.js';
 
 const unlimited = { limit: null, used: 0, reserved: 0, left: null, overrun: 0, boundBy: null };
 const badAmounts: readonly unknown[] = [

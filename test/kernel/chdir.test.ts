@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
-import { type Stage, stage } from './stage.js';
+import { type Stage, stage } from '../support/kernel-fixture.js';
 
 /** A workspace with folders, a file, and links inside, outside and nowhere. */
 async function withFolders(): Promise<Stage & { readonly workspace: string }> {

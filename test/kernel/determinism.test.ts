@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
 import { newStore, tempFolder } from '../support/kernel.js';
-import { worker } from './stage.js';
+import { worker } from '../support/kernel-fixture.js';
 
 async function script(kernel: Kernel): Promise<void> {
   const root = await kernel.processes.spawn({ goal: 'plan', budget: { tokens: 100, children: 5 }, name: 'root' });

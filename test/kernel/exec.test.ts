@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { externalImage } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Stage, stage } from './stage.js';
+import { type Stage, stage } from '../support/kernel-fixture.js';
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectHandle } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { stage } from './stage.js';
+import { stage } from '../support/kernel-fixture.js';
 
 describe('exit', () => {
   it('ends a process once, with result, message and code, in one commit', async () => {

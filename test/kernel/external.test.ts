@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { externalImage } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from './stage.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
 
 describe('an external process', () => {
   it('is completed from outside, with a result', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { externalImage } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from './stage.js';
+import { stage } from '../support/kernel-fixture.js';
 
 describe('fork', () => {
   it('makes a child with its parent’s image', async () => {

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type Message, ObjectHandle, type Pid } from '../../src/index.js';
 import type { RunHooks } from '../../src/kernel/act.js';
 import { ProcessFaces } from '../../src/kernel/face/process-faces.js';
-import { pending, watched } from '../capability/parked.js';
-import { told } from '../memory/company.js';
+import { pending, watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
-import { lastSeq, type Stage, stage, toldAfter } from './stage.js';
+import { lastSeq, type Stage, stage, toldAfter } from '../support/kernel-fixture.js';
+import { told } from '../support/memory/owner-and-stranger.js';
 
 interface Family extends Stage {
   readonly parent: Pid;

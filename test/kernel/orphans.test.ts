@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from './stage.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
 
 async function place(kernel: Kernel, pid: Pid): Promise<Record<string, unknown>> {
   const { parent, bornUnder, root, depth, status } = await kernel.processes.get(pid);

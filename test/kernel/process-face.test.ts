@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { type Stage, stage } from './stage.js';
+import { type Stage, stage } from '../support/kernel-fixture.js';
 
 async function family({ kernel }: Stage): Promise<{ root: Pid; child: Pid; below: Pid; stranger: Pid }> {
   const root = await kernel.processes.spawn({ image: 'worker' });

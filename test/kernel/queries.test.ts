@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid, ProcessFilter, ProcessTree } from '../../src/index.js';
-import { stage, worker } from './stage.js';
+import { stage, worker } from '../support/kernel-fixture.js';
 
 async function pids(kernel: Kernel, filter: ProcessFilter): Promise<Pid[]> {
   return (await kernel.processes.list(filter)).items.map(({ pid }) => pid);

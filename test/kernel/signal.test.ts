@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid, SignalScope } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from './stage.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
 
 const report = { matched: 0, delivered: [], alreadyTerminal: [], refused: [], stale: [] };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from './stage.js';
+import { stage } from '../support/kernel-fixture.js';
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defineImage, externalImage } from '../../src/index.js';
 import { acknowledged, checkInvariants } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
-import { stage, worker } from './stage.js';
+import { stage, worker } from '../support/kernel-fixture.js';
 
 const schema = {
   '~standard': {

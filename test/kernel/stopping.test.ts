@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { ended, handClock, type Stage, timedStage } from './stage.js';
+import { ended, handClock, type Stage, timedStage } from '../support/kernel-fixture.js';
 
 /** A process that another node seems to run, and a child of it that it runs too. */
 async function driven({ kernel, edit }: Stage, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {

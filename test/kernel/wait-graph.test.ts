@@ -4,7 +4,7 @@ import type { Pid } from '../../src/index.js';
 import type { Blockage } from '../../src/kernel/act.js';
 import { WaitGraph } from '../../src/kernel/waiting/wait-graph.js';
 import { refusal } from '../support/kernel.js';
-import { type Stage, stage } from './stage.js';
+import { type Stage, stage } from '../support/kernel-fixture.js';
 
 interface Circle extends Stage {
   readonly pids: [Pid, Pid, Pid];

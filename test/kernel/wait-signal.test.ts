@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type JsonValue, type Kernel, type Pid } from '../../src/index.js';
 import type { ProcessCaller } from '../../src/kernel/act.js';
 import { WaitSignal } from '../../src/kernel/syscalls/wait-signal.js';
-import { watched } from '../capability/parked.js';
+import { watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
-import { lastSeq, type Stage, stage, toldAfter } from './stage.js';
+import { lastSeq, type Stage, stage, toldAfter } from '../support/kernel-fixture.js';
 
 /** As the body of a process calls it. */
 function waitSignal(kernel: Kernel, pid: Pid, name: unknown, options?: unknown): Promise<JsonValue> {

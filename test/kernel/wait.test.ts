@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal, tempFolder } from '../support/kernel.js';
-import { stage } from './stage.js';
+import { stage } from '../support/kernel-fixture.js';
 
 const nothingUsed = { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0 };
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { EventLog } from '../../src/events/event-outbox.js';
 import type { KernelEvent } from '../../src/index.js';
+import { called } from '../support/concurrent-callers.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { called } from './callers.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 it('a tree of 10,000 processes is cancelled in one commit, and nobody in it can spawn meanwhile', {
   timeout: 120_000,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { KernelError } from '../../src/index.js';
+import { called } from '../support/concurrent-callers.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { called } from './callers.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 it('three kernels that charge 4,000 times each spend exactly a budget of 5,000', { timeout: 120_000 }, async () => {
   const store = newStore();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type AuditRecord, type CapabilityId, type Kernel, KernelError, type Pid } from '../../src/index.js';
+import { called } from '../support/concurrent-callers.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { called } from './callers.js';
 
 const holders = 1_000;
 const each = 25;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { KernelError } from '../../src/index.js';
+import { called } from '../support/concurrent-callers.js';
 import { openKernel } from '../support/kernel.js';
 import { inSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/wholeness.js';
-import { called } from './callers.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 const half = inSweep(10_000);
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { Program } from '../crash/program.js';
-import { builtPackage } from '../package/built-package.js';
+import { builtPackage } from '../support/built-package.js';
+import { Program } from '../support/crash/program.js';
 import { tempFolder } from '../support/kernel.js';
 
 const count = 10_000;

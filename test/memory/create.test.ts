@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec } from '../../src/index.js';
-import { lastSeq, stage, toldAfter } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { company, nowhere, told } from './company.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { company, nowhere, told } from '../support/memory/owner-and-stranger.js';
 
 const notes: CapabilitySpec = { resource: 'ns:team/notes/**', rights: ['create', 'read', 'write', 'delete'] };
 const sha256 = (value: unknown) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ForkSpec, Pid } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Family, family, seenIn } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
 
 const levels = 80;
 

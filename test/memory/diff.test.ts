@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { applyPatch } from 'rfc6902';
 import { describe, expect, it } from 'vitest';
 import type { JsonPatch, JsonValue } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { company } from './company.js';
+import { stage } from '../support/kernel-fixture.js';
+import { company } from '../support/memory/owner-and-stranger.js';
 
 /** What an independent library makes of `before` by the patch. It replaces no whole documents, so they stand in one. */
 function applied(before: JsonValue, patch: JsonPatch): JsonValue {

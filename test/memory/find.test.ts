@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectFilter } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { company, told } from './company.js';
+import { stage } from '../support/kernel-fixture.js';
+import { company, told } from '../support/memory/owner-and-stranger.js';
 
 describe('looking up a name', () => {
   it('finds what has it in the process’s own namespace, or in the one that is named', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, ObjectHandle, Pid } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
+import { stage } from '../support/kernel-fixture.js';
 
 type Mode = 'restricted' | 'copy' | 'speculative' | 'worker';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ForkSpec, ObjectHandle, type ObjectId, type ObjectRef, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Company, company, nowhere, told } from './company.js';
+import { type Company, company, nowhere, told } from '../support/memory/owner-and-stranger.js';
 
 /** Every way to name an object in a call of a process. */
 function ways({ kernel }: Company, pid: Pid, mine: ObjectHandle): Record<string, (ref: ObjectRef) => Promise<unknown>> {

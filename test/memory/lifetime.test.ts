@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { family, seenIn } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { family, seenIn } from '../support/memory/parent-and-children.js';
 
 const large = (letter: string) => letter.repeat(5_000);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Link, ObjectHandle, Relation } from '../../src/index.js';
-import { lastSeq, stage, toldAfter } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Company, company, nowhere, told } from './company.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { type Company, company, nowhere, told } from '../support/memory/owner-and-stranger.js';
 
 type Letters = Readonly<Record<string, ObjectHandle>>;
 

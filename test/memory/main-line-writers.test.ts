@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Right } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Family, family, seenIn } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
 
 const grantTo = ({ kernel, note }: Family, pid: string, rights: readonly Right[], more: object = {}) =>
   kernel.capabilities.grant(pid, { resource: `object:${note.id}`, rights: [...rights], ...more });

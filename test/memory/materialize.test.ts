@@ -3,10 +3,10 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { ContainerModule } from 'inversify';
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, Tokenizer } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { family } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { family } from '../support/memory/parent-and-children.js';
 
 const count = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue, MergePolicy } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { type Family, family } from './family.js';
+import { type Family, family } from '../support/memory/parent-and-children.js';
 
 interface Quarrel extends Family {
   readonly child: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { family } from './family.js';
+import { family } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError } from '../../src/index.js';
-import { worker } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, tempFolder } from '../support/kernel.js';
+import { worker } from '../support/kernel-fixture.js';
+import { MemoryModel, type Mode, type ModelObject, type ModelProcess } from '../support/memory/memory-model.js';
 import { seeded } from '../support/seeded.js';
-import { MemoryModel, type Mode, type ModelObject, type ModelProcess } from './memory-model.js';
 
 /** The kernel under test; `reopen` closes it and opens another one on the same file. */
 class Subject {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { family, seenIn } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { family, seenIn } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type JsonValue, type KernelOptions, type ObjectHandle } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal } from '../support/kernel.js';
-import { type Family, family } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { type Family, family } from '../support/memory/parent-and-children.js';
 
 const mebibyte = 1024 * 1024;
 

@@ -4,9 +4,9 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { company } from './company.js';
+import { stage } from '../support/kernel-fixture.js';
+import { company } from '../support/memory/owner-and-stranger.js';
 
 function nested(depth: number): JsonValue {
   let value: JsonValue = 1;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
+import { stage } from '../support/kernel-fixture.js';
 
 it('provenance tells what an object was made from, by whom and by which capability, as far as it goes', async () => {
   const { kernel, path, refused } = await stage();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, MergePolicy, ObjectHandle, Pid } from '../../src/index.js';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { type Family, family, seenIn } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 

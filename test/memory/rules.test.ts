@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectHandle } from '../../src/index.js';
-import { pending, watched } from '../capability/parked.js';
+import { pending, watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Company, company, nowhere, told } from './company.js';
+import { type Company, company, nowhere, told } from '../support/memory/owner-and-stranger.js';
 
 interface Placed extends Company {
   readonly handle: ObjectHandle;

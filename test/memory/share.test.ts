@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Capability, Kernel, Pid, Right } from '../../src/index.js';
-import { lastSeq, stage, toldAfter } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { company, nowhere, told } from './company.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { company, nowhere, told } from '../support/memory/owner-and-stranger.js';
 
 async function heldOn(kernel: Kernel, pid: Pid, object: string): Promise<Partial<Capability>[]> {
   const held = (await kernel.capabilities.list(pid)).filter(({ resource }) => resource === `object:${object}`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { lastSeq, stage, toldAfter } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
-import { company, nowhere, told } from './company.js';
+import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { company, nowhere, told } from '../support/memory/owner-and-stranger.js';
 
 describe('updating an object', () => {
   it('gives it a new version and keeps the earlier ones, also after a restart', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ForkSpec, Right } from '../../src/index.js';
-import { handClock, stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { family } from './family.js';
+import { handClock, stage } from '../support/kernel-fixture.js';
+import { family } from '../support/memory/parent-and-children.js';
 
 const all: readonly Right[] = ['read', 'write', 'delete', 'link', 'diff', 'materialize', 'grant'];
 

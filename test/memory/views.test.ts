@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { family, seenIn } from './family.js';
+import { stage } from '../support/kernel-fixture.js';
+import { family, seenIn } from '../support/memory/parent-and-children.js';
 
 describe('a view', () => {
   it('lists what a process made, and what was added to it', async () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError, type SignalReport } from '../../src/index.js';
-import { worker } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, tempFolder } from '../support/kernel.js';
-import { type ModelProcess, ProcessModel } from './process-model.js';
+import { worker } from '../support/kernel-fixture.js';
+import { type ModelProcess, ProcessModel } from '../support/process-model.js';
 
 /** The kernel under test; `reopen` closes it and opens another one on the same file. */
 class Subject {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { builtPackage, repository } from './built-package.js';
+import { builtPackage, repository } from '../support/built-package.js';
 
 let project = '';
 let packed: string[] = [];

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type KernelOptions, Store } from '../../src/index.js';
 import { NodeLease } from '../../src/runtime/node/node-lease.js';
-import { handClock, stage } from '../kernel/stage.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { nodesIn, toldOfNodes } from './nodes.js';
+import { handClock, stage } from '../support/kernel-fixture.js';
+import { nodesIn, toldOfNodes } from '../support/node-rows.js';
 
 const leaseMs = 300;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type JsonValue, type KernelError, ObjectHandle, type Pid } from '../../src/index.js';
+import { gate, until } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { gate, until } from './gate.js';
-import { running } from './running.js';
+import { running } from '../support/running-process.js';
 
 describe('a body', () => {
   it('receives each message once and in order, also when it is run again', async () => {

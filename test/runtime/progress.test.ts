@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage } from '../../src/index.js';
+import { gate, until } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { gate, until } from './gate.js';
 
 describe('progress', () => {
   it('that was reported soon after that of a step is written although the step is over', async () => {

@@ -4,12 +4,12 @@ import { ContainerModule } from 'inversify';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Kernel, type KernelOptions, OsProcesses, type Pid, type RecoveryReport } from '../../src/index.js';
 import { Recovery } from '../../src/runtime/node/recovery.js';
-import { compilePrograms } from '../crash/compile.js';
-import { Program } from '../crash/program.js';
-import { handClock, type Stage, stage } from '../kernel/stage.js';
+import { compilePrograms } from '../support/crash/compile-programs.js';
+import { Program } from '../support/crash/program.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel } from '../support/kernel.js';
-import { nodesIn, toldOfNodes } from './nodes.js';
+import { handClock, type Stage, stage } from '../support/kernel-fixture.js';
+import { nodesIn, toldOfNodes } from '../support/node-rows.js';
 
 let programs = '';
 beforeAll(async () => {

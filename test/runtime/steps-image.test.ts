@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineSteps, type Kernel, type Pid, type StepSpec } from '../../src/index.js';
+import { gate, until } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { gate, until } from './gate.js';
 
 async function stepEvents(kernel: Kernel, pid: Pid): Promise<[string, string, number][]> {
   const { items } = await kernel.events.list({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type Image, KernelError, type Syscalls } from '../../src/index.js';
+import { gate, until } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { gate, until } from './gate.js';
 
 describe('a step', () => {
   it('that is completed never runs again: a rerun gets the stored result', async () => {

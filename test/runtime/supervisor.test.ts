@@ -10,8 +10,8 @@ import {
   type SupervisedChild,
   type SupervisorSpec,
 } from '../../src/index.js';
+import { until } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { until } from './gate.js';
 
 /** Its processes live until the test ends them. */
 const worker = externalImage({ name: 'worker' });

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createKernel, type Kernel, Store } from '../../src/index.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 describe('while another connection holds the write lock', () => {
   it('a call waits and succeeds, reads are answered, and the event loop keeps turning', async () => {

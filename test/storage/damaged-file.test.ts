@@ -5,8 +5,8 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { createKernel, KernelError } from '../../src/index.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { execute } from './files.js';
+import { execute } from '../support/storage/files.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 describe('a damaged page', () => {
   it('is STORE_CORRUPT for the call that meets it, and the program goes on', async () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, defineImage, type Kernel } from '../../src/index.js';
 import { newStore } from '../support/kernel.js';
 import { isSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/wholeness.js';
-import { Sabotage } from './failing-store.js';
+import { Sabotage } from '../support/storage/failing-repositories.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 /** Every one in a sweep. */
 const stride = isSweep ? 1 : 7;

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError } from '../../src/index.js';
 import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
 import { newStore } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { Sabotage } from './failing-store.js';
+import { Sabotage } from '../support/storage/failing-repositories.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 describe('a store operation that fails', () => {
   for (const when of ['before', 'after'] as const) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Kernel, Store } from '../../src/index.js';
 import { SqliteTx } from '../../src/storage/sqlite/sqlite-tx.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 describe('a full disk', () => {
   it('refuses with STORE_FULL, loses nothing that was acknowledged, and the kernel works again with room', async () => {

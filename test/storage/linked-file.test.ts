@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createKernel } from '../../src/index.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 it('kernels that name one file by different paths take turns on it', async () => {
   const folder = tempFolder();

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { imageOf } from './files.js';
+import { imageOf } from '../support/storage/files.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 describe('a kernel that only reads', () => {
   it('answers questions, refuses every change with STORE_READONLY, and changes no byte', async () => {

@@ -6,8 +6,8 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKernel } from '../../src/index.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { execute, imageOf } from './files.js';
+import { execute, imageOf } from '../support/storage/files.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 describe('a file that is to become a database', () => {
   it('is created when it is missing', async () => {

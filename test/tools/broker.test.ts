@@ -14,7 +14,7 @@ import {
 import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 const add = defineTool({
   name: 'add',

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, sym
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { everyRight, fileStage, makePipe } from './file-stage.js';
+import { faultsIn } from '../support/store-consistency.js';
+import { everyRight, fileStage, makePipe } from '../support/tools/file-fixture.js';
 
 const denied = { code: 'CAPABILITY_DENIED' };
 const invalid = { code: 'INVALID_PATH' };

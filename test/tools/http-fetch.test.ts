@@ -8,9 +8,9 @@ import { httpFetch } from '../../src/tools/builtin/http-fetch.js';
 import { nextHop } from '../../src/tools/http/hop.js';
 import { netTarget } from '../../src/tools/http/net-target.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
-import { callTools, registerMissing } from './file-stage.js';
-import { secureServer, type WebServer, webServer } from './web-server.js';
+import { faultsIn } from '../support/store-consistency.js';
+import { callTools, registerMissing } from '../support/tools/file-fixture.js';
+import { secureServer, type WebServer, webServer } from '../support/tools/web-server.js';
 
 const denied = { code: 'CAPABILITY_DENIED' };
 const failed = { code: 'TOOL_FAILED' };

@@ -11,7 +11,7 @@ import {
 import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { faultsIn } from '../support/wholeness.js';
+import { faultsIn } from '../support/store-consistency.js';
 
 const callAll = [{ resource: 'tool:**', rights: ['call' as const] }];
 

@@ -9,7 +9,7 @@ import { fsTools } from '../../src/tools/builtin/fs-tools.js';
 import { bestReach, type Reach } from '../../src/tools/files/open-folder.js';
 import { refusal } from '../support/kernel.js';
 import { inSweep } from '../support/seeded.js';
-import { type FileStage, fileStage, memoryFolder } from './file-stage.js';
+import { type FileStage, fileStage, memoryFolder } from '../support/tools/file-fixture.js';
 
 const never = 'between check and use never lets a tool read or write outside the workspace';
 /** Ten thousand in a sweep. */

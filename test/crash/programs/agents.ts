@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type CapabilitySpec, createKernel, defineTool, Store } from '../../../src/index.js';
 import { agentImage } from '../../../src/integrations/ai-sdk/index.js';
-import { chatModel } from '../../integrations/ai-sdk/chat-server.js';
+import { chatModel } from '../../support/integrations/chat-server.js';
 import { dieAt } from './fault-point.js';
 import { deaf, heard, tell } from './tell.js';
 

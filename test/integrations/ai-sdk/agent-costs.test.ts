@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { add, agent, callModel, callTools } from '../../support/integrations/agent-fixture.js';
+import { scriptedModel } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { add, agent, callModel, callTools } from './agent.js';
-import { scriptedModel } from './scripted-model.js';
+import { faultsIn } from '../../support/store-consistency.js';
 
 describe('what the turns of an agent cost', () => {
   it('is charged in tokens and money, to all above it', async () => {

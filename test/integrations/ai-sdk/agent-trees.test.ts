@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Pid } from '../../../src/index.js';
 import { agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { callModel, callTools, tool } from '../../support/integrations/agent-fixture.js';
+import { scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { callModel, callTools, tool } from './agent.js';
-import { scriptedModel, toldResults } from './scripted-model.js';
+import { faultsIn } from '../../support/store-consistency.js';
 
 describe('agents below an agent', () => {
   it('are processes that it spawns and waits for, with what it hands them', async () => {

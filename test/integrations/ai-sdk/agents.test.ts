@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
-import { gate } from '../../runtime/gate.js';
+import { gate } from '../../support/gate.js';
+import { add, agent, callModel, callTools, tool } from '../../support/integrations/agent-fixture.js';
+import { scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { add, agent, callModel, callTools, tool } from './agent.js';
-import { scriptedModel, toldResults } from './scripted-model.js';
+import { faultsIn } from '../../support/store-consistency.js';
 
 describe('an agent', () => {
   it('asks its model, makes the calls that it wants, and ends with what it says', async () => {

@@ -1,10 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type CapabilitySpec, type Kernel, type Pid, type Tool } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { add } from '../../support/integrations/agent-fixture.js';
+import {
+  type ChatReply,
+  type ChatRequest,
+  ChatServer,
+  chatModel,
+  secretKey,
+} from '../../support/integrations/chat-server.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { add } from './agent.js';
-import { type ChatReply, type ChatRequest, ChatServer, chatModel, secretKey } from './chat-server.js';
+import { faultsIn } from '../../support/store-consistency.js';
 
 const callModel: CapabilitySpec = { resource: 'model:local/**', rights: ['call'] };
 const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };

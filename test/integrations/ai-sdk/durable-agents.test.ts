@@ -2,11 +2,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type KernelOptions } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
-import { gate } from '../../runtime/gate.js';
+import { gate } from '../../support/gate.js';
+import { callModel, callTools } from '../../support/integrations/agent-fixture.js';
+import { type Said, scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
 import { newStore, openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { callModel, callTools } from './agent.js';
-import { type Said, scriptedModel, toldResults } from './scripted-model.js';
+import { faultsIn } from '../../support/store-consistency.js';
 
 describe('an agent whose kernel is closed', () => {
   it('goes on where it was: no turn is asked again, no call is made again, nothing is paid again', async () => {

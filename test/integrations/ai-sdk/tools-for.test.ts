@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type CapabilitySpec, defineImage, defineTool, type JsonValue, type Tool } from '../../../src/index.js';
 import { toolsFor } from '../../../src/integrations/ai-sdk/index.js';
+import { scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
 import { openKernel, refusal } from '../../support/kernel.js';
-import { scriptedModel, toldResults } from './scripted-model.js';
 
 const add = defineTool({
   name: 'math.add',

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
+import { ask, refusedCall } from '../../support/integrations/mcp-client.js';
+import { connected, served } from '../../support/integrations/served-process.js';
 import { openKernel } from '../../support/kernel.js';
-import { ask, refusedCall } from './client.js';
-import { connected, served } from './served.js';
 
 const anyTool = [{ resource: 'tool:**', rights: ['call'] as const }];
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec, Kernel, Pid } from '../../../src/index.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { npmServer, plain, serving } from './servers.js';
+import { faultsIn } from '../../support/store-consistency.js';
+import { npmServer, plain, serving } from '../../support/tools/mcp-servers.js';
 
 const readNotes: CapabilitySpec = {
   resource: 'tool:mcp/fs/read_text_file',

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { newStore, refusal } from '../../support/kernel.js';
-import { httpServer, sessions, stateless } from './http-server.js';
-import { failure, serving } from './servers.js';
+import { httpServer, sessions, stateless } from '../../support/tools/mcp-http-server.js';
+import { failure, serving } from '../../support/tools/mcp-servers.js';
 
 const kinds = [
   ['2025', sessions],

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { defineTool, type McpProgram } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
-import { failure, npmServer, program, serving } from './servers.js';
+import { failure, npmServer, program, serving } from '../../support/tools/mcp-servers.js';
 
 const anything = { type: 'object' };
 

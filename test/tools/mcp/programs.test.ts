@@ -5,8 +5,8 @@ import type { Kernel, McpProgram, ProcessRecord } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { newStore, openKernel, refusal, tempFolder } from '../../support/kernel.js';
 import { isAlive } from '../../support/os-processes.js';
-import { faultsIn } from '../../support/wholeness.js';
-import { failure, npmServer, program, serving } from './servers.js';
+import { faultsIn } from '../../support/store-consistency.js';
+import { failure, npmServer, program, serving } from '../../support/tools/mcp-servers.js';
 
 const node = (text: string): McpProgram => ({ command: process.execPath, args: ['-e', text] });
 

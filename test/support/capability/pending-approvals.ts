@@ -1,0 +1,39 @@
+import { expect } from 'vitest';
+import type { Approval, Kernel } from '../../../src/index.js';
+
+/** What became of a call so far. */
+export function watched<T>(promise: Promise<T>): { readonly done: Promise<unknown>; state: string } {
+  const watch = {
+    state: 'waiting',
+    done: promise.then(
+      (value) => {
+        watch.state = 'resolved';
+        return value;
+      },
+      (error) => {
+        watch.state = error.code;
+        return error;
+      },
+    ),
+  };
+  return watch;
+}
+
+/** The one approval that waits for an answer, as soon as it is there. */
+export async function pending(kernel: Kernel): Promise<Approval> {
+  for (;;) {
+    const [first, ...others] = await kernel.approvals.list();
+    expect(others).toEqual([]);
+    if (first !== undefined) return first;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Those that wait for an answer, as soon as there are so many. */
+export async function waitFor(kernel: Kernel, count: number): Promise<Approval[]> {
+  for (;;) {
+    const all = await kernel.approvals.list();
+    if (all.length >= count) return all;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,56 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { onTestFinished } from 'vitest';
+import type { Kernel } from '../../../src/index.js';
+import { builtPackage } from '../built-package.js';
+import { newClient } from '../integrations/mcp-client.js';
+import { openKernel, tempFolder } from '../kernel.js';
+
+/** The command as an MCP server, with a client of it. */
+export interface McpCommand {
+  readonly client: Client;
+  /** What it has written to standard error so far. */
+  readonly said: () => string;
+  /** The id of its OS process. */
+  readonly osPid: number;
+  /** Resolves when its end of the connection is closed. */
+  readonly closed: Promise<void>;
+}
+
+/** A kernel of the test's own, on a file that the command is called on. */
+export async function ownKernel(): Promise<{ kernel: Kernel; store: string; folder: string }> {
+  const folder = tempFolder();
+  const store = path.join(folder, 'agents.db');
+  const kernel = await openKernel({ store, workspace: folder, node: { pollMs: 20 } });
+  return { kernel, store, folder };
+}
+
+export async function startMcp(store: string, ...args: string[]): Promise<McpCommand> {
+  const main = path.join(await builtPackage(), 'dist', 'cli', 'main.js');
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [main, 'mcp', '--store', store, '--workspace', path.dirname(store), ...args],
+    env: { PATH: process.env.PATH ?? '' },
+    stderr: 'pipe',
+  });
+  let said = '';
+  transport.stderr?.on('data', (chunk) => {
+    said += String(chunk);
+  });
+  const client = newClient();
+  const closed = new Promise<void>((resolve) => {
+    client.onclose = resolve;
+  });
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  return { client, closed, said: () => said, osPid: transport.pid ?? 0 };
+}
+
+/** A module for `--images`, which prints where only the protocol should stand. */
+export function programs(folder: string, body: string): string {
+  const file = path.join(folder, `programs-${readdirSync(folder).length}.mjs`);
+  writeFileSync(file, `console.log('loaded'); process.stdout.write('noise\\n');\n${body}`);
+  return file;
+}

@@ -1,0 +1,46 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+import { builtPackage } from '../built-package.js';
+
+export interface CliRun {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts the built command, as a user's shell would. */
+export async function startCli(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): Promise<ChildProcess> {
+  const main = path.join(await builtPackage(), 'dist', 'cli', 'main.js');
+  return spawn(process.execPath, [main, ...args], {
+    env: { ...process.env, PROCURA_STORE: '', FORCE_COLOR: '', ...env },
+    stdio: [stdin, 'pipe', 'pipe'],
+  });
+}
+
+/** Runs it to its end. */
+export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliRun> {
+  const child = await startCli(args, env);
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr?.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  const exitCode = await new Promise<number | null>((resolve) => {
+    child.once('close', resolve);
+  });
+  return { exitCode, stdout, stderr };
+}
+
+/** The code that the command was refused with; fails when it was not, or when the lines are not as they should be. */
+export function refusedWith({ exitCode, stderr }: CliRun): { exitCode: number | null; code: string } {
+  const told = /^error ([A-Z_]+): .+\nhint: .+\n$/.exec(stderr);
+  if (told === null) throw new Error(`not an error with a hint: ${JSON.stringify(stderr)}`);
+  return { exitCode, code: told[1] ?? '' };
+}

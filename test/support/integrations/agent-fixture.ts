@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import {
+  type CapabilitySpec,
+  defineTool,
+  type Kernel,
+  type KernelOptions,
+  type Pid,
+  type SpawnSpec,
+  type Tool,
+  type ToolContext,
+} from '../../../src/index.js';
+import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { openKernel } from '../kernel.js';
+
+/** Of the scripted model. */
+export const callModel: CapabilitySpec = { resource: 'model:mock/scripted', rights: ['call'] };
+export const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
+export const add = defineTool({
+  name: 'math.add',
+  description: 'Adds two numbers.',
+  effect: 'pure',
+  input: z.strictObject({ a: z.number(), b: z.number() }),
+  run: ({ a, b }: { a: number; b: number }) => a + b,
+});
+
+/** A tool without arguments worth a schema. */
+export function tool(name: string, run: (args: never, context: ToolContext) => unknown): Tool {
+  return defineTool({ name, description: name, effect: 'once', input: {}, run: run as never });
+}
+
+/** A process of an agent that may do everything, on a kernel of its own. */
+export async function agent(
+  spec: Omit<AgentSpec, 'name'>,
+  tools: Tool[] = [],
+  spawning: SpawnSpec = {},
+  options: KernelOptions = {},
+): Promise<{ kernel: Kernel; pid: Pid }> {
+  const kernel = await openKernel({ tools, images: [agentImage({ name: 'agent', ...spec })], ...options });
+  const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel, callTools], ...spawning });
+  return { kernel, pid };
+}

@@ -1,0 +1,43 @@
+import type { ForkSpec, Kernel, ObjectHandle, ObjectSpec, Pid } from '../../../src/index.js';
+import { refusal } from '../kernel.js';
+import { type Stage, stage } from '../kernel-fixture.js';
+
+/** A process with a mutable note, and what a test does with it and its children. */
+export interface Family extends Stage {
+  readonly parent: Pid;
+  readonly note: ObjectHandle;
+  fork(spec?: ForkSpec, of?: Pid): Promise<Pid>;
+  make(pid: Pid, payload: ObjectSpec['payload'], rest?: Partial<ObjectSpec>): Promise<ObjectHandle>;
+  /** The payload that a process sees, or the code of the refusal. */
+  seen(pid: Pid, object: ObjectHandle): Promise<unknown>;
+  /** The ids of what is in the view of a process, but for goals. */
+  inView(pid: Pid): Promise<string[]>;
+}
+
+export async function family(given?: Stage): Promise<Family> {
+  const place = given ?? (await stage());
+  const { kernel } = place;
+  const parent = await kernel.processes.spawn({ image: 'worker' });
+  const make: Family['make'] = (pid, payload, rest = {}) =>
+    kernel.memory.create(pid, { type: 'claim', payload, immutable: false, ...rest });
+  return {
+    ...place,
+    parent,
+    note: await make(parent, { n: 1 }),
+    fork: (spec = {}, of = parent) => kernel.processes.fork(of, { image: 'worker', ...spec }),
+    make,
+    seen: (pid, object) => seenIn(kernel, pid, object),
+    async inView(pid) {
+      const { items } = await kernel.memory.query(pid);
+      return items.filter(({ type }) => type !== 'goal').map(({ id }) => id);
+    },
+  };
+}
+
+export async function seenIn(kernel: Kernel, pid: Pid, object: ObjectHandle): Promise<unknown> {
+  const call = kernel.memory.read(pid, object);
+  return call.then(
+    ({ payload }) => payload,
+    async () => (await refusal(call)).code,
+  );
+}

@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Kernel, KernelError, type KernelOptions, type McpProgram, type Pid } from '../../../src/index.js';
+import { openKernel } from '../kernel.js';
+
+const { resolve } = createRequire(import.meta.url);
+
+/** A server from npm. */
+export function npmServer(name: string, ...args: string[]): McpProgram {
+  const folder = path.dirname(resolve(`@modelcontextprotocol/${name}/package.json`));
+  return { command: process.execPath, args: [path.join(folder, 'dist/index.js'), ...args] };
+}
+
+/** One of the programs beside this file. */
+export function program(name: string, ...args: string[]): McpProgram {
+  const file = fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+  return { command: process.execPath, args: [file, ...args] };
+}
+
+export interface Warning {
+  readonly message: string;
+  readonly facts: Record<string, unknown>;
+}
+
+/** A kernel that keeps what it reports, and a process that may call every tool of every server. */
+export async function serving(options: KernelOptions = {}): Promise<{
+  kernel: Kernel;
+  pid: Pid;
+  call: (name: string, args?: object, timeoutMs?: number) => Promise<unknown>;
+  warnings: Warning[];
+}> {
+  const warnings: Warning[] = [];
+  const report = (facts: object, message: string) => void warnings.push({ message, facts: { ...facts } });
+  const kernel = await openKernel({ logger: { warn: report, error: report }, ...options });
+  const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:mcp/**', rights: ['call'] }] });
+  const call = async (name: string, args: object = {}, timeoutMs = 20_000) =>
+    plain(await kernel.as(pid).tools.call(name, { ...args }, { timeoutMs }));
+  return { kernel, pid, call, warnings };
+}
+
+/** Results have no prototype; what is compared with them has one. */
+export function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** The error that `call` ends with, as everything that it says. */
+export async function failure(call: Promise<unknown>): Promise<{ code: string; facts: unknown; retryable: boolean }> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error;
+    if (error.hint === '') throw new Error(`${error.code} has no hint`);
+    return { code: error.code, facts: error.facts, retryable: error.retryable };
+  }
+  throw new Error('the call did not fail');
+}
