@@ -1,0 +1,56 @@
+/*
+ * Counts the files that one call goes through: files of src/ without storage/ in which a function ran between the call
+ * and its answer (V8 coverage), on an open kernel with default options.
+ *
+ *   npm run build && npx tsx scripts/count-path.ts [--list] [DIST]
+ */
+import { Session } from 'node:inspector/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Kernel, Pid } from '../src/index.js';
+
+const flags = process.argv.slice(2);
+const dist = resolve(flags.find((flag) => !flag.startsWith('-')) ?? 'dist');
+const { createKernel, defineTool } = (await import(
+  pathToFileURL(`${dist}/index.js`).href
+)) as typeof import('../src/index.js');
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Answers with its argument.',
+  input: { type: 'object' },
+  effect: 'pure',
+  run: (args) => args,
+});
+
+const calls: Record<string, (kernel: Kernel, pid: Pid) => Promise<unknown>> = {
+  spawnChild: (kernel, pid) => kernel.processes.spawnChild(pid, {}),
+  'tool call': (kernel, pid) => kernel.as(pid).tools.call('echo', { text: 'hello' }),
+  check: (kernel, pid) => kernel.capabilities.check(pid, 'call', 'tool:echo'),
+};
+
+const session = new Session();
+session.connect();
+await session.post('Profiler.enable');
+await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+
+for (const [name, call] of Object.entries(calls)) {
+  const files = await filesOf(call);
+  console.log(`${name}: ${files.length} files`);
+  if (flags.includes('--list')) console.log(files.map((file) => `  ${file}`).join('\n'));
+}
+session.disconnect();
+
+async function filesOf(call: (kernel: Kernel, pid: Pid) => Promise<unknown>): Promise<string[]> {
+  await using kernel = await createKernel({ tools: [echo] });
+  const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:*', rights: ['call'] }] });
+  await session.post('Profiler.takePreciseCoverage');
+  await call(kernel, pid);
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const root = pathToFileURL(`${dist}/`).href;
+  return result
+    .filter(({ url, functions }) => url.startsWith(root) && functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
+    .map(({ url }) => url.slice(root.length).replace(/\.js$/, '.ts'))
+    .filter((file) => !file.startsWith('storage/'))
+    .sort();
+}
