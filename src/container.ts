@@ -10,7 +10,7 @@ import { Logger, silentLogger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { capabilityModule } from './capability/capability-module.js';
 import { commandsModule } from './command/commands-module.js';
-import { EventLog } from './events/event-outbox.js';
+import { EventOutbox } from './events/event-outbox.js';
 import { eventsModule } from './events/events-module.js';
 import { kernelModule } from './kernel/kernel-module.js';
 import { Workspace } from './kernel/workspace/working-directory.js';
@@ -21,6 +21,7 @@ import { NodeSettings } from './runtime/node/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
 import { toolsModule } from './tools/tools-module.js';
+import { unitModule } from './unit/unit-module.js';
 
 /** Builds the container of one kernel: a module per layer, then the caller's, which replace what they bind. */
 export function buildContainer(options: ParsedOptions): Container {
@@ -31,6 +32,7 @@ export function buildContainer(options: ParsedOptions): Container {
     sqliteModule({ path, durability, readOnly, pollMs: node.pollMs }),
     eventsModule,
     auditModule,
+    unitModule,
     capabilityModule,
     memoryModule,
     kernelModule,
@@ -58,12 +60,12 @@ function baseModule(options: ParsedOptions): ContainerModule {
       operator: operatorOf(options),
     }));
     bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null });
-    bind(CheckpointAnnouncer).toDynamicValue(({ get }) => announcer(get(EventLog)));
+    bind(CheckpointAnnouncer).toDynamicValue(({ get }) => announcer(get(EventOutbox)));
   });
 }
 
 /** A checkpoint is also an event. */
-function announcer(events: EventLog): CheckpointAnnouncer {
+function announcer(events: EventOutbox): CheckpointAnnouncer {
   return {
     checkpointed: (tx, { at, size, root }) =>
       events.append(tx, { type: 'audit.checkpointed', at, data: { size, root } }),

@@ -4,7 +4,7 @@ import { AuditLog } from './audit/audit-log.js';
 import { AuditRepository } from './audit/audit-repository.js';
 import { Checkpoints } from './audit/checkpoint/checkpoints.js';
 import { AuditVerifier } from './audit/verify/audit-verifier.js';
-import { Ledger } from './audit/writing/ledger.js';
+import { AuditWriter } from './audit/writing/audit-writer.js';
 import { Refusals } from './audit/writing/refusals.js';
 import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
@@ -20,7 +20,7 @@ import { Commands } from './command/commands.js';
 import { buildContainer } from './container.js';
 import { EventBus, LogEventBus } from './events/event-bus.js';
 import { EventFeed } from './events/event-feed.js';
-import { EventLog } from './events/event-outbox.js';
+import { EventOutbox } from './events/event-outbox.js';
 import { EventRepository } from './events/event-repository.js';
 import { type ProcessFace } from './kernel/face/process-face.js';
 import { ProcessFaces } from './kernel/face/process-faces.js';
@@ -125,7 +125,7 @@ async function announce(container: Container, { node }: ParsedOptions): Promise<
   const at = container.get(Clock).now();
   const { nodeId, operator } = container.get(NodeIdentity);
   await container.get(Store).write(async (tx) => {
-    container.get(EventLog).append(tx, { type: 'node.started', at, data: { name: node.name ?? '' } });
+    container.get(EventOutbox).append(tx, { type: 'node.started', at, data: { name: node.name ?? '' } });
     const record = {
       actor: 'host',
       via: `host:${operator}`,
@@ -134,7 +134,7 @@ async function announce(container: Container, { node }: ParsedOptions): Promise<
       outcome: 'ok',
       target: nodeId,
     } as const;
-    container.get(Ledger).append(tx, record);
+    container.get(AuditWriter).append(tx, record);
   });
 }
 

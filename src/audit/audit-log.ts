@@ -23,7 +23,7 @@ import { listRecords } from './query/record-pages.js';
 import { AuditVerifier, type VerifyOptions } from './verify/audit-verifier.js';
 import { eraseAction } from './verify/payload-check.js';
 import type { VerifyReport } from './verify/verify-report.js';
-import { Ledger } from './writing/ledger.js';
+import { AuditWriter } from './writing/audit-writer.js';
 import { commitmentIn } from './writing/record-encoding.js';
 
 const seqSchema = amount.min(1);
@@ -40,7 +40,7 @@ export class AuditLog {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(AuditRepository) private readonly repository: AuditRepository,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(AuditWriter) private readonly writer: AuditWriter,
     @inject(AuditVerifier) private readonly verifier: AuditVerifier,
     @inject(AuditProofs) private readonly proofs: AuditProofs,
     @inject(Checkpoints) private readonly checkpoints: Checkpoints,
@@ -132,7 +132,7 @@ export class AuditLog {
       if (record === undefined) throw noSuchRecord(wanted);
       if (commitmentIn(record.body) === undefined) throw noPayload(wanted);
       if (!(await this.repository.deletePayload(tx, wanted))) throw alreadyErased(wanted);
-      this.ledger.append(tx, {
+      this.writer.append(tx, {
         actor: 'host',
         via: `host:${this.node.operator}`,
         action: eraseAction,

@@ -3,13 +3,11 @@ import { AuditLog } from './audit-log.js';
 import { Checkpoints } from './checkpoint/checkpoints.js';
 import { AuditProofs } from './merkle/audit-proofs.js';
 import { AuditVerifier } from './verify/audit-verifier.js';
-import { AuditLedger } from './writing/audit-writer.js';
-import { Ledger } from './writing/ledger.js';
+import { AuditWriter } from './writing/audit-writer.js';
 import { Refusals } from './writing/refusals.js';
 
 export const auditModule = new ContainerModule(({ bind }) => {
-  bind(AuditLedger).toSelf();
-  bind(Ledger).toService(AuditLedger);
+  bind(AuditWriter).toSelf();
   bind(Checkpoints).toSelf();
   bind(AuditVerifier).toSelf();
   bind(AuditProofs).toSelf();

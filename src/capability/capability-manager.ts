@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid, RuleId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { type Token, token } from '../base/token.js';
-import { hostFace } from '../unit/act.js';
+import { hostCaller } from '../unit/caller.js';
 import type { Decision, Explanation } from './decision/decision.js';
 import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
 import type { Right } from './resource/rights.js';
@@ -69,21 +69,21 @@ export class HostCapabilityManager implements CapabilityManager {
   ) {}
 
   grant = async (pid: Pid, spec: CapabilitySpec) => this.granting.run(pid, spec);
-  delegate = async (from: Pid, to: Pid, spec: DelegationSpec) => this.delegating.delegate(hostFace, from, to, spec);
-  derive = async (pid: Pid, spec: DelegationSpec) => this.delegating.derive(hostFace, pid, spec);
+  delegate = async (from: Pid, to: Pid, spec: DelegationSpec) => this.delegating.delegate(hostCaller, from, to, spec);
+  derive = async (pid: Pid, spec: DelegationSpec) => this.delegating.derive(hostCaller, pid, spec);
   transfer = async (from: Pid, to: Pid, capability: CapabilityId) => this.transferring.run(from, to, capability);
   revoke = async (capability: CapabilityId, options?: { reason?: string }) =>
-    this.revoking.run(hostFace, capability, options);
+    this.revoking.run(hostCaller, capability, options);
   deny = async (pid: Pid | '*', spec: RuleSpec) => this.policy.set('deny', pid, spec);
   ask = async (pid: Pid | '*', spec: RuleSpec) => this.policy.set('ask', pid, spec);
   rules = async (pid?: Pid | '*') => this.policy.rules(pid);
   lift = async (rule: RuleId, options?: { reason?: string }) => this.policy.lift(rule, options);
   check = async (pid: Pid, right: Right, resource: string, args?: JsonValue) =>
-    this.explaining.check(hostFace, pid, right, resource, args);
+    this.explaining.check(hostCaller, pid, right, resource, args);
   require = async (pid: Pid, right: Right, resource: string, args?: JsonValue) =>
-    this.requiring.run(hostFace, pid, right, resource, args);
+    this.requiring.run(hostCaller, pid, right, resource, args);
   explain = async (pid: Pid, right: Right, resource: string, args?: JsonValue) =>
-    this.explaining.explain(hostFace, pid, right, resource, args);
+    this.explaining.explain(hostCaller, pid, right, resource, args);
   list = async (pid: Pid, options?: { status?: 'live' | 'any'; limit?: number }) => this.queries.list(pid, options);
   get = async (capability: CapabilityId) => this.queries.get(capability);
   whoCan = async (right: Right, resource: string) => this.queries.whoCan(right, resource);

@@ -1,6 +1,8 @@
 import { ContainerModule } from 'inversify';
 import { AuthorityQuery } from '../audit/query/authority-trace.js';
-import { ApprovalDesk } from './approval/approval-gate.js';
+import { InterruptionHandler } from '../unit/interruption.js';
+import { RefusalObserver } from '../unit/refusal-observer.js';
+import { ApprovalGate } from './approval/approval-gate.js';
 import { Clearance } from './approval/approval-lookup.js';
 import { ApprovalQueue, HostApprovalQueue } from './approval/approval-queue.js';
 import { ApprovalFootings } from './approval/approval-validity.js';
@@ -10,6 +12,7 @@ import { CapabilityManager, HostCapabilityManager } from './capability-manager.j
 import { AuthorityCache } from './decision/authority-cache.js';
 import { AuthorityTraces } from './decision/authority-traces.js';
 import { Warrants } from './decision/authorizer.js';
+import { DenialEvents } from './decision/denial-events.js';
 import { Evaluator } from './decision/evaluator.js';
 import { GraphLoader } from './decision/graph-loader.js';
 import { Questions } from './decision/questions.js';
@@ -24,7 +27,6 @@ import { RevocationSweep } from './holding/revocation-sweep.js';
 import { Revocations } from './holding/revocations.js';
 import { Uses } from './holding/use-counter.js';
 import { CapabilityFaces } from './process-capabilities.js';
-import { RecordedUnits } from './recorded-units.js';
 import { ComparedNames } from './resource/case-folding.js';
 import { HostRules } from './rule/rule-gate.js';
 import { RuleWriter } from './rule/rule-writer.js';
@@ -42,7 +44,7 @@ import { Transfer } from './syscalls/transfer.js';
 
 export const capabilityModule = new ContainerModule(({ bind }) => {
   const parts = [
-    ApprovalDesk,
+    ApprovalGate,
     ApprovalFootings,
     ApprovalParking,
     ApprovalWatch,
@@ -60,7 +62,6 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
     Listing,
     Questions,
     Receivers,
-    RecordedUnits,
     RevocationSweep,
     Revocations,
     RuleBook,
@@ -84,4 +85,6 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
   bind(CapabilityManager).to(HostCapabilityManager);
   bind(ApprovalQueue).to(HostApprovalQueue);
   bind(AuthorityQuery).to(AuthorityTraces);
+  bind(InterruptionHandler).toService(ApprovalGate);
+  bind(RefusalObserver).to(DenialEvents);
 });

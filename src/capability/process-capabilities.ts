@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import type { ProcessCaller } from '../unit/act.js';
+import type { ProcessCaller } from '../unit/caller.js';
 import type { Decision, Explanation } from './decision/decision.js';
 import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
 import type { Right } from './resource/rights.js';

@@ -14,7 +14,7 @@ import { type Token, token } from '../base/token.js';
 import { Ancestry } from './ancestry.js';
 import { type EventType, isEventType, type KernelEvent } from './event.js';
 import { EventFeed } from './event-feed.js';
-import { EventLog } from './event-outbox.js';
+import { EventOutbox } from './event-outbox.js';
 import { EventRepository } from './event-repository.js';
 
 export interface EventFilter {
@@ -67,7 +67,7 @@ export class LogEventBus implements EventBus {
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(Ancestry) private readonly ancestry: Ancestry,
     @inject(Logger) private readonly logger: Logger,
-    @inject(EventLog) log: EventLog,
+    @inject(EventOutbox) log: EventOutbox,
   ) {
     log.onCommit((events) => {
       for (const event of events) {

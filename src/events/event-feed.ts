@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Logger } from '../base/logger.js';
 import { Store } from '../base/store.js';
 import type { KernelEvent } from './event.js';
-import { EventLog } from './event-outbox.js';
+import { EventOutbox } from './event-outbox.js';
 import { EventRepository } from './event-repository.js';
 
 const pageRows = 1_000;
@@ -23,7 +23,7 @@ export class EventFeed {
     @inject(Store) private readonly store: Store,
     @inject(EventRepository) private readonly repository: EventRepository,
     @inject(Logger) private readonly logger: Logger,
-    @inject(EventLog) log: EventLog,
+    @inject(EventOutbox) log: EventOutbox,
   ) {
     log.onCommit((events) => this.committed(events));
   }

@@ -6,7 +6,7 @@ import { EventRepository } from './event-repository.js';
 
 /** The outbox: events are buffered by units, numbered once per group, and handed on after the commit. */
 @injectable()
-export class EventLog implements Channel<NewEvent, readonly KernelEvent[]> {
+export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
   private readonly listeners: ((events: readonly KernelEvent[]) => void)[] = [];
 
   constructor(

@@ -2,10 +2,10 @@ import { ContainerModule } from 'inversify';
 import { Ancestry } from './ancestry.js';
 import { EventBus, LogEventBus } from './event-bus.js';
 import { EventFeed } from './event-feed.js';
-import { EventLog } from './event-outbox.js';
+import { EventOutbox } from './event-outbox.js';
 
 export const eventsModule = new ContainerModule(({ bind }) => {
-  bind(EventLog).toSelf();
+  bind(EventOutbox).toSelf();
   bind(EventFeed).toSelf();
   bind(Ancestry).toSelf();
   bind(LogEventBus).toSelf();

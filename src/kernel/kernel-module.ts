@@ -3,14 +3,14 @@ import { LineageQuery } from '../audit/query/lineage.js';
 import { Waking } from '../capability/approval/wake-port.js';
 import { FilePlaces } from '../capability/resource/workspace-files.js';
 import { TokenCharges } from '../memory/token-charges.js';
+import { RefusalObserver } from '../unit/refusal-observer.js';
 import { AccountCharges } from './budget/account-charges.js';
 import { Accounts } from './budget/accounts.js';
 import { CommandEnds } from './command/command-ends.js';
 import { Effects } from './effect/effects.js';
 import { ProcessFaces } from './face/process-faces.js';
 import { HostProcessManager, ProcessManager } from './face/process-manager.js';
-import { Journal } from './journal.js';
-import { Overspending } from './lifecycle/budget-stops.js';
+import { BudgetStops } from './lifecycle/budget-stops.js';
 import { Endings } from './lifecycle/process-ends.js';
 import { Alarms } from './lifecycle/process-timers.js';
 import { Births } from './lifecycle/spawning.js';
@@ -37,7 +37,6 @@ import { Spawn } from './syscalls/spawn.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
-import { Units } from './units.js';
 import { EndWait } from './waiting/exit-wait.js';
 import { EndWatch } from './waiting/exit-watch.js';
 import { Arrivals } from './waiting/inbox-wait.js';
@@ -61,11 +60,9 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     EndWait,
     EndWatch,
     Endings,
-    Journal,
     Lookup,
-    Overspending,
+    BudgetStops,
     ProcessResults,
-    Units,
     WaitGraph,
     Wakes,
   ];
@@ -101,6 +98,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   bind(FilePlaces).to(WorkspacePlaces);
   bind(LineageQuery).to(ProcessLineage);
   bind(Waking).toService(Wakes);
+  bind(RefusalObserver).toService(BudgetStops);
   bind(TokenCharges).to(AccountCharges);
   bind(ProcessManager).to(HostProcessManager);
 });

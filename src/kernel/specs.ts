@@ -5,9 +5,11 @@ import type { PlainLimits } from '../base/plain.js';
 import { amount, label, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
 import { rights } from '../capability/resource/rights.js';
-import { objectTypes } from '../memory/object/object.js';
+import { forkModes, objectTypes } from '../memory/object/object.js';
 import { ObjectHandle } from '../memory/object/object-handle.js';
 import { chargedDimensions, depthMax } from './budget/budget.js';
+import { processKinds } from './process/process.js';
+import { controlSignals, type UserSignal } from './signal/signal.js';
 
 const json = z.custom<JsonValue>();
 const handle = z.custom<ObjectHandle>((value) => ObjectHandle.is(value));
@@ -71,7 +73,7 @@ export const forkSpec = z.strictObject({
   ...born,
   image: born.image.unwrap().optional(),
   delegate: z.array(delegationSpec).max(1024).default([]),
-  mode: z.enum(['restricted', 'copy', 'speculative', 'worker']).default('restricted'),
+  mode: z.enum(forkModes).default('restricted'),
   view: z
     .strictObject({
       roots: z
@@ -148,7 +150,7 @@ export const signalScope = z.strictObject({
   name: label.optional(),
   labels: labels.optional(),
   image: z.string().min(1).max(256).optional(),
-  kind: z.enum(['agent', 'steps', 'command', 'external']).optional(),
+  kind: z.enum(processKinds).optional(),
   node: z.string().min(1).max(256).optional(),
   owner: ownerKeys.optional(),
 });
@@ -162,8 +164,11 @@ export const signalOptions = z.strictObject({
 export const cancelOptions = signalOptions.pick({ graceMs: true });
 const userName = /^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export const signalName = z.union([
-  z.enum(['pause', 'resume', 'cancel', 'kill']),
-  z.string().regex(userName, 'is not a signal: pause, resume, cancel, kill or user.NAME'),
+  z.enum(controlSignals),
+  z.custom<UserSignal>(
+    (value) => typeof value === 'string' && userName.test(value),
+    `is not a signal: ${controlSignals.join(', ')} or user.NAME`,
+  ),
 ]);
 /** The name of a signal that people have made up, with the `user.` or without. */
 export const userSignal = z

@@ -1,13 +1,13 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../audit/writing/ledger.js';
 import type { ApprovalId, ObjectId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { Warrant } from '../capability/decision/authorizer.js';
 import { severalOf } from '../capability/rule/rule-gate.js';
-import type { EventData, EventType } from '../events/event.js';
-import { EventLog } from '../events/event-outbox.js';
+import type { EventData, EventType, NewEvent } from '../events/event.js';
 import type { Act } from '../unit/act.js';
+import type { AuditAction } from '../unit/actions.js';
+import { ChangeRecorder } from '../unit/change-recorder.js';
 import type { NewObject, NewVersion, Source } from './object/object.js';
 
 type By = Pick<Warrant, 'capability' | 'generation'> & { readonly approval?: ApprovalId | undefined };
@@ -22,10 +22,7 @@ interface Also {
 /** Events and audit records of what processes do with memory. Ids, hashes and numbers; never a payload. */
 @injectable()
 export class MemoryJournal {
-  constructor(
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
-  ) {}
+  constructor(@inject(ChangeRecorder) private readonly recorder: ChangeRecorder) {}
 
   /** `readings`: by what its sources were read. */
   created(tx: WriteTx, act: Act, pid: Pid, object: NewObject, by: By, readings: readonly By[]): void {
@@ -56,7 +53,7 @@ export class MemoryJournal {
     tx: WriteTx,
     act: Act,
     pid: Pid,
-    told: { readonly event: T; readonly data: EventData[T]; readonly action: string },
+    told: { readonly event: T; readonly data: EventData[T]; readonly action: AuditAction },
     by: By,
     facts: JsonObject,
     others: readonly By[] = [],
@@ -66,21 +63,29 @@ export class MemoryJournal {
   }
 
   /** What leaves everything as it was and uses something up. */
-  looked(tx: WriteTx, act: Act, pid: Pid, action: string, by: By, facts: JsonObject): void {
+  looked(tx: WriteTx, act: Act, pid: Pid, action: AuditAction, by: By, facts: JsonObject): void {
     this.record(tx, act, pid, action, by, facts);
   }
 
   private tell<T extends EventType>(tx: WriteTx, { at }: Act, pid: Pid, type: T, data: EventData[T]): void {
-    this.events.append(tx, { type, at, pid, data: data as JsonObject });
+    this.recorder.event(tx, { type, at, pid, data } as NewEvent);
   }
 
-  private record(tx: WriteTx, act: Act, pid: Pid, action: string, by: By, given: JsonObject, also: Also = {}): void {
+  private record(
+    tx: WriteTx,
+    act: Act,
+    pid: Pid,
+    action: AuditAction,
+    by: By,
+    given: JsonObject,
+    also: Also = {},
+  ): void {
     const { capability, generation } = by;
     const { others = [], subject } = also;
     const approvals = [by, ...others].flatMap((one) => one.approval ?? []);
     const facts = { ...given, ...alsoBy(others), ...severalOf(approvals) };
     const what = { action, outcome: 'ok', target: pid, facts } as const;
-    this.ledger.append(tx, { ...act, ...what, generation, capability, approval: approvals[0], subject });
+    this.recorder.audit(tx, { ...act, ...what, generation, capability, approval: approvals[0], subject });
   }
 }
 

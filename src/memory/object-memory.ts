@@ -5,7 +5,7 @@ import type { Page } from '../base/page.js';
 import { type Token, token } from '../base/token.js';
 import { named } from '../capability/named.js';
 import type { Right } from '../capability/resource/rights.js';
-import { type Caller, hostFace } from '../unit/act.js';
+import { type Caller, hostCaller } from '../unit/caller.js';
 import type { JsonPatch } from './json-patch.js';
 import type { Link, ObjectType, Relation } from './object/object.js';
 import type { ObjectHandle, ObjectRef } from './object/object-handle.js';
@@ -174,6 +174,6 @@ export class HostObjectMemory implements ObjectMemory {
   sweep = async () => this.sweeping.run();
 
   private of(pid: Pid): ProcessMemory {
-    return this.faces.of(named(pid, 'pid'), hostFace);
+    return this.faces.of(named(pid, 'pid'), hostCaller);
   }
 }

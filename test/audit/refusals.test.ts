@@ -16,8 +16,8 @@ const refused = (resource: string, more = {}) =>
 it('records the first refusal of each resource whole and counts the repetitions', async () => {
   const audit = await openAudit({ path: tempDatabase() });
   const ids = [];
-  for (let n = 0; n < 5; n++) ids.push(await audit.refusals.note(refused('tool:a')));
-  ids.push(await audit.refusals.note(refused('tool:b')));
+  for (let n = 0; n < 5; n++) ids.push(await audit.refusals.record(refused('tool:a')));
+  ids.push(await audit.refusals.record(refused('tool:b')));
   expect(ids.map((id) => id !== undefined)).toEqual([true, false, false, false, false, true]);
   await audit.refusals.close();
   const records = await all(audit);
@@ -32,7 +32,7 @@ it('records the first refusal of each resource whole and counts the repetitions'
 
 it('writes no count when everything was recorded', async () => {
   const audit = await openAudit({ path: tempDatabase() });
-  await audit.refusals.note(refused('tool:a'));
+  await audit.refusals.record(refused('tool:a'));
   await audit.refusals.close();
   await audit.refusals.close();
   expect(await all(audit)).toHaveLength(1);
@@ -40,12 +40,12 @@ it('writes no count when everything was recorded', async () => {
 
 it('records at most 100 resources of one actor, right, kind and code', async () => {
   const audit = await openAudit({ path: tempDatabase() });
-  await Promise.all(Array.from({ length: 1_000 }, (_, n) => audit.refusals.note(refused(`tool:t${n}`))));
+  await Promise.all(Array.from({ length: 1_000 }, (_, n) => audit.refusals.record(refused(`tool:t${n}`))));
   await Promise.all([
-    audit.refusals.note(refused('fs:x')),
-    audit.refusals.note(refused('tool:t999', { actor: 'p_other' })),
-    audit.refusals.note(refused('tool:t999', { code: 'CAPABILITY_EXPIRED' })),
-    audit.refusals.note(refused('tool:t999', { right: 'read' })),
+    audit.refusals.record(refused('fs:x')),
+    audit.refusals.record(refused('tool:t999', { actor: 'p_other' })),
+    audit.refusals.record(refused('tool:t999', { code: 'CAPABILITY_EXPIRED' })),
+    audit.refusals.record(refused('tool:t999', { right: 'read' })),
   ]);
   await audit.refusals.close();
   const records = await all(audit);
@@ -56,14 +56,14 @@ it('records at most 100 resources of one actor, right, kind and code', async () 
 it('begins anew when the minute ends, with one record for what was counted', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const audit = await openAudit({ path: tempDatabase() });
-  await audit.refusals.note(refused('tool:a'));
-  await audit.refusals.note(refused('tool:a'));
+  await audit.refusals.record(refused('tool:a'));
+  await audit.refusals.record(refused('tool:a'));
   vi.advanceTimersByTime(59_999);
   await audit.store.write(async () => undefined);
   expect(await all(audit)).toHaveLength(1);
   vi.advanceTimersByTime(1);
   await vi.waitFor(async () => expect(await all(audit)).toHaveLength(2));
-  expect(await audit.refusals.note(refused('tool:a'))).toBeDefined();
+  expect(await audit.refusals.record(refused('tool:a'))).toBeDefined();
   expect((await all(audit)).map(({ action }) => action)).toEqual([
     'capability.require',
     'audit.refusals',
@@ -74,7 +74,7 @@ it('begins anew when the minute ends, with one record for what was counted', asy
 it('keeps what it remembers and what it writes bounded, whoever asks', async () => {
   const audit = await openAudit({ path: ':memory:' });
   const notes: Promise<unknown>[] = [];
-  for (let n = 0; n < 20_000; n++) notes.push(audit.refusals.note(refused('tool:a', { actor: `p_${n % 10_000}` })));
+  for (let n = 0; n < 20_000; n++) notes.push(audit.refusals.record(refused('tool:a', { actor: `p_${n % 10_000}` })));
   await Promise.all(notes);
   await audit.refusals.close();
   const records = await all(audit);
@@ -86,7 +86,7 @@ it('keeps what it remembers and what it writes bounded, whoever asks', async () 
 it('does not turn a refusal into another error when it cannot be written down', async () => {
   const audit = await openAudit({ path: tempDatabase() });
   await audit.store.close();
-  expect(await audit.refusals.note(refused('tool:a'))).toBeUndefined();
+  expect(await audit.refusals.record(refused('tool:a'))).toBeUndefined();
   expect(audit.logged).toMatchObject([{ message: 'A refusal could not be recorded.' }]);
 });
 

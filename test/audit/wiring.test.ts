@@ -14,8 +14,7 @@ import { AuthorityQuery } from '../../src/audit/query/authority-trace.js';
 import { LineageQuery } from '../../src/audit/query/lineage.js';
 import { ProvenanceQuery } from '../../src/audit/query/provenance.js';
 import { AuditVerifier } from '../../src/audit/verify/audit-verifier.js';
-import { AuditLedger } from '../../src/audit/writing/audit-writer.js';
-import { Ledger } from '../../src/audit/writing/ledger.js';
+import { AuditWriter } from '../../src/audit/writing/audit-writer.js';
 import { Refusals } from '../../src/audit/writing/refusals.js';
 import { Clock, KernelClock, seededClock } from '../../src/base/clock.js';
 import { Entropy, SeededEntropy } from '../../src/base/entropy.js';
@@ -39,7 +38,7 @@ it('comes out of a container, with or without somebody who is told of checkpoint
 });
 
 async function signOne(container: Container): Promise<Checkpoint> {
-  await container.get(Refusals).note(entry(1, { outcome: 'refused' }));
+  await container.get(Refusals).record(entry(1, { outcome: 'refused' }));
   const checkpoint = await container.get(AuditLog).checkpoint();
   await container.get<Store>(Store).close();
   return checkpoint;
@@ -66,8 +65,7 @@ async function wired(): Promise<Container> {
   const provenances: ProvenanceQuery = { provenance: () => Promise.reject(new Error('there are no objects here')) };
   container.bind(ProvenanceQuery).toConstantValue(provenances);
   container.bind(AuditRepository).to(SqliteAuditRepository);
-  container.bind(AuditLedger).toSelf();
-  container.bind(Ledger).toService(AuditLedger);
+  container.bind(AuditWriter).toSelf();
   container.bind(AuditVerifier).toSelf();
   container.bind(AuditProofs).toSelf();
   container.bind(Checkpoints).toSelf();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type Message, ObjectHandle, type Pid } from '../../src/index.js';
-import type { RunHooks } from '../../src/kernel/act.js';
 import { ProcessFaces } from '../../src/kernel/face/process-faces.js';
+import type { RunHooks } from '../../src/unit/caller.js';
 import { pending, watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
@@ -421,11 +421,11 @@ describe('a receive in the run of a body', () => {
     const noted: unknown[] = [];
     return {
       noted,
-      look: async () => void noted.push('look'),
-      enter: async () => void noted.push('enter'),
-      leave: async (_tx, _act, answer) => void noted.push({ answer }),
-      blocked: async (blockage, wait) => {
-        noted.push(blockage);
+      beforeRead: async () => void noted.push('look'),
+      beforeWrite: async () => void noted.push('enter'),
+      afterWrite: async (_tx, _act, answer) => void noted.push({ answer }),
+      whileWaiting: async (reason, wait) => {
+        noted.push(reason);
         return wait();
       },
     };

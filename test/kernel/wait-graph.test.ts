@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Store } from '../../src/base/store.js';
 import type { Pid } from '../../src/index.js';
-import type { Blockage } from '../../src/kernel/act.js';
 import { WaitGraph } from '../../src/kernel/waiting/wait-graph.js';
+import type { WaitReason } from '../../src/unit/caller.js';
 import { refusal } from '../support/kernel.js';
 import { type Stage, stage } from '../support/kernel-fixture.js';
 
@@ -26,7 +26,7 @@ async function circle(): Promise<Circle> {
       edit(pid, { status, previous: previous ?? null, wait: JSON.stringify(wait) });
     },
     async block(pid, on, deadline) {
-      const blockage: Blockage = { kind: 'message', what: '', on, ...(deadline === undefined ? {} : { deadline }) };
+      const blockage: WaitReason = { kind: 'message', what: '', on, ...(deadline === undefined ? {} : { deadline }) };
       const graph = kernel.container.get(WaitGraph);
       const asked = kernel.container.get<Store>(Store).read((tx) => graph.assertNoCycle(tx, pid, blockage));
       return asked.then(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type JsonValue, type Kernel, type Pid } from '../../src/index.js';
-import type { ProcessCaller } from '../../src/kernel/act.js';
 import { WaitSignal } from '../../src/kernel/syscalls/wait-signal.js';
+import type { ProcessCaller } from '../../src/unit/caller.js';
 import { watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';

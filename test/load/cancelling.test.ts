@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventLog } from '../../src/events/event-outbox.js';
+import { EventOutbox } from '../../src/events/event-outbox.js';
 import type { KernelEvent } from '../../src/index.js';
 import { called } from '../support/concurrent-callers.js';
 import { openKernel, refusal } from '../support/kernel.js';
@@ -14,7 +14,7 @@ it('a tree of 10,000 processes is cancelled in one commit, and nobody in it can 
   const branches = (await called(64, 99, () => processes.spawnChild(root, {}))).values;
   const leaves = (await called(64, 9_900, (n) => processes.spawnChild(branches[n % 99] ?? root, {}))).values;
   const commits: KernelEvent[][] = [];
-  kernel.container.get(EventLog).onCommit((events) => void commits.push([...events]));
+  kernel.container.get(EventOutbox).onCommit((events) => void commits.push([...events]));
   const spawning = [leaves[0], leaves[5_000], leaves.at(-1), branches[0], root];
   const cancelled = processes.cancel(root);
   const late = spawning.map((pid) => refusal(processes.spawnChild(pid ?? '', {})));

@@ -7,7 +7,7 @@ import { auditBroken } from '../audit-errors.js';
 import { AuditRepository } from '../audit-repository.js';
 import { rootAt } from '../merkle/tiles.js';
 import type { Fault } from '../verify/verify-report.js';
-import { AuditLedger } from '../writing/audit-writer.js';
+import { AuditWriter } from '../writing/audit-writer.js';
 import { type Checkpoint, isSignedBy, keyIdOf, signedBytes } from './checkpoint.js';
 import { CheckpointAnnouncer } from './checkpoint-announcer.js';
 import { CheckpointSink } from './checkpoint-sink.js';
@@ -31,7 +31,7 @@ export class Checkpoints {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(AuditRepository) private readonly repository: AuditRepository,
-    @inject(AuditLedger) private readonly ledger: AuditLedger,
+    @inject(AuditWriter) private readonly ledger: AuditWriter,
     @inject(Signer) private readonly signer: Signer,
     @inject(CheckpointSink) private readonly sink: CheckpointSink,
     @inject(Clock) private readonly clock: KernelClock,

@@ -8,7 +8,6 @@ import { AuditRepository, type NewRecord, type StoredPayload } from '../audit-re
 import { storeCompleted } from '../merkle/tiles.js';
 import { EffectSalts } from './effect-salts.js';
 import { headerHash, zeroHash } from './hashing.js';
-import type { Ledger } from './ledger.js';
 import { type EncodedEntry, encodeEntry, headerText } from './record-encoding.js';
 
 /** What a group added to the log. */
@@ -20,7 +19,7 @@ export interface SealedRecords {
 
 /** Writes the log: encodes records while their units run, numbers and chains them when the group is sealed. */
 @injectable()
-export class AuditLedger implements Ledger, Channel<EncodedEntry, SealedRecords> {
+export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
   private readonly salts: EffectSalts;
   private readonly listeners = new Set<(sealed: SealedRecords) => void>();
   private log: string | undefined;
@@ -34,6 +33,7 @@ export class AuditLedger implements Ledger, Channel<EncodedEntry, SealedRecords>
     this.salts = new EffectSalts(entropy);
   }
 
+  /** Buffers one record in the unit and answers with its id; it is numbered, chained and stored with the group. */
   append(tx: WriteTx, entry: NewAuditEntry): string {
     const id = this.ids.next('record');
     tx.defer(

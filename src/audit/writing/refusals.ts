@@ -5,7 +5,7 @@ import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import type { AuditEntry } from '../audit-entry.js';
-import { Ledger } from './ledger.js';
+import { AuditWriter } from './audit-writer.js';
 import { RefusalWindow } from './refusal-window.js';
 
 const windowMs = 60_000;
@@ -19,7 +19,7 @@ export class Refusals {
 
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(AuditWriter) private readonly writer: AuditWriter,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Logger) private readonly logger: Logger,
@@ -30,7 +30,7 @@ export class Refusals {
    * rejects: what was refused stays refused, whether or not it could be written down. `also` is done in the unit of the
    * record.
    */
-  async note(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
+  async record(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
     const record = this.current().admit(entry);
     return record ? this.write(entry, also) : undefined;
   }
@@ -72,7 +72,7 @@ export class Refusals {
     try {
       return await this.store.write(async (tx) => {
         also?.(tx);
-        return this.ledger.append(tx, entry);
+        return this.writer.append(tx, entry);
       });
     } catch (error) {
       this.logger.error({ action: entry.action, reason: String(error) }, 'A refusal could not be recorded.');

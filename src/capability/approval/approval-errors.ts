@@ -1,9 +1,10 @@
 import { CapabilityError, ProcessError } from '../../base/errors.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
+import { Interruption } from '../../unit/interruption.js';
 import type { Ask } from './approval.js';
 
-/** Ends the unit of a call that a person has to approve first. Never told: the desk of approvals takes it from there. */
-export class AskNeeded extends CapabilityError {
+/** A person has to approve the call first. Resolved by the approval gate. */
+export class ApprovalNeeded extends Interruption {
   constructor(readonly ask: Ask) {
     super('APPROVAL_PENDING', `${ask.pid} has to ask before it may ${ask.right} ${ask.resource}.`);
   }

@@ -1,13 +1,16 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
+import type { KernelError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
-import { type Act, blocked, type Call, type Caller } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { type Call, type Caller, waitAs } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import type { Interruption, InterruptionHandler } from '../../unit/interruption.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
 import { type ApprovalRecord, type Ask, isSameCall, stands } from './approval.js';
-import { approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
+import { ApprovalNeeded, approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
 import { Clearance } from './approval-lookup.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalFootings } from './approval-validity.js';
@@ -16,9 +19,9 @@ import { ApprovalParking } from './approval-wait.js';
 /** Questions of one process that wait for an answer at the same time. */
 const pendingMax = 16;
 
-/** Takes questions for a person, and tells those who asked what the answer is. */
+/** Puts calls that a person has to approve to the queue, and lets them go on when they are answered. */
 @injectable()
-export class ApprovalDesk {
+export class ApprovalGate implements InterruptionHandler {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
@@ -28,16 +31,21 @@ export class ApprovalDesk {
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Clearance) private readonly clearance: Clearance,
     @inject(ApprovalParking) private readonly parking: ApprovalParking,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
+
+  records({ code }: KernelError): boolean {
+    return code === 'APPROVAL_PENDING' || code === 'APPROVAL_DENIED';
+  }
 
   /**
    * Puts the question to the queue, once for identical calls. The host is told to come back; a process's call is parked
    * and resolves when it is worth trying again, which then checks everything anew. Throws APPROVAL_PENDING,
    * APPROVAL_DENIED, TOO_MANY_APPROVALS, CANCELLED.
    */
-  async attend(call: Call, act: Act, ask: Ask): Promise<void> {
+  async resolve(call: Call, act: Act, interruption: Interruption): Promise<void> {
+    if (!(interruption instanceof ApprovalNeeded)) throw interruption;
+    const { ask } = interruption;
     const { caller, action } = call;
     const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
     const answered = record.decision !== null || caller.face === 'host' ? record : await this.parked(call, record, ask);
@@ -50,7 +58,7 @@ export class ApprovalDesk {
 
   private parked({ caller, signal }: Call, record: ApprovalRecord, ask: Ask): Promise<ApprovalRecord | undefined> {
     const blockage = { kind: 'approval', what: record.id, on: [`approval:${record.id}`] } as const;
-    return blocked(caller, blockage, () => this.parking.until(record, ask, signal));
+    return waitAs(caller, blockage, () => this.parking.until(record, ask, signal));
   }
 
   /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */
@@ -87,8 +95,8 @@ export class ApprovalDesk {
     await this.approvals.insert(tx, record);
     const { id: approval, pid, right, resource } = record;
     const kind = resource.slice(0, resource.indexOf(':'));
-    this.events.append(tx, { type: 'approval.requested', at: act.at, pid, data: { approval, right, kind } });
-    this.ledger.append(tx, {
+    this.recorder.event(tx, { type: 'approval.requested', at: act.at, pid, data: { approval, right, kind } });
+    this.recorder.audit(tx, {
       ...act,
       actor: pid,
       action: 'approval.request',
@@ -117,14 +125,14 @@ export class ApprovalDesk {
   }
 
   /** A refusal is told once, and on record: the same call later asks again. */
-  private async tell(record: ApprovalRecord, act: Act, action: string): Promise<void> {
+  private async tell(record: ApprovalRecord, act: Act, action: AuditAction): Promise<void> {
     const { id: approval, pid, right, resource } = record;
     await this.store.write(async (tx) => {
       if ((await this.approvals.find(tx, approval))?.spentAt !== null) return;
       const at = this.clock.now();
       await this.clearance.spend(tx, approval, pid, at);
       const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
-      this.ledger.append(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
+      this.recorder.audit(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
     });
   }
 

@@ -1,10 +1,10 @@
 import { inject, injectable } from 'inversify';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
 import { type ApprovalRecord, type Ask, isSameCall, stands, waives } from './approval.js';
-import { AskNeeded } from './approval-errors.js';
+import { ApprovalNeeded } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 
 /** Finds the answer that lets something pass which a rule wants a person to be asked about. */
@@ -13,7 +13,7 @@ export class Clearance {
   constructor(
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** In the unit of the effect: an answer for one time is used up with it. Throws AskNeeded. */
@@ -26,13 +26,13 @@ export class Clearance {
   /** Marks an answer as used up, or as told to `pid`. The record is the caller's to write. */
   async spend(tx: WriteTx, approval: ApprovalId, pid: Pid, at: number): Promise<void> {
     await this.approvals.spend(tx, approval, at);
-    this.events.append(tx, { type: 'approval.used', at, pid, data: { approval } });
+    this.recorder.event(tx, { type: 'approval.used', at, pid, data: { approval } });
   }
 
   /** Before the unit of the effect: nothing is used up. Throws AskNeeded. */
   async needed(tx: ReadTx, ask: Ask, now: number): Promise<ApprovalRecord> {
     const found = await this.find(tx, ask, now);
-    if (found === undefined) throw new AskNeeded(ask);
+    if (found === undefined) throw new ApprovalNeeded(ask);
     return found;
   }
 

@@ -4,7 +4,7 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
-import { EventLog } from '../../events/event-outbox.js';
+import { EventOutbox } from '../../events/event-outbox.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
 import { kinOf } from '../holding/family-rights.js';
@@ -53,7 +53,7 @@ export class AuthorityCache {
     @inject(FilePlaces) private readonly places: FilePlaces,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(NodeIdentity) { nodeId }: NodeIdentity,
-    @inject(EventLog) log: EventLog,
+    @inject(EventOutbox) log: EventOutbox,
     @inject(EventFeed) feed: EventFeed,
   ) {
     log.onCommitFirst((events) => this.apply(events));

@@ -3,7 +3,6 @@ import { CapabilityError } from '../../base/errors.js';
 import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
-import { AskNeeded } from '../approval/approval-errors.js';
 import { type Warrant, Warrants } from '../decision/authorizer.js';
 import { plainQuestion } from '../decision/question.js';
 import { parseRequest } from '../resource/resource.js';
@@ -43,7 +42,7 @@ export class Receivers {
     try {
       return await this.warrants.take(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
     } catch (error) {
-      if (error instanceof AskNeeded || !(error instanceof CapabilityError)) throw error;
+      if (!(error instanceof CapabilityError)) throw error;
       throw outOfReach(from, to);
     }
   }

@@ -1,11 +1,10 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { Clock } from '../../base/clock.js';
 import type { CapabilityId } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { CapabilityRepository } from './capability-repository.js';
 
 /** Rows of one unit, so that others are not kept waiting. */
@@ -23,8 +22,7 @@ export class RevocationSweep {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: Clock,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -75,8 +73,8 @@ export class RevocationSweep {
 
   private tell(tx: WriteTx, under: CapabilityId[], capabilities: CapabilityId[]): void {
     const at = this.clock.now();
-    this.events.append(tx, { type: 'capabilities.swept', at, data: { count: capabilities.length } });
-    this.ledger.append(tx, {
+    this.recorder.event(tx, { type: 'capabilities.swept', at, data: { count: capabilities.length } });
+    this.recorder.audit(tx, {
       actor: 'kernel',
       via: `host:${this.node.operator}`,
       at,

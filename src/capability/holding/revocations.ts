@@ -1,9 +1,8 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
 import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 
@@ -12,16 +11,15 @@ import { CapabilityRepository } from './capability-repository.js';
 export class Revocations {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** What was derived from it is dead with it; the caller wakes the sweep that marks it, after the unit. */
   async revoke(tx: WriteTx, act: Act, record: CapabilityRecord, payload?: JsonObject): Promise<void> {
     const { id: capability, holder, resource } = record;
     await this.repository.revoke(tx, record);
-    this.events.append(tx, { type: 'capability.revoked', at: act.at, pid: holder, data: { capability } });
-    this.ledger.append(tx, {
+    this.recorder.event(tx, { type: 'capability.revoked', at: act.at, pid: holder, data: { capability } });
+    this.recorder.audit(tx, {
       ...act,
       action: 'capability.revoke',
       outcome: 'ok',

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { inject, injectable } from 'inversify';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 
@@ -10,7 +10,7 @@ import { CapabilityRepository } from './capability-repository.js';
 export class Uses {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Takes one use of each of `finite`: those of `used` and of all above it, found live in this unit. None costs nothing. */
@@ -18,6 +18,6 @@ export class Uses {
     if (finite.length === 0) return;
     assert(await this.repository.claim(tx, finite), `${used.id} was live and had no use left`);
     const data = { capability: used.id, counted: finite.map(({ id }) => id) };
-    this.events.append(tx, { type: 'capability.used', at, pid: used.holder, data });
+    this.recorder.event(tx, { type: 'capability.used', at, pid: used.holder, data });
   }
 }

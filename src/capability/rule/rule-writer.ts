@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { IdSource, type Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { RuleEffect, RuleRecord } from './rule.js';
 import { RuleRepository } from './rule-repository.js';
 
@@ -17,7 +17,7 @@ export class RuleWriter {
   constructor(
     @inject(RuleRepository) private readonly repository: RuleRepository,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   async set(
@@ -29,13 +29,13 @@ export class RuleWriter {
   ): Promise<RuleRecord> {
     const rule: RuleRecord = { id: this.ids.next('rule'), effect, ...on, ...stated, createdAt: at };
     await this.repository.insert(tx, rule);
-    this.events.append(tx, { type: 'rule.set', at, ...about(on.pid), data: { rule: rule.id, effect } });
+    this.recorder.event(tx, { type: 'rule.set', at, ...about(on.pid), data: { rule: rule.id, effect } });
     return rule;
   }
 
   async lift(tx: WriteTx, { id, pid }: RuleRecord, at: number): Promise<void> {
     await this.repository.delete(tx, id);
-    this.events.append(tx, { type: 'rule.lifted', at, ...about(pid), data: { rule: id } });
+    this.recorder.event(tx, { type: 'rule.lifted', at, ...about(pid), data: { rule: id } });
   }
 }
 

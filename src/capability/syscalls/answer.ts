@@ -1,12 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { invalidInput } from '../../base/errors.js';
 import type { CapabilityId } from '../../base/ids.js';
 import { label, parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
-import { type Act, hostFace } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import { type Call, hostCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import {
   type ApprovalDecision,
   type ApprovalRecord,
@@ -23,7 +24,6 @@ import { Waking } from '../approval/wake-port.js';
 import { parseCapabilitySpec } from '../holding/capability-spec.js';
 import { Grants } from '../holding/grants.js';
 import { named } from '../named.js';
-import { RecordedUnits } from '../recorded-units.js';
 import { maskOfRights } from '../resource/rights.js';
 import { RuleWriter } from '../rule/rule-writer.js';
 
@@ -37,13 +37,12 @@ const answerSpec = z.strictObject({
 @injectable()
 export class Answer {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleWriter) private readonly rules: RuleWriter,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Waking) private readonly waking: Waking,
   ) {}
 
@@ -51,7 +50,7 @@ export class Answer {
   async run(input: unknown, given: unknown): Promise<void> {
     const id = named(input, 'approval');
     const { decision, by, scope: stated } = parseSpec(answerSpec, given, 'answer');
-    const call = { caller: hostFace, actor: 'host', action: 'approval.answer' } as const;
+    const call: Call = { caller: hostCaller, actor: 'host', action: 'approval.answer' };
     await this.units.commit(call, async (tx, act) => {
       const record = await this.pending(tx, act, id);
       const scope = scopeOf(record, decision, stated);
@@ -59,8 +58,8 @@ export class Answer {
       await this.approvals.answer(tx, id, { decision, scope, answeredBy: by, answeredAt: act.at, granted });
       const { pid, right, resource, capability } = record;
       const told = { approval: id, decision, ...(scope === null ? {} : { scope }) };
-      this.events.append(tx, { type: 'approval.answered', at: act.at, pid, data: told });
-      this.ledger.append(tx, {
+      this.recorder.event(tx, { type: 'approval.answered', at: act.at, pid, data: told });
+      this.recorder.audit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',
@@ -100,7 +99,7 @@ export class Answer {
     const authority = parseCapabilitySpec(record.spec);
     const root = this.grants.root({ pid, generation, at: act.at }, authority, `approval:${id}`);
     await this.grants.insert(tx, [root]);
-    this.events.append(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
+    this.recorder.event(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
     return root.id;
   }
 

@@ -3,7 +3,7 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { KernelError } from '../../base/errors.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { EventRepository } from '../../events/event-repository.js';
-import { type Caller, viaOf } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
 import { Clearance } from '../approval/approval-lookup.js';
 import { AuthorityCache } from '../decision/authority-cache.js';
 import { askOf } from '../decision/authorizer.js';
@@ -40,8 +40,12 @@ export class Explain {
     const now = this.clock.peek();
     const known = this.cache.decide(question, now);
     const ruling = known instanceof Promise ? await known : known;
-    if (ruling.code !== 'ASK') return decided(viaOf(caller), question, ruling);
-    return decided(viaOf(caller), question, await this.store.read((tx) => this.answered(tx, question, ruling, now)));
+    if (ruling.code !== 'ASK') return decided({ via: caller.face }, question, ruling);
+    return decided(
+      { via: caller.face },
+      question,
+      await this.store.read((tx) => this.answered(tx, question, ruling, now)),
+    );
   }
 
   /** The same decision, with what came near and what would mend it. */
@@ -58,7 +62,11 @@ export class Explain {
       if ('hint' in question) return { ...question, generation };
       const now = this.clock.peek();
       const ruling = await this.answered(tx, question, await this.evaluator.explain(tx, question, now), now);
-      return { ...explained(viaOf(caller), question, ruling), generation, ...(await this.chain(tx, caller, ruling)) };
+      return {
+        ...explained({ via: caller.face }, question, ruling),
+        generation,
+        ...(await this.chain(tx, caller, ruling)),
+      };
     });
   }
 

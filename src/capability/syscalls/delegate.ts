@@ -1,10 +1,12 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import { parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
-import type { Act, Caller } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
 import { delegationSpec, parseDelegationSpec } from '../holding/capability-spec.js';
@@ -13,7 +15,6 @@ import { Grants } from '../holding/grants.js';
 import { Holders } from '../holding/holders.js';
 import { Receivers } from '../holding/receivers.js';
 import { named } from '../named.js';
-import { RecordedUnits } from '../recorded-units.js';
 import { rightsOfMask, unionRights } from '../resource/rights.js';
 import { HostRules, severalOf } from '../rule/rule-gate.js';
 
@@ -29,14 +30,13 @@ interface Giver {
 @injectable()
 export class Delegate {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Holders) private readonly holders: Holders,
     @inject(Receivers) private readonly receivers: Receivers,
     @inject(HostRules) private readonly rules: HostRules,
     @inject(Drawing) private readonly drawing: Drawing,
     @inject(Grants) private readonly grants: Grants,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -47,7 +47,7 @@ export class Delegate {
     const from = named(giver, 'from');
     const to = named(receiver, 'to');
     const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
-    const call = { caller, actor: from, action: 'capability.delegate', target: to };
+    const call: Call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);
       const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
@@ -58,7 +58,7 @@ export class Delegate {
       const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
       const { id: capability } = drawn.record;
       const data = { capability, parent: drawn.parent, from };
-      this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
+      this.recorder.event(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
       return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approvals, reachedBy });
     });
   }
@@ -67,12 +67,12 @@ export class Delegate {
   async derive(caller: Caller, input: unknown, given: unknown): Promise<Capability> {
     const pid = named(input, 'pid');
     const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
-    const call = { caller, actor: pid, action: 'capability.derive', target: pid };
+    const call: Call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holders.active(tx, pid);
       const drawn = await this.drawing.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
       const data = { capability: drawn.record.id, parent: drawn.parent };
-      this.events.append(tx, { type: 'capability.derived', at: act.at, pid, data });
+      this.recorder.event(tx, { type: 'capability.derived', at: act.at, pid, data });
       return this.store(tx, act, call.action, drawn, { from: pid, generation, approvals: [] });
     });
   }
@@ -80,14 +80,14 @@ export class Delegate {
   private async store(
     tx: WriteTx,
     act: Act,
-    action: string,
+    action: AuditAction,
     { record, parent }: Drawn,
     by: Giver,
   ): Promise<Capability> {
     await this.grants.insert(tx, [record]);
     const reached = by.reachedBy === undefined ? {} : { reachedBy: by.reachedBy };
     const facts = { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...reached };
-    this.ledger.append(tx, {
+    this.recorder.audit(tx, {
       ...act,
       action,
       outcome: 'ok',

@@ -1,14 +1,14 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { CapabilityError } from '../../base/errors.js';
 import type { RuleId } from '../../base/ids.js';
 import { parseSpec, reasonText } from '../../base/spec.js';
 import { Store } from '../../base/store.js';
-import { hostFace } from '../../unit/act.js';
+import { type Call, hostCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Holders } from '../holding/holders.js';
 import { named } from '../named.js';
-import { RecordedUnits } from '../recorded-units.js';
 import { rightsOfMask } from '../resource/rights.js';
 import { parseRule, type Rule, type RuleEffect, ruleSpec, toRule } from '../rule/rule.js';
 import { RuleRepository } from '../rule/rule-repository.js';
@@ -21,11 +21,11 @@ const liftOptions = z.strictObject({ reason: reasonText.optional() });
 export class Policy {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(RuleRepository) private readonly repository: RuleRepository,
     @inject(Holders) private readonly holders: Holders,
     @inject(RuleWriter) private readonly writer: RuleWriter,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -35,12 +35,12 @@ export class Policy {
   async set(effect: RuleEffect, input: unknown, given: unknown): Promise<Rule> {
     const pid = named(input, 'pid');
     const stated = parseRule(parseSpec(ruleSpec, given, 'spec'));
-    const call = { caller: hostFace, actor: 'host', action: `capability.${effect}`, target: pid } as const;
+    const call: Call = { caller: hostCaller, actor: 'host', action: `capability.${effect}`, target: pid };
     return this.units.commit(call, async (tx, act) => {
       const n = pid === '*' ? 0 : (await this.holders.any(tx, pid)).n;
       const rule = await this.writer.set(tx, effect, { pid, n }, stated, act.at);
       const { resource, reason, expiresAt } = rule;
-      this.ledger.append(tx, {
+      this.recorder.audit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',
@@ -64,13 +64,13 @@ export class Policy {
   async lift(input: unknown, given: unknown = {}): Promise<void> {
     const id = named(input, 'rule');
     const { reason } = parseSpec(liftOptions, given, 'options');
-    const call = { caller: hostFace, actor: 'host', action: 'capability.lift' } as const;
+    const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.lift' };
     await this.units.commit(call, async (tx, act) => {
       const rule = await this.repository.find(tx, id);
       if (rule === undefined) throw noSuchRule(id);
       const { pid, resource } = rule;
       await this.writer.lift(tx, rule, act.at);
-      this.ledger.append(tx, {
+      this.recorder.audit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

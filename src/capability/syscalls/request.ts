@@ -1,13 +1,15 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { isAbortSignal } from '../../base/abort-signal.js';
 import { CapabilityError } from '../../base/errors.js';
 import { parseSpec } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { Act, Caller } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { type Ask, isSameCall } from '../approval/approval.js';
-import { AskNeeded } from '../approval/approval-errors.js';
+import { ApprovalNeeded } from '../approval/approval-errors.js';
 import { Clearance } from '../approval/approval-lookup.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
 import { hashOfArgs } from '../decision/decide.js';
@@ -16,7 +18,6 @@ import type { HolderState } from '../holding/capability-repository.js';
 import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
 import { Listing } from '../holding/capability-views.js';
 import { Holders } from '../holding/holders.js';
-import { RecordedUnits } from '../recorded-units.js';
 import { ComparedNames } from '../resource/case-folding.js';
 import { covers } from '../resource/resource-matching.js';
 import { maskOfRights, type Right } from '../resource/rights.js';
@@ -31,14 +32,14 @@ const requestOptions = z.strictObject({
 @injectable()
 export class RequestCapability {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Holders) private readonly holders: Holders,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(RuleBook) private readonly rules: RuleBook,
     @inject(ComparedNames) private readonly names: ComparedNames,
     @inject(Listing) private readonly listing: Listing,
     @inject(Clearance) private readonly clearance: Clearance,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Resolves with a root grant when it is approved. Throws APPROVAL_DENIED, CAPABILITY_DENIED where a rule forbids it. */
@@ -47,7 +48,7 @@ export class RequestCapability {
     const { signal } = parseSpec(requestOptions, options, 'options', isAbortSignal);
     const spec = parseSpec(capabilitySpec, given, 'spec') as CapabilitySpec;
     const authority = parseCapabilitySpec(spec);
-    const call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
+    const call: Call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
     return this.units.commit(call, async (tx, act) => {
       const holder = await this.holders.active(tx, pid);
       await this.assertNotForbidden(tx, act, pid, holder, authority);
@@ -59,11 +60,11 @@ export class RequestCapability {
   private async granted(tx: WriteTx, act: Act, asked: Ask): Promise<Capability> {
     const open = await this.approvals.open(tx, [asked.holder.n]);
     const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
-    if (answered === undefined || answered.granted === null) throw new AskNeeded(asked);
+    if (answered === undefined || answered.granted === null) throw new ApprovalNeeded(asked);
     const { id: approval, pid, granted: capability } = answered;
     await this.clearance.spend(tx, approval, pid, act.at);
     const action = 'capability.request';
-    this.ledger.append(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
+    this.recorder.audit(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
     return this.listing.shown(tx, await this.listing.record(tx, capability));
   }
 

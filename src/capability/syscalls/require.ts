@@ -1,19 +1,19 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
-import type { Caller } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Warrants } from '../decision/authorizer.js';
 import type { Decision } from '../decision/decision.js';
 import { Questions } from '../decision/questions.js';
 import { named } from '../named.js';
-import { RecordedUnits } from '../recorded-units.js';
 
 @injectable()
 export class Require {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Questions) private readonly questions: Questions,
     @inject(Warrants) private readonly warrants: Warrants,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -24,10 +24,10 @@ export class Require {
   async run(caller: Caller, input: unknown, right: unknown, resource: unknown, args: unknown = {}): Promise<Decision> {
     const question = await this.questions.of(named(input, 'pid'), right, resource, args);
     const { pid } = question;
-    const call = { caller, actor: pid, action: 'capability.require', target: pid };
+    const call: Call = { caller, actor: pid, action: 'capability.require', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const { decision, capability, generation, approval, counted } = await this.warrants.take(tx, act, question);
-      this.ledger.append(tx, {
+      this.recorder.audit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import { parseSpec, reasonText } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import type { Caller } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { noSuchCapability } from '../errors.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
@@ -12,7 +13,6 @@ import { Holders } from '../holding/holders.js';
 import { RevocationSweep } from '../holding/revocation-sweep.js';
 import { Revocations } from '../holding/revocations.js';
 import { named } from '../named.js';
-import { RecordedUnits } from '../recorded-units.js';
 
 /** What a revocation has taken, as it was read right after it. */
 export interface RevocationReport {
@@ -32,7 +32,7 @@ const sampleMax = 10;
 export class Revoke {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Holders) private readonly holders: Holders,
     @inject(Drawing) private readonly drawing: Drawing,
@@ -47,7 +47,7 @@ export class Revoke {
   async run(caller: Caller, input: unknown, given: unknown = {}): Promise<RevocationReport> {
     const capability = named(input, 'capability');
     const { reason } = parseSpec(options, given, 'options');
-    const call = { caller, actor: 'host', action: 'capability.revoke' } as const;
+    const call: Call = { caller, actor: 'host', action: 'capability.revoke' };
     const holder = await this.units.commit(call, async (tx, act) => {
       const record = await this.revocable(tx, caller, capability);
       if (record.status === 'revoked') return undefined;

@@ -1,10 +1,10 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { CapabilityError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
-import { hostFace } from '../../unit/act.js';
+import { type Call, hostCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Evaluator } from '../decision/evaluator.js';
 import { deadSource, inChain, noSuchCapability } from '../errors.js';
 import type { Capability } from '../holding/capability.js';
@@ -13,21 +13,19 @@ import { CapabilityRepository } from '../holding/capability-repository.js';
 import { Drawing } from '../holding/derivation.js';
 import { Holders } from '../holding/holders.js';
 import { named } from '../named.js';
-import { RecordedUnits } from '../recorded-units.js';
 import { rightsBeyond, unionRights } from '../resource/rights.js';
 import { HostRules } from '../rule/rule-gate.js';
 
 @injectable()
 export class Transfer {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Holders) private readonly holders: Holders,
     @inject(HostRules) private readonly rules: HostRules,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(Drawing) private readonly drawing: Drawing,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -39,7 +37,7 @@ export class Transfer {
     const from = named(giver, 'from');
     const to = named(receiver, 'to');
     const capability = named(input, 'capability');
-    const call = { caller: hostFace, actor: from, action: 'capability.transfer', target: to };
+    const call: Call = { caller: hostCaller, actor: from, action: 'capability.transfer', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);
       const holder = await this.holders.active(tx, to);
@@ -48,8 +46,8 @@ export class Transfer {
       const gift = { pattern, rights: unionRights(rights, grantable) };
       const approvals = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
       await this.repository.give(tx, record, { pid: to, generation: holder.generation });
-      this.events.append(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
-      this.ledger.append(tx, {
+      this.recorder.event(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
+      this.recorder.audit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

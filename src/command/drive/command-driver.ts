@@ -14,6 +14,7 @@ import { ownerLost } from '../../runtime/node/releases.js';
 import { OsProcesses } from '../../runtime/os/host-identity.js';
 import { OsGroups } from '../../runtime/os/os-groups.js';
 import { Timers } from '../../runtime/run/timers.js';
+import type { AuditAction } from '../../unit/actions.js';
 import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
 import { type CommandEnd, CommandRecords, type Exit } from './command-records.js';
@@ -301,7 +302,7 @@ export class CommandDriver {
     }
   }
 
-  private async order(kind: 'timed_out' | 'budget_exhausted', action: string): Promise<void> {
+  private async order(kind: 'timed_out' | 'budget_exhausted', action: AuditAction): Promise<void> {
     const { command } = this;
     if (command !== undefined) await this.kit.records.stop(command.row, kind, action);
   }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { StoreError } from '../../base/errors.js';
 import type { NodeId, ObjectId, Pid } from '../../base/ids.js';
@@ -8,12 +7,10 @@ import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import type { Act } from '../../kernel/act.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import { effectOf } from '../../kernel/command/command-ends.js';
 import { CommandRepository, type CommandRow } from '../../kernel/command/command-repository.js';
-import { Journal } from '../../kernel/journal.js';
 import { Endings } from '../../kernel/lifecycle/process-ends.js';
 import { type HostIdentity, NodeRepository } from '../../kernel/node/node-repository.js';
 import { commandOfRuns, imageReference } from '../../kernel/process/images.js';
@@ -22,6 +19,9 @@ import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../../kernel/process/transitions.js';
 import { WaitRepository } from '../../kernel/waiting/wait-repository.js';
 import { Objects } from '../../memory/object/objects.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 
 /** What a driver holds: its writes change nothing once another node or nobody holds it. */
 export interface Hold {
@@ -69,14 +69,13 @@ export class CommandRecords {
     @inject(Endings) private readonly endings: Endings,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(Objects) private readonly objects: Objects,
-    @inject(Journal) private readonly journal: Journal,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
   /** That the program is about to be run, in the unit by which this node holds it. */
   intend(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow): void {
-    this.ledger.append(tx, { ...act, ...effectOf(row, command), outcome: 'intent', payload: { line: command.line } });
+    this.recorder.audit(tx, { ...act, ...effectOf(row, command), outcome: 'intent', payload: { line: command.line } });
   }
 
   /** That it has started; the row as it is then, or undefined when it is not held any more. */
@@ -137,7 +136,7 @@ export class CommandRecords {
   }
 
   /** Orders it to stop, unless it is stopping already. */
-  stop(hold: Hold, kind: 'timed_out' | 'budget_exhausted', action: string): Promise<void> {
+  stop(hold: Hold, kind: 'timed_out' | 'budget_exhausted', action: AuditAction): Promise<void> {
     return this.held(hold, async (tx, act, row) => {
       const reason = kind === 'budget_exhausted' ? { reason: 'outputBytes' } : {};
       await this.endings.stop(tx, act, { rows: [row], order: { kind, by: 'kernel', ...reason }, action });
@@ -155,7 +154,7 @@ export class CommandRecords {
       const act = this.act();
       const next = { ...now, node: nodeId, fence: now.fence + 1, version: now.version + 1, updatedAt: act.at };
       if (!(await this.processes.update(tx, next))) throw conflict(now);
-      this.journal.changed(tx, act, next, {
+      this.recorder.record(tx, act, next, {
         event: 'process.adopted',
         data: { node: nodeId, from },
         action: 'process.adopt',
@@ -172,7 +171,7 @@ export class CommandRecords {
     const next = { ...nextState(row, 'start'), startedAt: act.at, updatedAt: act.at };
     if (!(await this.processes.update(tx, next))) throw conflict(row);
     const { nodeId } = this.node;
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.started',
       data: { kind: row.kind, node: nodeId },
       action: 'process.start',
@@ -191,7 +190,7 @@ export class CommandRecords {
     if (parent === null || waiter === undefined || isTerminal(waiter.status)) return;
     if (await this.waits.isReaped(tx, row)) return;
     await this.waits.reap(tx, row);
-    this.journal.changed(tx, { ...act, actor: parent }, row, {
+    this.recorder.record(tx, { ...act, actor: parent }, row, {
       event: 'process.waited',
       data: { by: parent },
       action: 'process.wait',
@@ -208,7 +207,7 @@ export class CommandRecords {
     const usage = { outputBytes: grown };
     await this.accounts.add(tx, row, usage);
     const data = { reservation: '', usage };
-    this.journal.changed(tx, act, row, { event: 'budget.settled', data, action: 'budget.settle', facts: { usage } });
+    this.recorder.record(tx, act, row, { event: 'budget.settled', data, action: 'budget.settle', facts: { usage } });
   }
 
   /** Runs a unit on what is held; what the store cannot take now it is given again. */

@@ -5,7 +5,6 @@ import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import type { Question } from '../../capability/decision/question.js';
-import type { Act, ProcessCaller } from '../../kernel/act.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { CommandRuns } from '../../kernel/command/command-runs.js';
@@ -14,10 +13,12 @@ import { type Birth, Births } from '../../kernel/lifecycle/spawning.js';
 import { commandOfRuns } from '../../kernel/process/images.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
 import { Lookup } from '../../kernel/process/process-lookup.js';
-import { Stale, Units } from '../../kernel/units.js';
 import { FolderAccess } from '../../kernel/workspace/folder-access.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, ProcessCaller } from '../../unit/caller.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { CommandPlanner, type ParsedCommand, type PlannedCommand } from '../plan/command-planner.js';
 import { environmentOf } from '../plan/environment.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
@@ -90,14 +91,14 @@ export class RunCommand implements CommandRuns {
 
   private async born(caller: ProcessCaller, spec: ParsedCommand, driver: CommandDriver): Promise<Ready> {
     const { pid } = caller;
-    const call = { caller, actor: pid, action: 'command.run', target: pid } as const;
+    const call: Call = { caller, actor: pid, action: 'command.run', target: pid };
     let ready: Ready | undefined;
-    await this.units.shaped(
+    await this.units.commitPrepared(
       call,
-      async () => this.shape(caller, spec, await this.units.look(call, (tx) => this.lookup.fertile(tx, pid))),
+      async () => this.shape(caller, spec, await this.units.read(call, (tx) => this.lookup.fertile(tx, pid))),
       async (tx, act, shaped) => {
         const parent = await this.lookup.fertile(tx, pid);
-        if (parent.cwd !== shaped.from) throw new Stale(pid);
+        if (parent.cwd !== shaped.from) throw new OutdatedPreparation(pid);
         await this.lease.assertLive(tx);
         ready = await this.bear(tx, act, parent, spec, shaped, driver.pid);
         return driver.pid;

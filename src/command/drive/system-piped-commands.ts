@@ -4,15 +4,16 @@ import { ToolError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { WriteTx } from '../../base/store.js';
-import { type Act, hostFace } from '../../kernel/act.js';
 import { Births } from '../../kernel/lifecycle/spawning.js';
 import { commandOfRuns } from '../../kernel/process/images.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { Signal } from '../../kernel/syscalls/signal.js';
 import { Wait } from '../../kernel/syscalls/wait.js';
-import { Units } from '../../kernel/units.js';
 import { Workspace } from '../../kernel/workspace/working-directory.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
+import type { Act } from '../../unit/act.js';
+import { hostCaller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { CommandPlanner, type PlannedCommand } from '../plan/command-planner.js';
 import { realPath } from '../plan/programs.js';
 import type { DrivenCommand } from './command-driver.js';
@@ -47,8 +48,9 @@ export class SystemPipedCommands implements PipedCommands {
     await this.lease.hold();
     const driver = this.drivers.prepare(this.ids.next('process'));
     try {
-      const command = await this.units.commit({ caller: hostFace, actor: 'host', action: 'process.spawn' }, (tx, act) =>
-        this.bear(tx, act, driver.pid, name, plan),
+      const command = await this.units.commit(
+        { caller: hostCaller, actor: 'host', action: 'process.spawn' },
+        (tx, act) => this.bear(tx, act, driver.pid, name, plan),
       );
       const launch = { ...launchOf(spec, plan, real, environmentFor(spec, {}, command.token)), isPiped: true };
       const child = await this.drivers.start(driver, command, launch);
@@ -60,7 +62,7 @@ export class SystemPipedCommands implements PipedCommands {
   }
 
   async stop({ pid, ended }: PipedCommand, reason: string): Promise<void> {
-    await this.signals.run(hostFace, pid, 'cancel', { reason });
+    await this.signals.run(hostCaller, pid, 'cancel', { reason });
     await ended;
   }
 

@@ -5,11 +5,11 @@ import { wholeCharacters } from '../../base/characters.js';
 import { invalidInput, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
-import { blocked, type Caller } from '../../kernel/act.js';
 import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/command/command-output.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { Lookup } from '../../kernel/process/process-lookup.js';
 import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
+import { type Caller, waitAs } from '../../unit/caller.js';
 import { OutputFiles } from './output-files.js';
 import { findIn, type Search, searchOf } from './output-search.js';
 
@@ -59,7 +59,7 @@ export class CommandReader implements CommandOutput {
       const leftMs = until - performance.now();
       if (leftMs <= 0) return { matched: false, next: found.next, ended };
       at = found.next;
-      await blocked(caller, blockage, () => sleep(Math.min(lookMs, leftMs)));
+      await waitAs(caller, blockage, () => sleep(Math.min(lookMs, leftMs)));
     }
   }
 

@@ -2,14 +2,14 @@ import { inject, injectable } from 'inversify';
 import { BudgetError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
-import { hostFace } from '../../kernel/act.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
-import { Journal } from '../../kernel/journal.js';
 import { isTerminal } from '../../kernel/process/process.js';
 import { Lookup } from '../../kernel/process/process-lookup.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { Units } from '../../kernel/units.js';
+import { type Call, hostCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 
 /** Charges what commands write while they run, where somebody on their path has a limit. */
 @injectable()
@@ -21,7 +21,7 @@ export class OutputMeter {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(Accounts) private readonly accounts: Accounts,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Whether the output of the command has a limit now. */
@@ -35,7 +35,7 @@ export class OutputMeter {
 
   /** Charges the growth up to `size`. Answers whether there was room for it. */
   async charge(pid: Pid, size: number): Promise<boolean> {
-    const call = { caller: hostFace, actor: pid, action: 'budget.charge', target: pid } as const;
+    const call: Call = { caller: hostCaller, actor: pid, action: 'budget.charge', target: pid };
     try {
       await this.units.commit(call, async (tx, act) => {
         const row = await this.lookup.live(tx, pid);
@@ -45,7 +45,7 @@ export class OutputMeter {
         await this.accounts.charge(tx, row, usage);
         await this.commands.update(tx, { ...command, outputBytes: size });
         const facts = { usage };
-        this.journal.changed(tx, act, row, { event: 'budget.charged', data: facts, action: 'budget.charge', facts });
+        this.recorder.record(tx, act, row, { event: 'budget.charged', data: facts, action: 'budget.charge', facts });
       });
       return true;
     } catch (error) {

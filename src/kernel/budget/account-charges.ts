@@ -1,8 +1,8 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
 import type { TokenCharges } from '../../memory/token-charges.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Lookup } from '../process/process-lookup.js';
 import { Accounts } from './accounts.js';
 
@@ -12,13 +12,13 @@ export class AccountCharges implements TokenCharges {
   constructor(
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(Accounts) private readonly accounts: Accounts,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   async charge(tx: WriteTx, pid: Pid, at: number, materializedTokens: number): Promise<void> {
     const row = await this.lookup.live(tx, pid);
     const usage = { materializedTokens };
     await this.accounts.charge(tx, row, usage);
-    this.events.append(tx, { type: 'budget.charged', at, pid, root: row.root, data: { usage } });
+    this.recorder.event(tx, { type: 'budget.charged', at, pid, root: row.root, data: { usage } });
   }
 }

@@ -1,10 +1,9 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { IdSource } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Act } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { MessageRepository } from '../message/message-repository.js';
 import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -21,8 +20,7 @@ export class CommandEnds {
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(MessageRepository) private readonly messages: MessageRepository,
-    @inject(Ledger) private readonly ledger: Ledger,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Wakes) private readonly wakes: Wakes,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
@@ -40,7 +38,7 @@ export class CommandEnds {
 
   private record(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow, outcome: Outcome): void {
     const { kind, exitCode = null, signal = null } = outcome;
-    this.ledger.append(tx, {
+    this.recorder.audit(tx, {
       ...act,
       ...effectOf(row, command),
       outcome: kind === 'completed' ? 'ok' : kind === 'abandoned' ? 'unknown' : 'failed',
@@ -63,7 +61,7 @@ export class CommandEnds {
       body: told,
       handles: null,
     });
-    this.journal.changed(tx, act, parent, {
+    this.recorder.record(tx, act, parent, {
       event: 'message.sent',
       data: { from: row.pid, message, kind },
       action: 'message.send',

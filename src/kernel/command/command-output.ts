@@ -1,5 +1,5 @@
 import { type Token, token } from '../../base/token.js';
-import type { Caller } from '../act.js';
+import type { Caller } from '../../unit/caller.js';
 
 export interface ReadOutputOptions {
   /** Default `stdout`. */

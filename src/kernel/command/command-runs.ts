@@ -1,6 +1,6 @@
 import type { Pid } from '../../base/ids.js';
 import { type Token, token } from '../../base/token.js';
-import type { ProcessCaller } from '../act.js';
+import type { ProcessCaller } from '../../unit/caller.js';
 import type { CommandResult } from './command.js';
 
 /** Runs programs of the operating system as processes. */

@@ -1,13 +1,14 @@
 import type { ApprovalId, CapabilityId, NodeId, Pid, ReservationId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
+import type { AuditAction } from '../../unit/actions.js';
 
 /** An effect on the world whose intent is on record and whose outcome is not. */
 export interface EffectRow {
   readonly id: string;
   readonly pid: Pid;
   readonly generation: number;
-  readonly action: string;
+  readonly action: AuditAction;
   readonly resource: string;
   readonly capability: CapabilityId | 'kin' | 'host';
   readonly approval: ApprovalId | null;

@@ -1,12 +1,12 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { IdSource, type NodeId, type ObjectId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Warrant } from '../../capability/decision/authorizer.js';
-import { EventLog } from '../../events/event-outbox.js';
-import type { Act } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import type { Usage } from '../budget/budget.js';
 import type { ProcessRow } from '../process/process.js';
@@ -16,7 +16,7 @@ import { EffectRepository, type EffectRow } from './effect-repository.js';
 /** Something that a process is about to do to the world. */
 export interface Intent {
   readonly row: ProcessRow;
-  readonly action: string;
+  readonly action: AuditAction;
   readonly resource: string;
   readonly warrant: Warrant;
   /** The most that it is known to cost. */
@@ -45,8 +45,7 @@ export class Effects {
     @inject(EffectRepository) private readonly effects: EffectRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
   ) {}
@@ -62,8 +61,8 @@ export class Effects {
     const bound = { capability, approval: approval ?? null, reservation, node, at: act.at };
     await this.effects.insert(tx, { id, pid, generation, action, resource, ...bound });
     const data = { tool: toolOf(resource), effect: id };
-    this.events.append(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
-    this.ledger.append(tx, {
+    this.recorder.event(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
+    this.recorder.audit(tx, {
       ...act,
       action,
       outcome: 'intent',
@@ -103,7 +102,7 @@ export class Effects {
     await this.effects.remove(tx, id);
     const told = { ...(object === undefined ? {} : { object }), ...(code === undefined ? {} : { code }) };
     const data = { tool: toolOf(resource), effect: id, outcome: result, used, ...told };
-    this.events.append(tx, { type: 'tool.returned', at: act.at, pid, data });
+    this.recorder.event(tx, { type: 'tool.returned', at: act.at, pid, data });
     this.record(tx, act, effect, outcome, used);
   }
 
@@ -126,7 +125,7 @@ export class Effects {
     const { outcome: result, code, facts, object } = outcome;
     // The first version of the object is this effect's: its provenance tells so.
     const made = object === undefined ? {} : { object, version: 1 };
-    this.ledger.append(tx, {
+    this.recorder.audit(tx, {
       ...act,
       action,
       outcome: result,

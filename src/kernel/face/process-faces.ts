@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../../capability/process-capabilities.js';
 import { MemoryFaces, type ProcessMemory } from '../../memory/object-memory.js';
-import type { ProcessCaller, RunHooks } from '../act.js';
+import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
 import type { CommandSpec } from '../command/command.js';
 import { CommandOutput } from '../command/command-output.js';
 import { CommandRuns } from '../command/command-runs.js';

@@ -5,9 +5,9 @@ import type { Page } from '../../base/page.js';
 import { type Token, token } from '../../base/token.js';
 import type { CapabilitySpec, DelegationSpec } from '../../capability/holding/capability.js';
 import type { Right } from '../../capability/resource/rights.js';
-import type { ObjectType } from '../../memory/object/object.js';
+import type { ForkMode, ObjectType } from '../../memory/object/object.js';
 import type { ObjectHandle, ObjectRef } from '../../memory/object/object-handle.js';
-import { hostFace } from '../act.js';
+import { hostCaller } from '../../unit/caller.js';
 import type { Budget, BudgetReport, ReserveOptions, Usage } from '../budget/budget.js';
 import {
   CommandOutput,
@@ -82,7 +82,7 @@ export interface ViewSpec {
 }
 
 export interface ForkSpec extends ChildSpec {
-  readonly mode?: 'restricted' | 'copy' | 'speculative' | 'worker';
+  readonly mode?: ForkMode;
   readonly view?: ViewSpec;
 }
 
@@ -182,42 +182,42 @@ export class HostProcessManager implements ProcessManager {
     @inject(CommandOutput) private readonly output: CommandOutput,
   ) {}
 
-  spawn = async (spec: SpawnSpec = {}) => this.spawning.run(hostFace, spec);
-  fork = async (parent: Pid, spec: ForkSpec = {}) => this.forking.run(hostFace, parent, spec);
-  spawnChild = async (parent: Pid, spec: ChildSpec = {}) => this.spawningChild.run(hostFace, parent, spec);
-  exec = async (pid: Pid, spec: ExecSpec) => this.execing.run(hostFace, pid, spec);
-  wait = async (pid: Pid, child: Pid, options?: WaitOptions) => this.waiting.one(hostFace, pid, child, options);
+  spawn = async (spec: SpawnSpec = {}) => this.spawning.run(hostCaller, spec);
+  fork = async (parent: Pid, spec: ForkSpec = {}) => this.forking.run(hostCaller, parent, spec);
+  spawnChild = async (parent: Pid, spec: ChildSpec = {}) => this.spawningChild.run(hostCaller, parent, spec);
+  exec = async (pid: Pid, spec: ExecSpec) => this.execing.run(hostCaller, pid, spec);
+  wait = async (pid: Pid, child: Pid, options?: WaitOptions) => this.waiting.one(hostCaller, pid, child, options);
   waitAny = async (pid: Pid, children?: readonly Pid[], options?: WaitOptions) =>
-    this.waiting.any(hostFace, pid, children, options);
+    this.waiting.any(hostCaller, pid, children, options);
   waitAll = async (pid: Pid, children?: readonly Pid[], options?: WaitOptions) =>
-    this.waiting.all(hostFace, pid, children, options);
+    this.waiting.all(hostCaller, pid, children, options);
   result = async (pid: Pid, options?: WaitOptions) => this.waiting.result(pid, options);
   signal = async (target: Pid | SignalScope, signal: SignalName, options?: SignalOptions) =>
-    this.signalling.run(hostFace, target, signal, options);
-  pause = async (pid: Pid, reason?: string) => this.signalling.run(hostFace, pid, 'pause', { reason });
-  resume = async (pid: Pid) => this.signalling.run(hostFace, pid, 'resume');
-  cancel = async (pid: Pid, reason?: string) => this.signalling.run(hostFace, pid, 'cancel', { reason });
-  kill = async (pid: Pid, reason?: string) => this.signalling.run(hostFace, pid, 'kill', { reason });
-  exit = async (pid: Pid, outcome?: ExitSpec) => this.exiting.run(hostFace, pid, outcome);
-  complete = async (pid: Pid, result?: JsonValue) => this.external.complete(hostFace, pid, result);
-  fail = async (pid: Pid, message: string) => this.external.fail(hostFace, pid, message);
-  progress = async (pid: Pid, progress: Progress) => this.external.progress(hostFace, pid, progress);
-  abandon = async (pid: Pid, reason: string) => this.external.abandon(hostFace, pid, reason);
-  chdir = async (pid: Pid, path: string) => this.moving.run(hostFace, pid, path);
-  charge = async (pid: Pid, usage: Usage) => this.budgets.charge(hostFace, pid, usage);
+    this.signalling.run(hostCaller, target, signal, options);
+  pause = async (pid: Pid, reason?: string) => this.signalling.run(hostCaller, pid, 'pause', { reason });
+  resume = async (pid: Pid) => this.signalling.run(hostCaller, pid, 'resume');
+  cancel = async (pid: Pid, reason?: string) => this.signalling.run(hostCaller, pid, 'cancel', { reason });
+  kill = async (pid: Pid, reason?: string) => this.signalling.run(hostCaller, pid, 'kill', { reason });
+  exit = async (pid: Pid, outcome?: ExitSpec) => this.exiting.run(hostCaller, pid, outcome);
+  complete = async (pid: Pid, result?: JsonValue) => this.external.complete(hostCaller, pid, result);
+  fail = async (pid: Pid, message: string) => this.external.fail(hostCaller, pid, message);
+  progress = async (pid: Pid, progress: Progress) => this.external.progress(hostCaller, pid, progress);
+  abandon = async (pid: Pid, reason: string) => this.external.abandon(hostCaller, pid, reason);
+  chdir = async (pid: Pid, path: string) => this.moving.run(hostCaller, pid, path);
+  charge = async (pid: Pid, usage: Usage) => this.budgets.charge(hostCaller, pid, usage);
   reserve = async (pid: Pid, usage: Usage, options?: ReserveOptions) =>
-    this.budgets.reserve(hostFace, pid, usage, options);
-  settle = async (id: ReservationId, usage: Usage) => this.budgets.settle(hostFace, id, usage);
+    this.budgets.reserve(hostCaller, pid, usage, options);
+  settle = async (id: ReservationId, usage: Usage) => this.budgets.settle(hostCaller, id, usage);
   budget = async (pid: Pid) => this.budgets.report(pid);
-  setBudget = async (pid: Pid, limits: Partial<Budget>) => this.budgets.setLimits(hostFace, pid, limits);
+  setBudget = async (pid: Pid, limits: Partial<Budget>) => this.budgets.setLimits(hostCaller, pid, limits);
   get = async (pid: Pid) => this.queries.get(pid);
   list = async (filter?: ProcessFilter) => this.queries.list(filter);
   children = async (pid: Pid, filter?: ProcessFilter) => this.queries.children(pid, filter);
   ancestors = async (pid: Pid) => this.queries.ancestors(pid);
   tree = async (pid: Pid, options?: { depth?: number }) => this.queries.tree(pid, options);
   journal = async (pid: Pid) => this.journals.of(pid);
-  readOutput = async (pid: Pid, options?: ReadOutputOptions) => this.output.read(hostFace, pid, options);
+  readOutput = async (pid: Pid, options?: ReadOutputOptions) => this.output.read(hostCaller, pid, options);
   waitOutput = async (pid: Pid, pattern: string | RegExp, options?: WaitOutputOptions) =>
-    this.output.wait(hostFace, pid, pattern, options);
-  prune = async (options: { endedBefore: number }) => this.pruning.run(hostFace, options);
+    this.output.wait(hostCaller, pid, pattern, options);
+  prune = async (options: { endedBefore: number }) => this.pruning.run(hostCaller, options);
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.js';
 import { type Token, token } from '../../base/token.js';
-import type { ProcessCaller } from '../act.js';
+import type { ProcessCaller } from '../../unit/caller.js';
 import type { ProcessFace } from './process-face.js';
 import type { ToolInfo } from './process-tools.js';
 

@@ -1,27 +1,37 @@
 import { inject, injectable } from 'inversify';
-import type { KernelError } from '../../base/errors.js';
+import { BudgetError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import type { Act } from '../act.js';
+import type { EventData } from '../../events/event.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import type { RefusalObserver, RefusedCall } from '../../unit/refusal-observer.js';
 import { isTerminal } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { Endings } from './process-ends.js';
 
-/** What follows when a budget has refused a call, for a process that asked for it. */
+/** Announces refusals of a budget, and stops the process that binds where it was spawned with `onBudget: 'cancel'`. */
 @injectable()
-export class Overspending {
+export class BudgetStops implements RefusalObserver {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Endings) private readonly endings: Endings,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** Stops the process that binds, with what is below it, when it was spawned with `onBudget: 'cancel'`. */
-  async stopIfAsked(act: Act, { facts }: KernelError): Promise<void> {
-    const binding = facts.process as Pid;
+  recording(tx: WriteTx, { act: { at }, pid, error }: RefusedCall): void {
+    if (error.code !== 'BUDGET_EXCEEDED') return;
+    const data = error.facts as EventData['budget.exceeded'];
+    this.recorder.event(tx, { type: 'budget.exceeded', at, ...(pid === undefined ? {} : { pid }), data });
+  }
+
+  async refused({ act, error }: RefusedCall): Promise<void> {
+    if (!(error instanceof BudgetError)) return;
+    const binding = error.facts.process as Pid;
     const bound = await this.store.read((tx) => this.processes.find(tx, binding));
     if (bound?.onBudget !== 'cancel' || isTerminal(bound.status)) return;
-    await this.store.write((tx) => this.stop(tx, act, binding, `${facts.dimension}`));
+    await this.store.write((tx) => this.stop(tx, act, binding, `${error.facts.dimension}`));
   }
 
   private async stop(tx: WriteTx, act: Act, pid: Pid, dimension: string): Promise<void> {

@@ -3,10 +3,11 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/holding/grants.js';
-import type { Act } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import { CommandEnds } from '../command/command-ends.js';
-import { Journal } from '../journal.js';
 import { MessageRepository } from '../message/message-repository.js';
 import { isDriven, isTerminal, type Outcome, type ProcessRow, type StopOrder } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -19,7 +20,7 @@ export interface End {
   /** The row in its last state, as the transition table gives it. */
   readonly ended: ProcessRow;
   readonly outcome: Outcome;
-  readonly action: string;
+  readonly action: AuditAction;
   readonly message?: string;
   readonly result?: ObjectId;
   /** What the parent of a command in the background is told. */
@@ -32,7 +33,7 @@ export interface Stop {
   readonly order: StopOrder;
   /** Absent: what its kind is given. */
   readonly graceMs?: number | undefined;
-  readonly action: string;
+  readonly action: AuditAction;
 }
 
 /**
@@ -47,7 +48,7 @@ export class Endings {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Grants) private readonly grants: Grants,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Wakes) private readonly wakes: Wakes,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(CommandEnds) private readonly commands: CommandEnds,
@@ -58,7 +59,7 @@ export class Endings {
   }
 
   /** The end of a process that was being stopped: the one that was ordered. */
-  endStopping(tx: WriteTx, act: Act, row: ProcessRow, action: string): Promise<void> {
+  endStopping(tx: WriteTx, act: Act, row: ProcessRow, action: AuditAction): Promise<void> {
     const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
     return this.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action });
   }
@@ -111,7 +112,7 @@ export class Endings {
     const stopping = row.status === 'stopping' ? { ...row, version: row.version + 1 } : nextState(row, 'stop');
     const next = { ...stopping, stop: stop.order, alarmAt, updatedAt: act.at };
     await this.update(tx, next);
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.stopping',
       data: { outcome: stop.order.kind, alarmAt },
       action: stop.action,
@@ -139,7 +140,7 @@ export class Endings {
     await this.messages.clear(tx, row.pid);
     await this.commands.ended(tx, act, row, outcome, end.told ?? {});
     const { status } = next;
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.exited',
       data: {
         status,
@@ -158,7 +159,7 @@ export class Endings {
   private async settleUnderway(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
     for (const { id, usage } of await this.accounts.releaseReservations(tx, row)) {
       const told = { reservation: id, usage: usage as JsonObject };
-      this.journal.changed(tx, act, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
+      this.recorder.record(tx, act, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
     }
   }
 
@@ -172,7 +173,7 @@ export class Endings {
       if (!(await this.processes.move(tx, moved))) throw conflict(row);
     }
     const to = heir?.pid ?? null;
-    this.journal.changed(
+    this.recorder.record(
       tx,
       act,
       { ...child, root },

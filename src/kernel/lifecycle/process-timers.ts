@@ -5,7 +5,7 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
-import type { Act } from '../act.js';
+import type { Act } from '../../unit/act.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { Wakes } from '../waiting/waker.js';

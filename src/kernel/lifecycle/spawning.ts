@@ -16,12 +16,12 @@ import { type Pattern, parsePattern } from '../../capability/resource/resource.j
 import { HostRules, severalOf } from '../../capability/rule/rule-gate.js';
 import type { ForkMode, ViewNarrowing } from '../../memory/object/object.js';
 import { Objects } from '../../memory/object/objects.js';
-import type { Act } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import type { Budget } from '../budget/budget.js';
 import type { CommandPlan } from '../command/command-plans.js';
 import { CommandRepository, type CommandRow } from '../command/command-repository.js';
-import { Journal } from '../journal.js';
 import { earliestDeadline } from '../process/deadline.js';
 import { type ImageFacts, imageReference } from '../process/images.js';
 import type { OnBudget, OnParentExit, OwnerKeys, ProcessRow } from '../process/process.js';
@@ -88,7 +88,7 @@ export class Births {
     @inject(HostRules) private readonly rules: HostRules,
     @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(Objects) private readonly objects: Objects,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(Warrants) private readonly warrants: Warrants,
     @inject(CommandRepository) private readonly commands: CommandRepository,
@@ -205,11 +205,11 @@ export class Births {
     const told = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
-      this.journal.changed(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
+      this.recorder.record(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
     } else {
       const action = parent === null ? 'process.spawn' : 'process.spawnChild';
       const data = { parent: row.parent, image, kind, goal, ...due };
-      this.journal.changed(tx, act, row, { event: 'process.spawned', data, action, ...told });
+      this.recorder.record(tx, act, row, { event: 'process.spawned', data, action, ...told });
     }
   }
 }

@@ -7,9 +7,9 @@ import { Grants } from '../../capability/holding/grants.js';
 import { Holders } from '../../capability/holding/holders.js';
 import { parsePattern } from '../../capability/resource/resource.js';
 import { HostRules } from '../../capability/rule/rule-gate.js';
-import { EventLog } from '../../events/event-outbox.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
-import type { Act } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { noSuchObject } from '../syscalls/prepare-spawn.js';
 import type { Enclosure } from './message-body.js';
 import type { MessageHandle } from './message-repository.js';
@@ -29,7 +29,7 @@ export class Enclosures {
     @inject(Grants) private readonly grants: Grants,
     @inject(Drawing) private readonly drawing: Drawing,
     @inject(HostRules) private readonly rules: HostRules,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -67,7 +67,7 @@ export class Enclosures {
     const record = await this.grants.readingOf(tx, id, by.id, to);
     await this.grants.insert(tx, [record]);
     const data = { capability: record.id, parent: by.id, from: giver.pid };
-    this.events.append(tx, { type: 'capability.delegated', at: act.at, pid: receiver.pid, data });
+    this.recorder.event(tx, { type: 'capability.delegated', at: act.at, pid: receiver.pid, data });
     return { capability: record.id, taken };
   }
 }

@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ObjectHandle } from '../../memory/object/object-handle.js';
 import type { Budget, Usage } from '../budget/budget.js';
 
-export type ProcessKind = 'agent' | 'steps' | 'command' | 'external';
+export const processKinds = ['agent', 'steps', 'command', 'external'] as const;
+export type ProcessKind = (typeof processKinds)[number];
 
 export type TerminalStatus = 'exited' | 'failed' | 'killed' | 'abandoned';
 export type LiveStatus = 'created' | 'runnable' | 'running' | 'waiting' | 'paused' | 'stopping';

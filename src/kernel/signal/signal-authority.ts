@@ -2,11 +2,10 @@ import { inject, injectable } from 'inversify';
 import { CapabilityError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { AskNeeded } from '../../capability/approval/approval-errors.js';
 import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
-import type { Act } from '../act.js';
+import type { Act } from '../../unit/act.js';
 import { Lookup } from '../process/process-lookup.js';
 
 /** Whom a process may signal: its own children, and those that it holds a capability on. */
@@ -33,7 +32,7 @@ export class SignalAuthority {
 }
 
 function isUnheld(error: unknown): boolean {
-  return error instanceof CapabilityError && !(error instanceof AskNeeded) && error.facts.code !== 'DENY_RULE';
+  return error instanceof CapabilityError && error.facts.code !== 'DENY_RULE';
 }
 
 function notAChild(pid: Pid, child: Pid): ProcessError {

@@ -2,7 +2,18 @@ import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { OwnerKeys, ProcessKind } from '../process/process.js';
 
-export type SignalName = 'pause' | 'resume' | 'cancel' | 'kill' | `user.${string}`;
+/** The signals that the kernel acts on. Each has an audit action `process.NAME`. */
+export const controlSignals = ['pause', 'resume', 'cancel', 'kill'] as const;
+type ControlSignal = (typeof controlSignals)[number];
+
+/** A signal that the kernel only delivers, to bodies that wait for it. */
+export type UserSignal = `user.${string}`;
+
+export type SignalName = ControlSignal | UserSignal;
+
+export function isUserSignal(signal: SignalName): signal is UserSignal {
+  return signal.startsWith('user.');
+}
 
 /** Selectors that are combined with AND; an empty scope is refused. */
 export interface SignalScope {

@@ -3,18 +3,18 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ReservationId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Store } from '../../base/store.js';
-import type { Caller } from '../act.js';
+import type { Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { AccountRepository } from '../budget/account-repository.js';
 import { Accounts, limitsOf } from '../budget/accounts.js';
 import type { Budget, BudgetReport, Usage } from '../budget/budget.js';
-import { Journal } from '../journal.js';
 import { earliestDeadline } from '../process/deadline.js';
 import type { ProcessRow } from '../process/process.js';
 import { Lookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict } from '../process/transitions.js';
 import { limitsSpec, parse, parseId, parsePid, reserveOptions, usageSpec } from '../specs.js';
-import { Units } from '../units.js';
 
 /** charge, reserve, settle, budget, setBudget. */
 @injectable()
@@ -27,7 +27,7 @@ export class Budgets {
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(AccountRepository) private readonly repository: AccountRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Spends, all or nothing along the path to the root. Throws BUDGET_EXCEEDED naming the process that binds. */
@@ -37,7 +37,7 @@ export class Budgets {
     return this.units.commit({ caller, actor: pid, action: 'budget.charge', target: pid }, async (tx, act) => {
       const row = await this.lookup.live(tx, pid);
       await this.accounts.charge(tx, row, usage);
-      this.journal.changed(tx, act, row, {
+      this.recorder.record(tx, act, row, {
         event: 'budget.charged',
         data: { usage: usage as JsonObject },
         action: 'budget.charge',
@@ -57,7 +57,7 @@ export class Budgets {
       const usage = partial ? await this.accounts.withinReach(tx, row, asked) : asked;
       const reservation = await this.accounts.reserve(tx, row, usage, act.at);
       const told = { reservation, usage: usage as JsonObject };
-      this.journal.changed(tx, act, row, {
+      this.recorder.record(tx, act, row, {
         event: 'budget.reserved',
         data: told,
         action: 'budget.reserve',
@@ -81,7 +81,7 @@ export class Budgets {
       await this.accounts.settle(tx, row, reservation, usage);
       const told = { reservation: id, usage: usage as JsonObject };
       const by = caller.face === 'host' ? { ...act, actor: row.pid } : act;
-      this.journal.changed(tx, by, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
+      this.recorder.record(tx, by, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
       return this.accounts.report(tx, row, act.at);
     });
   }
@@ -100,7 +100,7 @@ export class Budgets {
       const before = limitsOf(await this.accounts.account(tx, row.n));
       await this.repository.setLimits(tx, row.n, { ...before, ...limits });
       const next = limits.wallMs === undefined ? row : await this.newDeadline(row, limits.wallMs, act.at, tx);
-      this.journal.changed(tx, act, next, {
+      this.recorder.record(tx, act, next, {
         event: 'budget.limited',
         data: { limits: limits as JsonObject, ...(next.deadlineAt === null ? {} : { deadlineAt: next.deadlineAt }) },
         action: 'budget.set',

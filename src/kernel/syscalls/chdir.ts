@@ -1,12 +1,12 @@
 import { inject, injectable } from 'inversify';
 import { Store } from '../../base/store.js';
-import type { Caller } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Lookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict } from '../process/transitions.js';
 import { parsePath, parsePid } from '../specs.js';
-import { Stale, Units } from '../units.js';
 import { FolderAccess } from '../workspace/folder-access.js';
 
 @injectable()
@@ -17,14 +17,14 @@ export class Chdir {
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Changes the working directory, relative to the present one; answers with the new one. Throws INVALID_PATH, CAPABILITY_DENIED. */
   run(caller: Caller, input: unknown, given: unknown): Promise<string> {
     const pid = parsePid(input);
     const path = parsePath(given);
-    return this.units.shaped(
+    return this.units.commitPrepared(
       { caller, actor: 'host', action: 'process.chdir', target: pid },
       async () => {
         const { cwd: from } = await this.store.read((tx) => this.lookup.live(tx, pid));
@@ -33,11 +33,11 @@ export class Chdir {
       },
       async (tx, act, { from, to, folder }) => {
         const row = await this.lookup.live(tx, pid);
-        if (row.cwd !== from) throw new Stale(pid);
+        if (row.cwd !== from) throw new OutdatedPreparation(pid);
         const warrant = folder === undefined ? undefined : await this.access.take(tx, act, folder);
         const next = { ...row, cwd: to, version: row.version + 1, updatedAt: act.at };
         if (!(await this.processes.update(tx, next))) throw conflict(row);
-        this.journal.changed(tx, act, next, {
+        this.recorder.record(tx, act, next, {
           event: 'process.moved',
           data: { cwd: to },
           action: 'process.chdir',

@@ -8,9 +8,11 @@ import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Objects } from '../../memory/object/objects.js';
 import { Payloads } from '../../memory/payloads.js';
-import type { Act, Caller } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { CommandPlans } from '../command/command-plans.js';
-import { Journal } from '../journal.js';
 import { Births } from '../lifecycle/spawning.js';
 import { Images, imageReference } from '../process/images.js';
 import { isDriven, type ProcessRow } from '../process/process.js';
@@ -19,7 +21,6 @@ import { ProcessRepository } from '../process/process-repository.js';
 import { EntryRepository } from '../process/run-entry-repository.js';
 import { conflict, nextState } from '../process/transitions.js';
 import { execSpec, parse, parsePid } from '../specs.js';
-import { Units } from '../units.js';
 import { noSuchObject, parseArgs, type ShapedBirth, shapeGoal } from './prepare-spawn.js';
 
 @injectable()
@@ -35,7 +36,7 @@ export class Exec {
     @inject(Grants) private readonly grants: Grants,
     @inject(HostRules) private readonly rules: HostRules,
     @inject(EntryRepository) private readonly entries: EntryRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandPlans) private readonly plans: CommandPlans,
     @inject(Births) private readonly births: Births,
   ) {}
@@ -72,7 +73,7 @@ export class Exec {
       if (!(await this.processes.update(tx, { ...next, authoritySince, goal: goalId, view }))) throw conflict(row);
       await this.entries.clear(tx, row.n);
       await this.grants.requireAll(tx, pid, image.requires, next.image, act.at);
-      this.journal.changed(tx, act, next, {
+      this.recorder.record(tx, act, next, {
         event: 'process.execed',
         data: { image: next.image, generation: next.generation },
         action: 'process.exec',

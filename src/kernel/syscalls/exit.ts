@@ -10,14 +10,15 @@ import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Objects } from '../../memory/object/objects.js';
 import { Payloads } from '../../memory/payloads.js';
-import type { Act, Caller } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { Endings } from '../lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../process/process.js';
 import { Lookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { nextState } from '../process/transitions.js';
 import { exitSpec, parse, parsePid } from '../specs.js';
-import { Units } from '../units.js';
 import { noSuchObject } from './prepare-spawn.js';
 
 @injectable()

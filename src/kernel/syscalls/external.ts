@@ -1,14 +1,14 @@
 import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
-import type { Caller } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Endings } from '../lifecycle/process-ends.js';
 import type { ProcessRow } from '../process/process.js';
 import { Lookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict, nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
-import { Units } from '../units.js';
 import { Exit } from './exit.js';
 
 /** What somebody reports of a process that runs elsewhere: complete, fail, progress, abandon. */
@@ -19,7 +19,7 @@ export class External {
     @inject(Lookup) private readonly lookup: Lookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Endings) private readonly endings: Endings,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Exit) private readonly exit: Exit,
   ) {}
 
@@ -58,7 +58,7 @@ export class External {
       const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
       if (!(await this.processes.update(tx, next))) throw conflict(row);
       if (starts) {
-        this.journal.changed(tx, act, next, {
+        this.recorder.record(tx, act, next, {
           event: 'process.started',
           data: { kind: row.kind },
           action: 'process.start',
@@ -67,7 +67,7 @@ export class External {
         });
       }
       const { done, total = null, text } = progress;
-      this.journal.changed(tx, act, next, {
+      this.recorder.record(tx, act, next, {
         event: 'process.progressed',
         data: { done, total },
         action: 'process.progress',
@@ -92,8 +92,8 @@ export class External {
 
   private async assertExternal(caller: Caller, input: unknown): Promise<void> {
     const pid = parsePid(input);
-    const call = { caller, actor: 'host', action: 'process.exit', target: pid } as const;
-    await this.units.look(call, async (tx) => external(await this.lookup.live(tx, pid)));
+    const call: Call = { caller, actor: 'host', action: 'process.exit', target: pid };
+    await this.units.read(call, async (tx) => external(await this.lookup.live(tx, pid)));
   }
 }
 

@@ -7,12 +7,12 @@ import type { ViewNarrowing } from '../../memory/object/object.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { Payloads } from '../../memory/payloads.js';
 import { Narrowings } from '../../memory/view/view-limits.js';
-import type { Caller } from '../act.js';
+import type { Caller } from '../../unit/caller.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Births } from '../lifecycle/spawning.js';
 import { imageReference } from '../process/images.js';
 import { Lookup } from '../process/process-lookup.js';
 import { forkSpec, parse, parsePid } from '../specs.js';
-import { Stale, Units } from '../units.js';
 import { BirthShaper } from './prepare-spawn.js';
 
 @injectable()
@@ -35,7 +35,7 @@ export class Fork {
     const delegate = stated.map((one, index) => parseDelegationSpec(one, `spec.delegate.${index}`));
     const fork = { mode, narrowing: view === undefined ? null : narrowing(view) };
     const inherited = () => this.store.read(async (tx) => (await this.lookup.any(tx, actor)).image);
-    return this.units.shaped(
+    return this.units.commitPrepared(
       { caller, actor, action: 'process.fork', target: actor },
       async () => {
         const spec = { ...born, image: image ?? (await inherited()) };
@@ -45,7 +45,7 @@ export class Fork {
         const earlier = await this.shaper.earlier(tx, actor, shaped);
         if (earlier !== undefined) return earlier;
         const parent = await this.lookup.fertile(tx, actor);
-        if (image === undefined && parent.image !== imageReference(shaped.image)) throw new Stale(actor);
+        if (image === undefined && parent.image !== imageReference(shaped.image)) throw new OutdatedPreparation(actor);
         if (fork.narrowing !== null) await this.narrowings.assertWithin(tx, act, actor, fork.narrowing);
         const child = await this.shaper.child(tx, parent, shaped, act.at);
         return this.births.create(tx, act, { ...child, authority: { delegate }, fork });

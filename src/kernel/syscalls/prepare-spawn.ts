@@ -10,7 +10,7 @@ import { Grants } from '../../capability/holding/grants.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Payloads } from '../../memory/payloads.js';
-import type { Caller } from '../act.js';
+import type { Caller } from '../../unit/caller.js';
 import { CommandPlans } from '../command/command-plans.js';
 import { BirthRepository } from '../lifecycle/spawn-extras-repository.js';
 import type { Birth, Goal } from '../lifecycle/spawning.js';

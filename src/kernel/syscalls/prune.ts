@@ -1,15 +1,14 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { amount } from '../../base/spec.js';
-import { EventLog } from '../../events/event-outbox.js';
-import type { Caller } from '../act.js';
+import type { Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { AccountRepository } from '../budget/account-repository.js';
 import { OutputPlaces } from '../command/command-output.js';
 import { CommandRepository } from '../command/command-repository.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse } from '../specs.js';
-import { Units } from '../units.js';
 
 const pruneOptions = z.strictObject({ endedBefore: amount });
 const batchRows = 500;
@@ -20,8 +19,7 @@ export class Prune {
     @inject(Units) private readonly units: Units,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(AccountRepository) private readonly accounts: AccountRepository,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPlaces) private readonly places: OutputPlaces,
   ) {}
@@ -56,9 +54,9 @@ export class Prune {
       }
       const count = rows.length;
       if (count > 0) {
-        this.events.append(tx, { type: 'processes.pruned', at: act.at, data: { count } });
+        this.recorder.event(tx, { type: 'processes.pruned', at: act.at, data: { count } });
         const pids = rows.map(({ pid }) => pid);
-        this.ledger.append(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
+        this.recorder.audit(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
       }
       const commands = rows.filter(({ kind }) => kind === 'command').map(({ n }) => n);
       return { count, last: rows.at(-1)?.n ?? after, commands };

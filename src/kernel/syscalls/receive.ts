@@ -1,8 +1,9 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Act, Blockage, Caller } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import type { Caller, WaitReason } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Message } from '../message/message.js';
 import { openedBody } from '../message/message-body.js';
 import { MessageRepository } from '../message/message-repository.js';
@@ -15,7 +16,7 @@ export class Receive {
   constructor(
     @inject(Arrivals) private readonly arrivals: Arrivals,
     @inject(MessageRepository) private readonly messages: MessageRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -42,7 +43,7 @@ export class Receive {
     const stored = await this.messages.take(tx, row.pid, wanted);
     if (stored === undefined) return undefined;
     const { id, from, at, kind } = stored;
-    this.journal.changed(tx, act, row, {
+    this.recorder.record(tx, act, row, {
       event: 'message.received',
       data: { from, message: id },
       action: 'message.receive',
@@ -52,6 +53,6 @@ export class Receive {
   }
 }
 
-function awaited(from: Pid | undefined): Blockage {
+function awaited(from: Pid | undefined): WaitReason {
   return { kind: 'message', what: from ?? '', on: [from === undefined ? 'message:*' : `message:${from}`] };
 }

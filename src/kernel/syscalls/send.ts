@@ -7,15 +7,16 @@ import { type Warrant, Warrants } from '../../capability/decision/authorizer.js'
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { severalOf } from '../../capability/rule/rule-gate.js';
-import type { Act, Caller } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Enclosures, type Handed } from '../message/attachments.js';
 import { type ParsedBody, parseBody } from '../message/message-body.js';
 import { MessageRepository } from '../message/message-repository.js';
 import type { ProcessRow } from '../process/process.js';
 import { Lookup } from '../process/process-lookup.js';
 import { parsePid } from '../specs.js';
-import { Units } from '../units.js';
 import { Wakes } from '../waiting/waker.js';
 
 /** Messages that wait for one process. */
@@ -29,7 +30,7 @@ export class Send {
     @inject(Warrants) private readonly warrants: Warrants,
     @inject(Enclosures) private readonly enclosures: Enclosures,
     @inject(MessageRepository) private readonly messages: MessageRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Wakes) private readonly wakes: Wakes,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
@@ -70,7 +71,7 @@ export class Send {
     const approvals = [...(approval === undefined ? [] : [approval]), ...handed.approvals];
     const { handles } = handed;
     const given = handles.map(({ object, capability: reading }) => ({ object, reading }));
-    this.journal.changed(tx, act, to, {
+    this.recorder.record(tx, act, to, {
       event: 'message.sent',
       data: { from: sent.from, message: sent.id, kind: 'message' },
       action: 'message.send',

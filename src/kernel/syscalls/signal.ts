@@ -4,18 +4,19 @@ import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { InputError, KernelError, ProcessError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { Act, Caller } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Endings } from '../lifecycle/process-ends.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../process/transitions.js';
-import type { Refusal, SignalReport } from '../signal/signal.js';
+import { isUserSignal, type Refusal, type SignalName, type SignalReport } from '../signal/signal.js';
 import { SignalAuthority } from '../signal/signal-authority.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { SignalTargets, type Target } from '../signal/signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
-import { Units } from '../units.js';
 import { Wakes } from '../waiting/waker.js';
 
 type Options = z.output<typeof signalOptions>;
@@ -30,7 +31,7 @@ export class Signal {
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(SignalAuthority) private readonly authority: SignalAuthority,
     @inject(Endings) private readonly endings: Endings,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Wakes) private readonly wakes: Wakes,
   ) {}
 
@@ -39,9 +40,9 @@ export class Signal {
     const target = caller.face === 'process' ? parsePid(given, 'child') : parseTarget(given);
     const signal = parse(signalName, name, 'signal');
     const options = parse(signalOptions, rest, 'options');
-    const isUser = signal.startsWith('user.');
+    const isUser = isUserSignal(signal);
     if (isUser && options.tree === true) throw userTree();
-    const call = { caller, actor: 'host', action: `process.${isUser ? 'signal' : signal}` } as const;
+    const call: Call = { caller, actor: 'host', action: isUser ? 'process.signal' : `process.${signal}` };
     return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, unproven) => {
       const act = await this.empowered(tx, caller, unproven, target, signal);
       const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
@@ -82,9 +83,13 @@ export class Signal {
     tx: WriteTx,
     act: Act,
     rows: readonly ProcessRow[],
-    signal: string,
+    signal: SignalName,
     options: Options,
   ): Promise<Delivery> {
+    if (isUserSignal(signal)) {
+      for (const row of rows) await this.pushUserSignal(tx, act, row, signal, options);
+      return { delivered: rows, refused: [] };
+    }
     switch (signal) {
       case 'pause':
       case 'resume':
@@ -98,9 +103,6 @@ export class Signal {
       }
       case 'kill':
         await this.endings.kill(tx, act, rows, { kind: 'killed', by: act.actor, ...reasonOf(options) });
-        return { delivered: rows, refused: [] };
-      default:
-        for (const row of rows) await this.pushUserSignal(tx, act, row, signal, options);
         return { delivered: rows, refused: [] };
     }
   }
@@ -123,11 +125,11 @@ export class Signal {
         after: next.status,
         ...(reason === undefined ? {} : { payload: { reason } }),
         lineage: true,
-      };
+      } as const;
       if (signal === 'pause') {
-        this.journal.changed(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...told });
+        this.recorder.record(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...told });
       } else {
-        this.journal.changed(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...told });
+        this.recorder.record(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...told });
       }
     }
     return { delivered, refused };
@@ -142,7 +144,7 @@ export class Signal {
   ): Promise<void> {
     const { payload = null } = options;
     const ordinal = await this.signals.push(tx, row.pid, signal, act.at, payload);
-    this.journal.changed(tx, act, row, {
+    this.recorder.record(tx, act, row, {
       event: 'process.signalled',
       data: { signal, ordinal },
       action: 'process.signal',

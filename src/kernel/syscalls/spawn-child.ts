@@ -3,12 +3,13 @@ import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
 import { Payloads } from '../../memory/payloads.js';
-import type { Act, Caller } from '../act.js';
-import { Journal, type Subject } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
+import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Births } from '../lifecycle/spawning.js';
 import { Lookup } from '../process/process-lookup.js';
 import { childSpec, parse, parsePid } from '../specs.js';
-import { Units } from '../units.js';
 import { BirthShaper } from './prepare-spawn.js';
 
 /** In whose place a child is started, and why. */
@@ -32,7 +33,7 @@ export class SpawnChild {
     @inject(BirthShaper) private readonly shaper: BirthShaper,
     @inject(Births) private readonly births: Births,
     @inject(Lookup) private readonly lookup: Lookup,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -55,10 +56,10 @@ export class SpawnChild {
     });
   }
 
-  private restarted(tx: WriteTx, act: Act, born: Subject, restart: Restart): void {
+  private restarted(tx: WriteTx, act: Act, born: ChangedProcess, restart: Restart): void {
     const { child, instead, reason, because, detail } = restart;
     const supervisor = act.actor;
-    this.journal.changed(tx, act, born, {
+    this.recorder.record(tx, act, born, {
       event: 'process.restarted',
       data: { supervisor, child, instead, reason },
       action: 'process.restart',

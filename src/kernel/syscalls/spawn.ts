@@ -2,10 +2,10 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
 import { Payloads } from '../../memory/payloads.js';
-import type { Caller } from '../act.js';
+import type { Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { Births } from '../lifecycle/spawning.js';
 import { parse, spawnSpec } from '../specs.js';
-import { Units } from '../units.js';
 import { BirthShaper } from './prepare-spawn.js';
 
 @injectable()

@@ -1,8 +1,9 @@
 import { inject, injectable } from 'inversify';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Act, Caller } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { parse, parsePid, userSignal, waitOptions } from '../specs.js';
@@ -13,7 +14,7 @@ export class WaitSignal {
   constructor(
     @inject(Arrivals) private readonly arrivals: Arrivals,
     @inject(SignalRepository) private readonly signals: SignalRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -41,7 +42,7 @@ export class WaitSignal {
     const taken = await this.signals.take(tx, row.pid, signal);
     if (taken === undefined) return undefined;
     const { ordinal, payload } = taken;
-    this.journal.changed(tx, act, row, {
+    this.recorder.record(tx, act, row, {
       event: 'process.received',
       data: { signal, ordinal },
       action: 'process.waitSignal',

@@ -4,14 +4,15 @@ import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { HostRules } from '../../capability/rule/rule-gate.js';
-import { type Act, type Caller, hostFace } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import { type Call, type Caller, hostCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import type { ProcessResult, ProcessRow } from '../process/process.js';
 import { Lookup, noSuchProcess } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessResults } from '../process/process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
-import { Units } from '../units.js';
 import { EndWait } from '../waiting/exit-wait.js';
 import { WaitRepository } from '../waiting/wait-repository.js';
 
@@ -28,7 +29,7 @@ export class Wait {
     @inject(ProcessResults) private readonly results: ProcessResults,
     @inject(HostRules) private readonly rules: HostRules,
     @inject(EndWait) private readonly ends: EndWait,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Resolves when the child has ended. Throws NOT_A_CHILD, WAIT_CYCLE, WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED. */
@@ -36,8 +37,8 @@ export class Wait {
     const pid = parsePid(input);
     const child = parsePid(given, 'child');
     const limits = parse(waitOptions, options, 'options');
-    const call = { caller, actor: pid, action: 'process.wait', target: child };
-    await this.units.look(call, async (tx) => {
+    const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
+    await this.units.read(call, async (tx) => {
       await this.assertChild(tx, caller, pid, child);
       await this.assertPasses(tx, caller, pid, [child], this.clock.peek());
     });
@@ -75,7 +76,7 @@ export class Wait {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
     await this.store.read((tx) => this.lookup.any(tx, pid));
-    await this.ends.until(hostFace, new Set([pid]), 1, undefined, limits);
+    await this.ends.until(hostCaller, new Set([pid]), 1, undefined, limits);
     return this.store.read(async (tx) => {
       const row = await this.lookup.any(tx, pid);
       return (await this.results.of(tx, row, 'host', this.clock.peek())) as ProcessResult;
@@ -84,7 +85,7 @@ export class Wait {
 
   private async named(caller: Caller, pid: Pid, given: unknown): Promise<Pid[]> {
     const stated = given === undefined ? undefined : parse(pidList, given, 'children');
-    return this.units.look({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
+    return this.units.read({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.live(tx, pid);
       for (const child of stated ?? []) await this.assertChild(tx, caller, pid, child);
       const children = stated ?? (await this.waits.unreaped(tx, pid));
@@ -109,7 +110,7 @@ export class Wait {
   }
 
   private reapOne(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
-    const call = { caller, actor: pid, action: 'process.wait', target: child };
+    const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
     return this.units.commit(call, (tx, act) => this.reap(tx, act, pid, child));
   }
 
@@ -120,7 +121,7 @@ export class Wait {
     const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
     if (await this.waits.isReaped(tx, row)) return result;
     await this.waits.reap(tx, row);
-    this.journal.changed(tx, act, row, {
+    this.recorder.record(tx, act, row, {
       event: 'process.waited',
       data: { by: pid },
       action: 'process.wait',

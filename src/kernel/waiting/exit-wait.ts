@@ -4,7 +4,7 @@ import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
-import { type Blockage, blocked, type Caller } from '../act.js';
+import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { Lookup, noSuchProcess } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -46,7 +46,7 @@ export class EndWait {
       if (limits.signal?.aborted === true) throw waitAborted(pids);
       if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
       const left = [...pids].filter((pid) => !ended.has(pid));
-      rung = await blocked(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
+      rung = await waitAs(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
     }
   }
 
@@ -71,7 +71,7 @@ export class EndWait {
 }
 
 /** Who waits for all of them is woken by one of them at a time; who waits for some, by each. */
-function awaited(left: readonly Pid[], missing: number): Blockage {
+function awaited(left: readonly Pid[], missing: number): WaitReason {
   const on = missing === left.length ? left.slice(0, 1) : left;
   const what = left.length === 1 ? (left[0] ?? '') : `${missing} of ${left.length} children`;
   return { kind: 'child', what, on: on.map((pid) => `child:${pid}`) };

@@ -5,10 +5,12 @@ import type { Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { type Act, type Blockage, blocked, type Caller } from '../act.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { ProcessRow } from '../process/process.js';
 import { Lookup } from '../process/process-lookup.js';
-import { Stale, Units } from '../units.js';
 import { ArrivalWatch } from './inbox-watch.js';
 import { Bell, type WaitLimits } from './notifier.js';
 
@@ -16,8 +18,8 @@ import { Bell, type WaitLimits } from './notifier.js';
 export interface Arrival<T> {
   readonly pid: Pid;
   /** The call, as its record names it. */
-  readonly action: string;
-  readonly blockage: Blockage;
+  readonly action: AuditAction;
+  readonly blockage: WaitReason;
   isThere(tx: ReadTx): Promise<boolean>;
   /** Takes it and tells of it; undefined where another call was faster. */
   take(tx: WriteTx, act: Act, row: ProcessRow): Promise<T | undefined>;
@@ -48,7 +50,7 @@ export class Arrivals {
         if (found !== undefined) return found.value;
         if (signal?.aborted === true) throw givenUp(pid, blockage);
         if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
-        await blocked(caller, awaited, () => bell.rung());
+        await waitAs(caller, awaited, () => bell.rung());
       }
     } finally {
       watch[Symbol.dispose]();
@@ -60,7 +62,7 @@ export class Arrivals {
   /** Undefined where there is nothing. A process that is being stopped gets what has come, and waits for nothing more. */
   private async found<T>(caller: Caller, arrival: Arrival<T>): Promise<{ value: T } | 'taken by another' | undefined> {
     const { pid, action, blockage } = arrival;
-    const isThere = await this.units.look({ caller, actor: pid, action, target: pid }, async (tx) => {
+    const isThere = await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
       const row = await this.lookup.live(tx, pid);
       if (await arrival.isThere(tx)) return true;
       if (row.status === 'stopping') throw stopped(row, blockage);
@@ -74,22 +76,22 @@ export class Arrivals {
     try {
       const value = await this.units.commit({ caller, actor: pid, action, target: pid }, async (tx, act) => {
         const found = await take(tx, act, await this.lookup.live(tx, pid));
-        if (found === undefined) throw new Stale(pid);
+        if (found === undefined) throw new OutdatedPreparation(pid);
         return found;
       });
       return { value };
     } catch (error) {
-      if (error instanceof Stale) return undefined;
+      if (error instanceof OutdatedPreparation) return undefined;
       throw error;
     }
   }
 }
 
-function factsOf(pid: Pid, { kind, what }: Blockage): JsonObject {
+function factsOf(pid: Pid, { kind, what }: WaitReason): JsonObject {
   return { pid, kind, what };
 }
 
-function timedOut(pid: Pid, blockage: Blockage, timeoutMs: number): ProcessError {
+function timedOut(pid: Pid, blockage: WaitReason, timeoutMs: number): ProcessError {
   return new ProcessError('WAIT_TIMEOUT', `No ${blockage.kind} came for process ${pid} within ${timeoutMs} ms.`, {
     facts: { ...factsOf(pid, blockage), timeoutMs },
     hint: 'Wait again, or go on without it.',
@@ -97,7 +99,7 @@ function timedOut(pid: Pid, blockage: Blockage, timeoutMs: number): ProcessError
   });
 }
 
-function givenUp(pid: Pid, blockage: Blockage): ProcessError {
+function givenUp(pid: Pid, blockage: WaitReason): ProcessError {
   return new ProcessError('CANCELLED', `The wait of process ${pid} was given up by its caller.`, {
     facts: factsOf(pid, blockage),
     hint: `Wait again to get the ${blockage.kind}.`,
@@ -105,7 +107,7 @@ function givenUp(pid: Pid, blockage: Blockage): ProcessError {
   });
 }
 
-function stopped({ pid, stop }: ProcessRow, blockage: Blockage): ProcessError {
+function stopped({ pid, stop }: ProcessRow, blockage: WaitReason): ProcessError {
   return new ProcessError('CANCELLED', `Process ${pid} is being stopped; its wait is over.`, {
     facts: { ...factsOf(pid, blockage), reason: stop?.kind ?? null },
     hint: 'Clean up and end; what has come already can still be taken.',

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
-import type { Blockage } from '../act.js';
+import type { WaitReason } from '../../unit/caller.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 
@@ -15,7 +15,7 @@ export class WaitGraph {
   constructor(@inject(ProcessRepository) private readonly processes: ProcessRepository) {}
 
   /** In the unit in which `pid` blocks. Throws WAIT_CYCLE if it and those it waits for would wait for each other. */
-  async assertNoCycle(tx: ReadTx, pid: Pid, blockage: Blockage): Promise<void> {
+  async assertNoCycle(tx: ReadTx, pid: Pid, blockage: WaitReason): Promise<void> {
     const path = new Set([pid]);
     for (let at = awaitedBy(blockage); at !== undefined; ) {
       if (at === pid) throw waitCycle(pid, [...path]);
@@ -35,7 +35,7 @@ function edgeOf(row: ProcessRow | undefined): Pid | undefined {
 
 const edge = /^(?:child|message):(?!\*$)(.+)$/s;
 
-function awaitedBy({ on = [], deadline }: Partial<Pick<Blockage, 'on' | 'deadline'>>): Pid | undefined {
+function awaitedBy({ on = [], deadline }: Partial<Pick<WaitReason, 'on' | 'deadline'>>): Pid | undefined {
   const [what = '', ...others] = on;
   return deadline === undefined && others.length === 0 ? edge.exec(what)?.[1] : undefined;
 }

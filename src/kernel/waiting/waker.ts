@@ -2,8 +2,8 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Waking } from '../../capability/approval/wake-port.js';
-import type { Act } from '../act.js';
-import { Journal } from '../journal.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict, nextState } from '../process/transitions.js';
@@ -13,7 +13,7 @@ import { conflict, nextState } from '../process/transitions.js';
 export class Wakes implements Waking {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   async wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void> {
@@ -27,7 +27,7 @@ export class Wakes implements Waking {
     if (!isWaiting) return row;
     const next = { ...nextState(row, 'wake'), alarmAt: row.deadlineAt, updatedAt: act.at };
     if (!(await this.processes.update(tx, next))) throw conflict(row);
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.woken',
       data: { status: next.status, by: what },
       action: 'process.wake',

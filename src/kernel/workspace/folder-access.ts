@@ -3,13 +3,14 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { CapabilityError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { AskNeeded } from '../../capability/approval/approval-errors.js';
 import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
 import { plainQuestion, type Question } from '../../capability/decision/question.js';
 import { Questions } from '../../capability/decision/questions.js';
 import { parseRequest } from '../../capability/resource/resource.js';
-import type { Act, Caller } from '../act.js';
-import { Units } from '../units.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import type { Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { normalise, WorkingDirectories } from './working-directory.js';
 
 /** A folder that somebody wants to work in. */
@@ -35,11 +36,11 @@ export class FolderAccess {
    * `path` as seen from `from`. A process is asked for its right by the name before the disk is looked at, so that a
    * refusal does not tell what is there. Throws INVALID_PATH, CAPABILITY_DENIED.
    */
-  async find(caller: Caller, action: string, from: string, path: string): Promise<Folder> {
+  async find(caller: Caller, action: AuditAction, from: string, path: string): Promise<Folder> {
     if (caller.face === 'host') return { cwd: await this.directories.resolve(from, path) };
     const { pid } = caller;
     const name = parseRequest(`fs:${normalise(from, path)}`);
-    await this.units.look({ caller, actor: pid, action, target: pid }, async (tx) => {
+    await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
       const question = plainQuestion(pid, 'read', this.questions.compared(name));
       await hidden(pid, this.warrants.look(tx, { via: caller.face, at: this.clock.peek() }, question));
     });
@@ -58,7 +59,7 @@ async function hidden(pid: Pid, warrant: Promise<Warrant>): Promise<Warrant> {
   try {
     return await warrant;
   } catch (error) {
-    if (!(error instanceof CapabilityError) || error instanceof AskNeeded) throw error;
+    if (!(error instanceof CapabilityError)) throw error;
     const { code = error.code } = error.facts;
     throw new CapabilityError('CAPABILITY_DENIED', `Process ${pid} may not read that folder.`, {
       facts: { pid, right: 'read', code },

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { CapabilityError, MemoryError } from '../../base/errors.js';
 import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { AskNeeded } from '../../capability/approval/approval-errors.js';
+import { ApprovalNeeded } from '../../capability/approval/approval-errors.js';
 import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
 import { applying } from '../../capability/decision/decide.js';
 import type { Question } from '../../capability/decision/question.js';
@@ -54,7 +54,7 @@ export class ObjectAccess {
     try {
       return await this.look(tx, asking, pid, id, right);
     } catch (error) {
-      if (error instanceof MemoryError || error instanceof AskNeeded) return undefined;
+      if (error instanceof MemoryError || error instanceof ApprovalNeeded) return undefined;
       throw error;
     }
   }
@@ -81,7 +81,7 @@ export class ObjectAccess {
     try {
       return { object, warrant: await direct() };
     } catch (error) {
-      if (!(error instanceof CapabilityError) || error instanceof AskNeeded) throw error;
+      if (!(error instanceof CapabilityError)) throw error;
       const through = error.facts.code === 'DENY_RULE' ? undefined : await this.through(tx, asking, question, object);
       if (through === undefined) throw unseen(question.pid, object.id);
       return through;

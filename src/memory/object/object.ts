@@ -37,7 +37,8 @@ export const relations = [
 export type Relation = (typeof relations)[number];
 
 export type ViewMode = 'mutable' | 'read_only' | 'copy_on_write' | 'ephemeral';
-export type ForkMode = 'restricted' | 'copy' | 'speculative' | 'worker';
+export const forkModes = ['restricted', 'copy', 'speculative', 'worker'] as const;
+export type ForkMode = (typeof forkModes)[number];
 /** A view whose process has ended, and what it wrote was brought back. */
 export type ViewState = 'merged';
 

@@ -4,8 +4,9 @@ import type { WriteTx } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { Holders } from '../../capability/holding/holders.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
-import type { Act, Caller } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import type { NumberedView, ViewEntry } from '../object/object.js';
 import { type Accessed, ObjectAccess, unseen } from '../object/object-access.js';
@@ -18,7 +19,7 @@ import { Views } from '../view/views.js';
 @injectable()
 export class ChangeView {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Holders) private readonly holders: Holders,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
@@ -35,7 +36,7 @@ export class ChangeView {
    */
   async add(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const id = parse(refSpec, ref, 'ref');
-    const call = { caller, actor: pid, action: 'memory.addToView', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.addToView', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.take(tx, act, pid, id, 'read');
       const { view } = await this.viewOf(tx, pid);
@@ -51,7 +52,7 @@ export class ChangeView {
    */
   async remove(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const id = parse(refSpec, ref, 'ref');
-    const call = { caller, actor: pid, action: 'memory.removeFromView', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.removeFromView', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { view, generation } = await this.viewOf(tx, pid);
       const object = await this.objects.find(tx, id);

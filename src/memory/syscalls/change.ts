@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
-import type { Caller } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
@@ -11,7 +11,7 @@ import { parse, refSpec, relationSpec } from '../specs.js';
 @injectable()
 export class ChangeObjects {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(MemoryJournal) private readonly journal: MemoryJournal,
@@ -20,7 +20,7 @@ export class ChangeObjects {
   /** Nobody sees it any more; its name is free. Throws NO_SUCH_OBJECT. */
   async delete(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const object = parse(refSpec, ref, 'ref');
-    const call = { caller, actor: pid, action: 'memory.delete', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.delete', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { warrant } = await this.access.take(tx, act, pid, object, 'delete');
       await this.objects.delete(tx, object, act.at);
@@ -34,7 +34,7 @@ export class ChangeObjects {
     const source = parse(refSpec, from, 'from');
     const target = parse(refSpec, to, 'to');
     const relation = parse(relationSpec, given, 'relation');
-    const call = { caller, actor: pid, action: 'memory.link', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.link', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { warrant } = await this.access.take(tx, act, pid, source, 'link');
       const reading = await this.access.take(tx, act, pid, target, 'read');

@@ -7,10 +7,11 @@ import { type Warrant, Warrants } from '../../capability/decision/authorizer.js'
 import { plainQuestion } from '../../capability/decision/question.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { Holders } from '../../capability/holding/holders.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
-import type { Act, Caller } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import { type NewObject, namespaceOf, type Source } from '../object/object.js';
 import { ObjectAccess } from '../object/object-access.js';
@@ -25,7 +26,7 @@ import { ShownVersions } from '../view/visible-versions.js';
 @injectable()
 export class CreateObject {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
     @inject(Holders) private readonly holders: Holders,
     @inject(Warrants) private readonly warrants: Warrants,
@@ -46,7 +47,7 @@ export class CreateObject {
     const spec = parse(createSpec, given, 'spec', this.payloads.specLimits);
     const payload = this.payloads.copied(spec.payload, 'spec.payload');
     const namespace = spec.namespace ?? namespaceOf(pid);
-    const call = { caller, actor: pid, action: 'memory.create', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.create', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const id: ObjectId = this.ids.next('object');
       const place = parseRequest(`ns:${namespace}/${id}`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
-import type { Caller } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
 import { type JsonPatch, patchBetween } from '../json-patch.js';
 import type { ObjectRef } from '../object/object-handle.js';
 import { parse, refSpec } from '../specs.js';

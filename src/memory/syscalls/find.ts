@@ -10,7 +10,7 @@ import { Holders } from '../../capability/holding/holders.js';
 import type { Right } from '../../capability/resource/rights.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Asking } from '../../capability/rule/rule-gate.js';
-import { type Caller, viaOf } from '../../unit/act.js';
+import type { Caller } from '../../unit/caller.js';
 import { type Link, type NumberedView, namespaceOf } from '../object/object.js';
 import { type Accessed, ObjectAccess, unseen } from '../object/object-access.js';
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
@@ -145,7 +145,7 @@ export class FindObjects {
 
   /** What may be used now without using anything up. */
   private async readable(tx: ReadTx, caller: Caller, pid: Pid, id: ObjectId, right: Right) {
-    const asking: Asking = { ...viaOf(caller), at: this.clock.peek() };
+    const asking: Asking = { via: caller.face, at: this.clock.peek() };
     const accessed = await this.access.tried(tx, asking, pid, id, right);
     return accessed !== undefined && accessed.warrant.counted === 0 ? accessed : undefined;
   }

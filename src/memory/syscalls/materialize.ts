@@ -8,8 +8,8 @@ import type { JsonObject } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { Holders } from '../../capability/holding/holders.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
-import { type Caller, viaOf } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import { objectTypes } from '../object/object.js';
 import { ObjectAccess, unseen } from '../object/object-access.js';
@@ -58,7 +58,7 @@ export class Materialize {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Holders) private readonly holders: Holders,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
@@ -82,7 +82,7 @@ export class Materialize {
       ...left.map((object) => entry(object, 'filter', counts)),
       ...unused,
     ];
-    const call = { caller, actor: pid, action: 'memory.materialize', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.materialize', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holders.live(tx, pid);
       await this.charges.charge(tx, pid, act.at, tokens);
@@ -116,7 +116,7 @@ export class Materialize {
   }
 
   private async shown(tx: ReadTx, caller: Caller, pid: Pid, id: ObjectId): Promise<StoredObject | ManifestEntry> {
-    const asking = { ...viaOf(caller), at: this.clock.peek() };
+    const asking = { via: caller.face, at: this.clock.peek() };
     const accessed = await this.access.tried(tx, asking, pid, id, 'materialize');
     if (accessed !== undefined && accessed.warrant.counted === 0) {
       return toStored(accessed.object, (await this.versions.seenBy(tx, pid, accessed.object)).version);

@@ -8,8 +8,9 @@ import { Store, type WriteTx } from '../../base/store.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { RevocationSweep } from '../../capability/holding/revocation-sweep.js';
 import { Revocations } from '../../capability/holding/revocations.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
-import { type Act, type Caller, viaOf } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import { handedNamespace, namespaceOf, type ObjectRecord } from '../object/object.js';
 import { ObjectRepository } from '../object/object-repository.js';
@@ -36,7 +37,7 @@ export class MergeChild {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
     @inject(MergePlanner) private readonly planner: MergePlanner,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
@@ -55,7 +56,7 @@ export class MergeChild {
    */
   async run(caller: Caller, pid: Pid, child: Pid, policy: MergePolicy = 'fail'): Promise<MergeResult> {
     assertPolicy(policy);
-    const call = { caller, actor: pid, action: 'memory.merge', target: child };
+    const call: Call = { caller, actor: pid, action: 'memory.merge', target: child };
     for (let attempt = 1; ; attempt++) {
       const answers = typeof policy === 'function' ? await this.asked(caller, pid, child, policy) : new Map();
       const result = await this.units.commit(call, async (tx, act) => {
@@ -81,7 +82,7 @@ export class MergeChild {
     child: Pid,
     policy: Extract<MergePolicy, (...args: never[]) => unknown>,
   ): Promise<Map<string, JsonValue>> {
-    const asking = { ...viaOf(caller), at: this.clock.peek() };
+    const asking = { via: caller.face, at: this.clock.peek() };
     const plan = await this.store.read((tx) => this.planner.plan(tx, asking, pid, child));
     const answers = new Map<string, JsonValue>();
     for (const step of plan?.steps.filter(isConflict) ?? []) {

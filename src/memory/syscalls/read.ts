@@ -3,9 +3,8 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
-import type { Right } from '../../capability/resource/rights.js';
-import { type Caller, viaOf } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import { type Accessed, ObjectAccess } from '../object/object-access.js';
 import { type ObjectVersion, type StoredObject, toObjectVersion, toStored } from '../object/stored-object.js';
@@ -16,7 +15,7 @@ import { ShownVersions } from '../view/visible-versions.js';
 @injectable()
 export class ReadObject {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ShownVersions) private readonly shown: ShownVersions,
@@ -34,7 +33,7 @@ export class ReadObject {
   }
 
   /** The same by another right that shows what is in an object. */
-  seen(caller: Caller, pid: Pid, id: ObjectId, right: Right, version?: number): Promise<StoredObject> {
+  seen(caller: Caller, pid: Pid, id: ObjectId, right: 'read' | 'diff', version?: number): Promise<StoredObject> {
     return this.looking(caller, pid, id, right, async (tx, { object }) => {
       const seen = (await this.shown.seenBy(tx, pid, object)).version;
       if (version === undefined || version === seen.version) return toStored(object, seen);
@@ -57,12 +56,12 @@ export class ReadObject {
     caller: Caller,
     pid: Pid,
     id: ObjectId,
-    right: Right,
+    right: 'read' | 'diff',
     look: (tx: ReadTx, accessed: Accessed) => Promise<T>,
   ): Promise<T> {
-    const call = { caller, actor: pid, action: `memory.${right}`, target: pid };
-    const seen = await this.units.look(call, async (tx) => {
-      const accessed = await this.access.look(tx, { ...viaOf(caller), at: this.clock.peek() }, pid, id, right);
+    const call: Call = { caller, actor: pid, action: `memory.${right}`, target: pid };
+    const seen = await this.units.read(call, async (tx) => {
+      const accessed = await this.access.look(tx, { via: caller.face, at: this.clock.peek() }, pid, id, right);
       const { approval, counted } = accessed.warrant;
       return { value: await look(tx, accessed), isFree: approval === undefined && counted === 0 };
     });

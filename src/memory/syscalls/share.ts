@@ -10,11 +10,12 @@ import { Grants } from '../../capability/holding/grants.js';
 import { Holders } from '../../capability/holding/holders.js';
 import { Held } from '../../capability/holding/holdings.js';
 import { Receivers } from '../../capability/holding/receivers.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
 import { parsePattern } from '../../capability/resource/resource.js';
 import { maskOfRights, parseRights, type Right } from '../../capability/resource/rights.js';
 import { HostRules, severalOf } from '../../capability/rule/rule-gate.js';
-import type { Act, Caller } from '../../unit/act.js';
+import type { Act } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import type { ObjectRecord } from '../object/object.js';
 import { unseen } from '../object/object-access.js';
@@ -26,7 +27,7 @@ import { parse, refSpec, rightsSpec } from '../specs.js';
 @injectable()
 export class ShareObject {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Holders) private readonly holders: Holders,
     @inject(Receivers) private readonly receivers: Receivers,
     @inject(HostRules) private readonly rules: HostRules,
@@ -46,7 +47,7 @@ export class ShareObject {
     const id = parse(refSpec, ref, 'ref');
     const rights = parseRights('object', parse(rightsSpec, given, 'rights'));
     if (rights.every((right) => right === 'grant')) throw grantAlone();
-    const call = { caller, actor: from, action: 'memory.share', target: to };
+    const call: Call = { caller, actor: from, action: 'memory.share', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);
       const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);

@@ -1,9 +1,9 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
-import { hostFace } from '../../unit/act.js';
+import { type Call, hostCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { ReclaimRepository } from '../object/reclaim-repository.js';
 
 const batchRows = 1_000;
@@ -12,9 +12,9 @@ const batchRows = 1_000;
 @injectable()
 export class SweepObjects {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(ReclaimRepository) private readonly repository: ReclaimRepository,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -38,11 +38,11 @@ export class SweepObjects {
     what: 'objects' | 'versions',
     drop: (tx: WriteTx, at: number) => Promise<T>,
   ): Promise<T> {
-    const call = { caller: hostFace, actor: 'host', action: 'memory.sweep' } as const;
+    const call: Call = { caller: hostCaller, actor: 'host', action: 'memory.sweep' };
     return this.units.commit(call, async (tx, act) => {
       const dropped = await drop(tx, act.at);
       const facts = { [what]: dropped.count };
-      if (dropped.count > 0) this.ledger.append(tx, { ...act, action: call.action, outcome: 'ok', facts });
+      if (dropped.count > 0) this.recorder.audit(tx, { ...act, action: call.action, outcome: 'ok', facts });
       return dropped;
     });
   }

@@ -1,9 +1,9 @@
 import { inject, injectable } from 'inversify';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
-import { RecordedUnits } from '../../capability/recorded-units.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
-import type { Caller } from '../../unit/act.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import { MemoryJournal } from '../memory-recorder.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
@@ -15,7 +15,7 @@ import { parse, refSpec, updateOptions } from '../specs.js';
 @injectable()
 export class UpdateObject {
   constructor(
-    @inject(RecordedUnits) private readonly units: RecordedUnits,
+    @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(Writing) private readonly writing: Writing,
@@ -30,7 +30,7 @@ export class UpdateObject {
     const id = parse(refSpec, ref, 'ref');
     const payload = this.payloads.copied(given, 'payload');
     const { ifVersion } = parse(updateOptions, options, 'options');
-    const call = { caller, actor: pid, action: 'memory.update', target: pid };
+    const call: Call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.take(tx, act, pid, id, 'write');
       const { object, warrant } = accessed;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { errorText } from '../../base/error-text.js';
 import { type InputError, invalidInput, KernelError } from '../../base/errors.js';
 import { capabilitySpec } from '../../capability/holding/capability-spec.js';
+import { processKinds } from '../../kernel/process/process.js';
 import { retryPolicy } from '../step/retry.js';
 import { stepList } from '../step/step-list.js';
 import { parseSupervision, type Supervision } from '../supervision/supervision.js';
@@ -19,7 +20,7 @@ const toolName = z
 const definition = z.strictObject({
   name: word,
   version: word,
-  kind: z.enum(['agent', 'steps', 'command', 'external']),
+  kind: z.enum(processKinds),
   input: z.custom<Schema>().optional(),
   tools: z.array(toolName).optional(),
   requires: z.array(capabilitySpec),

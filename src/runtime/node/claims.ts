@@ -3,14 +3,14 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import type { Act } from '../../kernel/act.js';
-import { Journal } from '../../kernel/journal.js';
 import { Endings } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { ProcessResults } from '../../kernel/process/process-results.js';
 import { EntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
 import type { RunStart } from '../run/run.js';
 import { NodeLease } from './node-lease.js';
@@ -32,7 +32,7 @@ export class Claims {
     @inject(EntryRepository) private readonly entries: EntryRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
     @inject(Endings) private readonly endings: Endings,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Undefined when there is nothing to claim, or nothing that this kernel can run. Throws LEASE_LOST. */
@@ -78,7 +78,7 @@ export class Claims {
     const { kind, attempt, fence } = started;
     const node = this.node.nodeId;
     const recorded = entries.length;
-    this.journal.changed(tx, act, started, {
+    this.recorder.record(tx, act, started, {
       event: 'process.started',
       data: { kind, node, attempt, recorded },
       action: 'process.start',

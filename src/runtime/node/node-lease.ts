@@ -1,14 +1,14 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { KernelError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
-import type { Act } from '../../kernel/act.js';
 import { NodeRepository, type NodeRow } from '../../kernel/node/node-repository.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OsProcesses } from '../os/host-identity.js';
 import { NodeSettings } from './node-settings.js';
 import { type Released, type ReleasedProcess, Releases } from './releases.js';
@@ -44,8 +44,7 @@ export class NodeLease {
     @inject(NodeSettings) private readonly settings: NodeSettings,
     @inject(OsProcesses) private readonly os: OsProcesses,
     @inject(Releases) private readonly releases: Releases,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
@@ -132,7 +131,7 @@ export class NodeLease {
   private async registerAgain(tx: WriteTx, row: NodeRow | undefined): Promise<number> {
     const at = this.clock.now();
     const epoch = await this.register(tx, at, row);
-    this.events.append(tx, { type: 'node.started', at, data: { name: this.settings.name ?? '' } });
+    this.recorder.event(tx, { type: 'node.started', at, data: { name: this.settings.name ?? '' } });
     this.record(tx, at, 'node.start', { epoch });
     return epoch;
   }
@@ -163,7 +162,7 @@ export class NodeLease {
     const all = givenUp(await this.releases.releaseAll(tx, this.kernelAct(at), nodeId, 'shutdown'));
     await this.nodes.put(tx, { ...row, endedAt: at });
     const counts = { released: all.released.length, abandoned: all.abandoned.length };
-    this.events.append(tx, { type: 'node.stopped', at, data: { node: nodeId, ...counts } });
+    this.recorder.event(tx, { type: 'node.stopped', at, data: { node: nodeId, ...counts } });
     this.record(tx, at, 'node.stop', { ...counts, stopped: all.stopped.length });
     return all;
   }
@@ -181,9 +180,9 @@ export class NodeLease {
     return { actor: 'kernel', via: `host:${this.node.operator}`, at };
   }
 
-  private record(tx: WriteTx, at: number, action: string, facts: Record<string, number>): void {
+  private record(tx: WriteTx, at: number, action: AuditAction, facts: Record<string, number>): void {
     const { nodeId, operator } = this.node;
-    this.ledger.append(tx, {
+    this.recorder.audit(tx, {
       actor: 'host',
       via: `host:${operator}`,
       at,

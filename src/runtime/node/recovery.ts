@@ -1,16 +1,15 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { NodeId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
-import type { Act } from '../../kernel/act.js';
 import { EffectRepository } from '../../kernel/effect/effect-repository.js';
 import { NodeRepository, type NodeRow } from '../../kernel/node/node-repository.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OsProcesses } from '../os/host-identity.js';
 import { CommandRecovery } from './command-recovery.js';
 import { NodeLease } from './node-lease.js';
@@ -43,8 +42,7 @@ export class Recovery {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(OsProcesses) private readonly os: OsProcesses,
     @inject(Releases) private readonly releases: Releases,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRecovery) private readonly commands: CommandRecovery,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -112,7 +110,7 @@ export class Recovery {
       const act = this.act();
       await this.nodes.put(tx, { ...now, endedAt: act.at });
       const { id, epoch } = now;
-      this.events.append(tx, { type: 'node.lapsed', at: act.at, data: { node: id, epoch, reason } });
+      this.recorder.event(tx, { type: 'node.lapsed', at: act.at, data: { node: id, epoch, reason } });
       const counts = tally(await this.releases.releaseAll(tx, act, id, reason));
       this.tell(tx, act, id, { epoch, reason, ...counts });
       return { isEnded: true, recovered: counts };
@@ -181,8 +179,8 @@ export class Recovery {
   }
 
   private tell(tx: WriteTx, act: Act, node: NodeId, facts: JsonObject): void {
-    this.events.append(tx, { type: 'node.recovered', at: act.at, data: { node, ...facts } });
-    this.ledger.append(tx, { ...act, action: 'node.recover', outcome: 'ok', target: node, facts });
+    this.recorder.event(tx, { type: 'node.recovered', at: act.at, data: { node, ...facts } });
+    this.recorder.audit(tx, { ...act, action: 'node.recover', outcome: 'ok', target: node, facts });
   }
 
   private act(): Act {

@@ -1,13 +1,13 @@
 import { inject, injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Act } from '../../kernel/act.js';
 import { Effects } from '../../kernel/effect/effects.js';
-import { Journal } from '../../kernel/journal.js';
 import { Endings } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 
 /** What became of a process that its node does not hold any more. `left`: nothing, it is not the node's to give up. */
 export type Released = 'rerun' | 'paused' | 'stopped' | 'abandoned' | 'left';
@@ -27,7 +27,7 @@ export class Releases {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Effects) private readonly effects: Effects,
     @inject(Endings) private readonly endings: Endings,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -78,7 +78,7 @@ export class Releases {
     const next = { ...nextState(row, 'release'), alarmAt: row.deadlineAt, updatedAt: act.at };
     if (!(await this.processes.update(tx, next))) throw conflict(row);
     const node = row.node ?? '';
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.released',
       data: { reason, node },
       action: 'process.release',

@@ -1,7 +1,7 @@
 import type { KernelError } from '../../base/errors.js';
-import type { Blockage } from '../../kernel/act.js';
+import type { WaitReason } from '../../unit/caller.js';
 
-export interface Blocked extends Blockage {
+export interface Blocked extends WaitReason {
   readonly since: number;
 }
 

@@ -1,6 +1,5 @@
 import { inject, injectable } from 'inversify';
 import type { JsonValue } from '../../base/json.js';
-import type { ProcessCaller } from '../../kernel/act.js';
 import { type ProcessFace } from '../../kernel/face/process-face.js';
 import { ProcessFaces } from '../../kernel/face/process-faces.js';
 import type { Message } from '../../kernel/message/message.js';
@@ -8,6 +7,7 @@ import { closedBody, openedBody } from '../../kernel/message/message-body.js';
 import type { StoredMessage } from '../../kernel/message/message-repository.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { mintHandle, type ObjectHandle } from '../../memory/object/object-handle.js';
+import type { ProcessCaller } from '../../unit/caller.js';
 import type { OpenCall } from './call-tree.js';
 import { revivedError } from './recorded-error.js';
 import { isAnswer, RunJournal } from './replay-journal.js';

@@ -2,13 +2,15 @@ import { inject, injectable } from 'inversify';
 import { ProcessError, StoreError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Act, RunHooks } from '../../kernel/act.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
-import { Journal } from '../../kernel/journal.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { EntryRepository, type EntryStatus, type RunEntry } from '../../kernel/process/run-entry-repository.js';
 import { conflict } from '../../kernel/process/transitions.js';
-import { Units } from '../../kernel/units.js';
+import type { Act } from '../../unit/act.js';
+import type { AuditAction } from '../../unit/actions.js';
+import type { RunHooks } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import type { OpenCall } from './call-tree.js';
 import { codeOfError, recordedError } from './recorded-error.js';
 import type { Run } from './run.js';
@@ -27,7 +29,7 @@ export class RunJournal {
     @inject(Units) private readonly units: Units,
     @inject(EntryRepository) private readonly entries: EntryRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** An answer, in the unit that gave it. */
@@ -69,7 +71,7 @@ export class RunJournal {
     await this.unit(run, call, 'step.start', async (tx, act) => {
       await this.put(tx, act, run, call, { status: 'started', attempt });
       const data = { name, attempt };
-      this.journal.changed(tx, act, run.row, { event: 'step.started', data, action: 'step.start', facts: data });
+      this.recorder.record(tx, act, run.row, { event: 'step.started', data, action: 'step.start', facts: data });
     });
   }
 
@@ -77,7 +79,7 @@ export class RunJournal {
     const work = async (tx: WriteTx, act: Act) => {
       await this.put(tx, act, run, call, { status: 'done', value, attempt });
       const data = { name, attempt };
-      this.journal.changed(tx, act, run.row, { event: 'step.completed', data, action: 'step.complete', facts: data });
+      this.recorder.record(tx, act, run.row, { event: 'step.completed', data, action: 'step.complete', facts: data });
     };
     await this.unit(run, call, 'step.complete', work, run.hooks(call, { isFinished: true }));
     run.replay.hide(call.key);
@@ -101,7 +103,7 @@ export class RunJournal {
       for (const key of retry?.drop ?? []) await this.entries.remove(tx, run.row.n, key);
       await this.put(tx, act, run, call, next);
       const data = { name, attempt, code: codeOfError(error), retryAt: retryAt ?? null };
-      this.journal.changed(tx, act, run.row, { event: 'step.failed', data, action: 'step.fail', facts: data });
+      this.recorder.record(tx, act, run.row, { event: 'step.failed', data, action: 'step.fail', facts: data });
       return retryAt;
     };
     const retryAt = await this.unit(run, call, 'step.fail', work, run.hooks(call, { isFinished: true }));
@@ -112,7 +114,7 @@ export class RunJournal {
   unit<T>(
     run: Run,
     call: OpenCall,
-    action: string,
+    action: AuditAction,
     work: (tx: WriteTx, act: Act) => Promise<T>,
     hooks: RunHooks = run.hooks(call),
   ): Promise<T> {

@@ -4,14 +4,14 @@ import { Entropy } from '../../base/entropy.js';
 import { KernelError, StoreError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import type { Act } from '../../kernel/act.js';
-import { Journal } from '../../kernel/journal.js';
 import { Endings } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { EntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
 import { Exit } from '../../kernel/syscalls/exit.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { Releases } from '../node/releases.js';
@@ -42,7 +42,7 @@ export class RunEndings {
     @inject(Calls) private readonly calls: Calls,
     @inject(EntryRepository) private readonly entries: EntryRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
@@ -121,7 +121,7 @@ export class RunEndings {
     if (!(await this.processes.update(tx, next))) throw conflict(row);
     for (const key of drop) await this.entries.remove(tx, row.n, key);
     const facts: JsonObject = { attempt, dueAt, code: codeOfError(error) };
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.retrying',
       data: { attempt, dueAt, code: codeOfError(error) },
       action: 'process.retry',

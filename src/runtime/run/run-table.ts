@@ -4,13 +4,13 @@ import { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import type { Act } from '../../kernel/act.js';
-import { Journal } from '../../kernel/journal.js';
 import type { ProcessRow, Waiting } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
 import { WaitGraph } from '../../kernel/waiting/wait-graph.js';
 import { Wakes } from '../../kernel/waiting/waker.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Blocked, OpenCall } from './call-tree.js';
 
 /** What a run that waits is called by. */
@@ -33,7 +33,7 @@ export class RunTable {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitGraph) private readonly graph: WaitGraph,
     @inject(Wakes) private readonly wakes: Wakes,
-    @inject(Journal) private readonly journal: Journal,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
@@ -82,7 +82,7 @@ export class RunTable {
     const next = { ...blocked, wait, recoveries: 0, updatedAt: act.at };
     if (!(await this.processes.update(tx, next))) throw conflict(row);
     const { kind, what, deadline = null } = wait;
-    this.journal.changed(tx, act, next, {
+    this.recorder.record(tx, act, next, {
       event: 'process.waiting',
       data: { kind, what, deadline },
       action: 'process.block',

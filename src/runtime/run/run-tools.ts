@@ -1,10 +1,10 @@
 import { inject, injectable } from 'inversify';
 import { sha256Hex } from '../../base/canonical.js';
 import type { JsonValue } from '../../base/json.js';
-import type { ProcessCaller } from '../../kernel/act.js';
 import { ProcessFaces } from '../../kernel/face/process-faces.js';
 import { type ProcessTools, type ToolCallOptions } from '../../kernel/face/process-tools.js';
 import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';
+import type { ProcessCaller } from '../../unit/caller.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, plain } from './calls.js';
 import { isOfShutdown, RunJournal } from './replay-journal.js';

@@ -3,11 +3,13 @@ import { type KernelError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { type Act, type Blockage, Parked, type RunHooks } from '../../kernel/act.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
 import { terminated } from '../../kernel/process/transitions.js';
 import type { ObjectHandle } from '../../memory/object/object-handle.js';
+import type { Act } from '../../unit/act.js';
+import type { RunHooks, WaitReason } from '../../unit/caller.js';
+import { PausedInterruption } from '../../unit/interruption.js';
 import type { Slots } from '../node/slots.js';
 import { CallTree, type OpenCall } from './call-tree.js';
 import { Replay } from './replay.js';
@@ -152,14 +154,14 @@ export class Run {
     return new HooksOfCall(this, call, hooks);
   }
 
-  /** First in every unit. Throws when another run or nobody holds the process, and Parked while it is paused. */
+  /** First in every unit. Throws when another run or nobody holds the process, and PausedInterruption while it is paused. */
   async enter(tx: WriteTx, act: Act, call: OpenCall, isFinished: boolean): Promise<void> {
     const row = await this.assertHolds(tx, call, isFinished);
     if (row.status === 'waiting') await this.table.rouse(tx, act, row);
   }
 
   /** Waits with the place given back. Throws CANCELLED while the process is stopping. */
-  blocked<T>(call: OpenCall, blockage: Blockage, wait: () => Promise<T>): Promise<T> {
+  blocked<T>(call: OpenCall, blockage: WaitReason, wait: () => Promise<T>): Promise<T> {
     const refusal = this.refusal ?? this.stopping;
     if (refusal !== undefined) return Promise.reject(refusal);
     const { kind, what, on, deadline } = blockage;
@@ -218,7 +220,7 @@ export class Run {
     if (this.refusal !== undefined) throw this.refusal;
     const row = await this.table.find(tx, this.pid);
     if (row === undefined || row.fence !== this.fence) throw this.lost(row);
-    if (row.status === 'paused' && !isFinished) throw new Parked(() => this.parked(call));
+    if (row.status === 'paused' && !isFinished) throw new PausedInterruption(() => this.parked(call));
     return row;
   }
 
@@ -320,19 +322,19 @@ class HooksOfCall implements RunHooks {
     private readonly hooks: CallHooks,
   ) {}
 
-  async look(tx: ReadTx): Promise<void> {
+  async beforeRead(tx: ReadTx): Promise<void> {
     await this.run.assertHolds(tx, this.call, this.hooks.isFinished === true);
   }
 
-  enter(tx: WriteTx, act: Act): Promise<void> {
+  beforeWrite(tx: WriteTx, act: Act): Promise<void> {
     return this.run.enter(tx, act, this.call, this.hooks.isFinished === true);
   }
 
-  async leave(tx: WriteTx, act: Act, answer: unknown): Promise<void> {
+  async afterWrite(tx: WriteTx, act: Act, answer: unknown): Promise<void> {
     await this.hooks.leave?.(tx, act, answer);
   }
 
-  blocked<T>(blockage: Blockage, wait: () => Promise<T>): Promise<T> {
+  whileWaiting<T>(blockage: WaitReason, wait: () => Promise<T>): Promise<T> {
     return this.run.blocked(this.call, blockage, wait);
   }
 }

@@ -1,5 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
+import type { AuditAction } from '../../unit/actions.js';
 import { jsonText } from './json-text.js';
 
 /** Effects on the world that are under way: the row goes with the outcome. */
@@ -9,7 +10,7 @@ export const effects = sqliteTable(
     id: text().primaryKey(),
     pid: text().notNull(),
     generation: integer().notNull(),
-    action: text().notNull(),
+    action: text().$type<AuditAction>().notNull(),
     resource: text().notNull(),
     capability: text().notNull(),
     approval: text(),

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import { timerMsMax } from '../../base/spec.js';
 import type { ChildSpec } from '../../kernel/face/process-manager.js';
 import type { ProcessRecord, ProcessResult } from '../../kernel/process/process.js';
+import { controlSignals } from '../../kernel/signal/signal.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
 const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');
@@ -33,7 +34,7 @@ const waitArgs = z.strictObject({
 const listArgs = z.strictObject({ live: z.boolean().describe('Only those that have not ended.').optional() });
 const signalArgs = z.strictObject({
   pid: child,
-  signal: z.enum(['pause', 'resume', 'cancel', 'kill']).describe('cancel lets it end by itself, kill does not.'),
+  signal: z.enum(controlSignals).describe('cancel lets it end by itself, kill does not.'),
   reason: z.string().max(4096).optional(),
 });
 

@@ -5,11 +5,12 @@ import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
 import { severalOf } from '../../capability/rule/rule-gate.js';
-import type { Act, Call } from '../../kernel/act.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { Lookup } from '../../kernel/process/process-lookup.js';
-import { Stale, Units } from '../../kernel/units.js';
+import type { Act } from '../../unit/act.js';
+import type { Call } from '../../unit/caller.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { outcomeUnknown } from '../tool-errors.js';
 import { CallShaper, type ShapedCall } from './call-preparer.js';
@@ -52,14 +53,14 @@ export class ToolIntents {
   begin({ call, tool, args, using, isRepeated }: Wanted): Promise<Begun> {
     const pid = call.actor;
     const shape = async () => {
-      const row = await this.units.look(call, (tx) => this.lookup.live(tx, pid));
+      const row = await this.units.read(call, (tx) => this.lookup.live(tx, pid));
       const shaped = await this.shaper.shape(tool, row, args, using);
       if (isRepeated && shaped.effect === 'once') throw outcomeUnknown(tool.name);
       return shaped;
     };
-    return this.units.shaped(call, shape, async (tx, act, shaped) => {
+    return this.units.commitPrepared(call, shape, async (tx, act, shaped) => {
       const row = await this.lookup.live(tx, pid);
-      if (row.cwd !== shaped.place.cwd) throw new Stale(pid);
+      if (row.cwd !== shaped.place.cwd) throw new OutdatedPreparation(pid);
       const effect = await this.intent(tx, act, row, shaped);
       return { stage: 'intent', shaped, effect, generation: row.generation };
     });

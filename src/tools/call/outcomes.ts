@@ -5,16 +5,17 @@ import type { ObjectId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
-import { EventLog } from '../../events/event-outbox.js';
-import type { Act, Call } from '../../kernel/act.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { terminated } from '../../kernel/process/transitions.js';
-import { Units } from '../../kernel/units.js';
 import { Objects } from '../../memory/object/objects.js';
 import { ViewRepository } from '../../memory/view/view-repository.js';
+import type { Act } from '../../unit/act.js';
+import type { Call } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import type { Begun } from './intents.js';
 import type { Ran } from './tool-runner.js';
 
@@ -39,7 +40,7 @@ export class ToolOutcomes {
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(ViewRepository) private readonly views: ViewRepository,
-    @inject(EventLog) private readonly events: EventLog,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
@@ -94,7 +95,7 @@ export class ToolOutcomes {
     const [own] = await this.capabilities.heldOn(tx, pid, [`ns:process/${pid}/**`]);
     if (own !== undefined) {
       await this.views.addEntry(tx, row.view, { object, capability: own.id, rights: own.rights });
-      this.events.append(tx, { type: 'object.created', at, pid, data: { object, type: 'tool_result' } });
+      this.recorder.event(tx, { type: 'object.created', at, pid, data: { object, type: 'tool_result' } });
     }
     return object;
   }

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { isAbortSignal } from '../../base/abort-signal.js';
 import type { JsonValue } from '../../base/json.js';
 import { label, parseSpec, timeLimitMs } from '../../base/spec.js';
-import type { Call, ProcessCaller } from '../../kernel/act.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
 import { Lookup } from '../../kernel/process/process-lookup.js';
-import { Units } from '../../kernel/units.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
+import type { Call, ProcessCaller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { noSuchTool } from '../tool-errors.js';
 import { ToolIntents, toolCall } from './intents.js';
@@ -47,7 +47,7 @@ export class Broker implements ToolGate {
   ) {}
 
   async list(caller: ProcessCaller): Promise<ToolInfo[]> {
-    return this.units.look(callOf(caller), async (tx) => {
+    return this.units.read(callOf(caller), async (tx) => {
       const { image } = await this.lookup.live(tx, caller.pid);
       return this.tools.list(image);
     });
@@ -80,7 +80,7 @@ export class Broker implements ToolGate {
 
   /** Throws NO_SUCH_TOOL, also for one that the image does not show. */
   private tool(call: Call, { pid }: ProcessCaller, name: string): Promise<ParsedTool> {
-    return this.units.look(call, async (tx) => {
+    return this.units.read(call, async (tx) => {
       const { image } = await this.lookup.live(tx, pid);
       const tool = this.tools.find(image, name);
       if (tool !== undefined) return tool;

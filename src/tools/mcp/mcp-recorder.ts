@@ -1,10 +1,10 @@
 import { inject, injectable } from 'inversify';
-import { Ledger } from '../../audit/writing/ledger.js';
 import { Clock } from '../../base/clock.js';
 import type { JsonObject } from '../../base/json.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store } from '../../base/store.js';
-import { EventLog } from '../../events/event-outbox.js';
+import type { AuditAction } from '../../unit/actions.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 
 /** How many tools came, went, or are not what they were. */
 export interface ToolChanges {
@@ -21,8 +21,7 @@ export type McpEnd = 'requested' | 'stopped' | 'shutdown';
 export class McpJournal {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(EventLog) private readonly events: EventLog,
-    @inject(Ledger) private readonly ledger: Ledger,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Clock) private readonly clock: Clock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
   ) {}
@@ -42,7 +41,7 @@ export class McpJournal {
   /** A connection that came to nothing. */
   async failed(server: string, code: string): Promise<void> {
     await this.store.write(async (tx) => {
-      this.ledger.append(tx, {
+      this.recorder.audit(tx, {
         ...this.act(),
         action: 'mcp.connect',
         outcome: 'failed',
@@ -52,11 +51,11 @@ export class McpJournal {
     });
   }
 
-  private async write(server: string, action: string, facts: JsonObject, changes: ToolChanges): Promise<void> {
+  private async write(server: string, action: AuditAction, facts: JsonObject, changes: ToolChanges): Promise<void> {
     await this.store.write(async (tx) => {
       const act = this.act();
-      this.events.append(tx, { type: 'tools.changed', at: act.at, data: { server, ...changes } });
-      this.ledger.append(tx, { ...act, action, outcome: 'ok', target: `mcp:${server}`, facts });
+      this.recorder.event(tx, { type: 'tools.changed', at: act.at, data: { server, ...changes } });
+      this.recorder.audit(tx, { ...act, action, outcome: 'ok', target: `mcp:${server}`, facts });
     });
   }
 

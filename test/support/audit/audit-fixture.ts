@@ -11,7 +11,7 @@ import { Ed25519Signer } from '../../../src/audit/checkpoint/ed25519-signer.js';
 import type { Signer } from '../../../src/audit/checkpoint/signer.js';
 import { AuditProofs } from '../../../src/audit/merkle/audit-proofs.js';
 import { AuditVerifier } from '../../../src/audit/verify/audit-verifier.js';
-import { AuditLedger } from '../../../src/audit/writing/audit-writer.js';
+import { AuditWriter } from '../../../src/audit/writing/audit-writer.js';
 import { Refusals } from '../../../src/audit/writing/refusals.js';
 import { KernelClock, seededClock } from '../../../src/base/clock.js';
 import { SeededEntropy } from '../../../src/base/entropy.js';
@@ -66,7 +66,7 @@ export async function openAudit(options: HarnessOptions) {
     (inMemory ? Ed25519Signer.fromSeed(entropy.bytes(32)) : new KeyFileSigner(`${path}.key`, entropy));
   const sink = options.sink ?? (inMemory ? noCheckpointSink : new CheckpointFile(`${path}.checkpoints`));
   const repository = new SqliteAuditRepository();
-  const ledger = new AuditLedger(repository, ids, entropy, node);
+  const ledger = new AuditWriter(repository, ids, entropy, node);
   const verifier = new AuditVerifier(store, repository, sink);
   const checkpoints = new Checkpoints(store, repository, ledger, signer, sink, clock, logger);
   const proofs = new AuditProofs(store, repository);

@@ -1,0 +1,76 @@
+import { inject, injectable } from 'inversify';
+import type { NewAuditEntry } from '../audit/audit-entry.js';
+import { AuditWriter } from '../audit/writing/audit-writer.js';
+import type { ApprovalId, CapabilityId, Pid } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
+import type { WriteTx } from '../base/store.js';
+import type { EventData, EventType, NewEvent } from '../events/event.js';
+import { EventOutbox } from '../events/event-outbox.js';
+import type { Act } from './act.js';
+import type { AuditAction } from './actions.js';
+
+/** A change of a process: one event and one audit record. */
+export interface Change<T extends EventType> {
+  readonly event: T;
+  readonly data: EventData[T];
+  readonly action: AuditAction;
+  readonly before?: string;
+  readonly after?: string;
+  /** The capability that the actor used. */
+  readonly capability?: CapabilityId | 'host' | 'kin' | undefined;
+  /** The approval that waived a rule which asks. */
+  readonly approval?: ApprovalId | undefined;
+  /** Ids, kinds, codes and numbers. */
+  readonly facts?: JsonObject;
+  /** Text that people wrote: kept beside the record, so that it can be erased. */
+  readonly payload?: JsonObject;
+  /** Whether `audit.lineage` of the process lists the record. Spawns and ends are read from the process row instead. */
+  readonly lineage?: boolean;
+}
+
+/** The process that a change is about. */
+export interface ChangedProcess {
+  readonly pid: Pid;
+  readonly root: Pid;
+  readonly generation: number;
+}
+
+/** Writes the events and audit records of a unit, in the transaction of the change that they describe. */
+@injectable()
+export class ChangeRecorder {
+  constructor(
+    @inject(EventOutbox) private readonly events: EventOutbox,
+    @inject(AuditWriter) private readonly writer: AuditWriter,
+  ) {}
+
+  event(tx: WriteTx, event: NewEvent): void {
+    this.events.append(tx, event);
+  }
+
+  /** Answers with the id of the record. */
+  audit(tx: WriteTx, entry: NewAuditEntry & { readonly action: AuditAction }): string {
+    return this.writer.append(tx, entry);
+  }
+
+  /** The event and the audit record of a change of a process. */
+  record<T extends EventType>(tx: WriteTx, act: Act, process: ChangedProcess, change: Change<T>): void {
+    const { pid, root, generation } = process;
+    this.event(tx, { type: change.event, at: act.at, pid, root, data: change.data } as NewEvent);
+    this.audit(tx, {
+      actor: act.actor,
+      via: act.via,
+      at: act.at,
+      action: change.action,
+      outcome: 'ok',
+      target: pid,
+      generation: act.actor === pid ? generation : undefined,
+      capability: change.capability ?? act.capability,
+      approval: change.approval ?? act.approval,
+      before: change.before,
+      after: change.after,
+      facts: change.facts,
+      payload: change.payload,
+      subject: change.lineage === true ? pid : undefined,
+    });
+  }
+}

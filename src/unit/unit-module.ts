@@ -1,0 +1,8 @@
+import { ContainerModule } from 'inversify';
+import { ChangeRecorder } from './change-recorder.js';
+import { Units } from './units.js';
+
+export const unitModule = new ContainerModule(({ bind }) => {
+  bind(Units).toSelf();
+  bind(ChangeRecorder).toSelf();
+});
