@@ -101,7 +101,7 @@ export class LogEventBus implements EventBus {
     const ended = AbortSignal.any(signal === undefined ? [this.closed.signal] : [signal, this.closed.signal]);
     const wake = new Wake(ended);
     using _alive = keepAlive();
-    using _subscription = this.feed.subscribe(() => wake.up());
+    using _subscription = this.feed.onAdvance(() => wake.up());
     for (let cursor = after; !ended.aborted; ) {
       const from = cursor;
       const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));

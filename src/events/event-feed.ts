@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Logger } from '../base/logger.js';
 import { Store } from '../base/store.js';
-import type { KernelEvent } from './event.js';
+import type { EventConsumer, EventHandlers, KernelEvent } from './event.js';
 import { EventOutbox } from './event-outbox.js';
 import { EventRepository } from './event-repository.js';
 
@@ -16,7 +16,8 @@ export class EventFeed {
   private seen = 0;
   private reading: Promise<void> | undefined;
   private more = false;
-  private readonly listeners = new Set<(events: readonly KernelEvent[]) => void>();
+  private readonly handlers = new Map<string, Set<(event: KernelEvent) => void>>();
+  private readonly listeners = new Set<(seq: number) => void>();
   private subscription: Disposable | undefined;
 
   constructor(
@@ -37,11 +38,28 @@ export class EventFeed {
   /** Ends the feed; a read that is under way is finished first. */
   async stop(): Promise<void> {
     this.subscription?.[Symbol.dispose]();
+    this.handlers.clear();
     this.listeners.clear();
     await this.reading;
   }
 
-  subscribe(listener: (events: readonly KernelEvent[]) => void): Disposable {
+  /** Calls the handler of each event that `consumer` must react to. A handler must not throw. */
+  subscribe<Consumer extends EventConsumer>(_consumer: Consumer, handlers: EventHandlers<Consumer>): Disposable {
+    const entries = Object.entries<(event: never) => void>(handlers) as [string, (event: KernelEvent) => void][];
+    for (const [type, handler] of entries) {
+      const others = this.handlers.get(type);
+      if (others === undefined) this.handlers.set(type, new Set([handler]));
+      else others.add(handler);
+    }
+    return {
+      [Symbol.dispose]: () => {
+        for (const [type, handler] of entries) this.handlers.get(type)?.delete(handler);
+      },
+    };
+  }
+
+  /** Calls `listener` with the number of the newest event, whenever there are new ones of whatever type. */
+  onAdvance(listener: (seq: number) => void): Disposable {
     this.listeners.add(listener);
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
   }
@@ -76,6 +94,7 @@ export class EventFeed {
 
   private deliver(events: readonly KernelEvent[]): void {
     this.seen = events.at(-1)?.seq ?? this.seen;
-    for (const listener of this.listeners) listener(events);
+    for (const event of events) for (const handler of this.handlers.get(event.type) ?? []) handler(event);
+    for (const listener of this.listeners) listener(this.seen);
   }
 }

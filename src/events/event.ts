@@ -1,142 +1,274 @@
 import type { ApprovalId, CapabilityId, NodeId, ObjectId, Pid, RuleId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
-/** Declares an event type: its meaning in words, and as a type its data. */
-function event<Data>(description: string): EventDeclaration<Data> {
-  return { description };
+/** The parts of the kernel that react to events. Each handles every type that names it in the list below. */
+export type EventConsumer =
+  | 'approvals'
+  | 'authority'
+  | 'commandClaims'
+  | 'commandDrivers'
+  | 'executor'
+  | 'exits'
+  | 'inbox'
+  | 'timers'
+  | 'toolCalls';
+
+/** Declares an event type: its meaning in words, the parts of the kernel that must react to it, and its data. */
+function event<Data, const Consumers extends readonly EventConsumer[]>(
+  description: string,
+  consumers: Consumers,
+  _data: DataType<Data>,
+): EventDeclaration<Data, Consumers> {
+  return { description, consumers };
 }
 
-interface EventDeclaration<Data> {
+interface EventDeclaration<Data, Consumers> extends DataType<Data> {
   readonly description: string;
-  /** Only a type: it has no value. */
+  readonly consumers: Consumers;
+}
+
+/** Only a type: it has no value. */
+interface DataType<Data> {
   readonly data?: Data;
 }
+
+const data = <Data>(): DataType<Data> => ({});
 
 /**
  * Every event type: the one list, from which docs/tables.md is generated. The data are ids, codes and numbers only; text
  * that people wrote stays in the rows.
  */
 export const eventTypes = {
-  'process.spawned': event<{ parent: Pid | null; image: string; kind: string; goal: ObjectId; deadlineAt?: number }>(
+  'process.spawned': event(
     'A process was created by spawn or spawnChild.',
+    ['authority', 'commandClaims', 'executor', 'timers'],
+    data<{ parent: Pid | null; image: string; kind: string; goal: ObjectId; deadlineAt?: number }>(),
   ),
-  'process.forked': event<{
-    parent: Pid;
-    image: string;
-    kind: string;
-    goal: ObjectId;
-    mode: string;
-    deadlineAt?: number;
-  }>('A process was created by fork.'),
-  'process.execed': event<{ image: string; generation: number }>('A process got a new image.'),
-  'process.started': event<{ kind: string; node?: NodeId; attempt?: number; recorded?: number }>(
+  'process.forked': event(
+    'A process was created by fork.',
+    ['authority', 'commandClaims', 'executor', 'timers'],
+    data<{
+      parent: Pid;
+      image: string;
+      kind: string;
+      goal: ObjectId;
+      mode: string;
+      deadlineAt?: number;
+    }>(),
+  ),
+  'process.execed': event(
+    'A process got a new image.',
+    ['approvals', 'authority', 'commandClaims', 'executor', 'toolCalls'],
+    data<{ image: string; generation: number }>(),
+  ),
+  'process.started': event(
     'A node started the body of a process, or a command or external job began.',
+    ['executor'],
+    data<{ kind: string; node?: NodeId; attempt?: number; recorded?: number }>(),
   ),
-  'process.waiting': event<{ kind: string; what: string; deadline: number | null }>(
+  'process.waiting': event(
     'A process waits for a child, a message, a signal, an approval or a timer.',
+    ['executor'],
+    data<{ kind: string; what: string; deadline: number | null }>(),
   ),
-  'process.woken': event<{ status: string; by: string }>('A waiting process became runnable.'),
-  'process.released': event<{ reason: string; node: NodeId }>(
+  'process.woken': event('A waiting process became runnable.', ['executor'], data<{ status: string; by: string }>()),
+  'process.released': event(
     'A process was taken from its node, so that another one can run it.',
+    ['executor'],
+    data<{ reason: string; node: NodeId }>(),
   ),
-  'process.adopted': event<{ node: NodeId; from: NodeId }>('A running command was taken over by another node.'),
-  'process.retrying': event<{ attempt: number; dueAt: number; code: string }>(
+  'process.adopted': event(
+    'A running command was taken over by another node.',
+    ['commandDrivers'],
+    data<{ node: NodeId; from: NodeId }>(),
+  ),
+  'process.retrying': event(
     'A body failed and is run again at `dueAt`.',
+    ['executor', 'timers'],
+    data<{ attempt: number; dueAt: number; code: string }>(),
   ),
-  'process.restarted': event<{ supervisor: Pid; child: string; instead: Pid; reason: string }>(
+  'process.restarted': event(
     'A supervisor started a child in place of one that ended.',
+    [],
+    data<{ supervisor: Pid; child: string; instead: Pid; reason: string }>(),
   ),
-  'step.started': event<{ name: string; attempt: number }>('An attempt of a step began.'),
-  'step.completed': event<{ name: string; attempt: number }>('A step ended and its result was journalled.'),
-  'step.failed': event<{ name: string; attempt: number; code: string; retryAt: number | null }>(
+  'step.started': event('An attempt of a step began.', [], data<{ name: string; attempt: number }>()),
+  'step.completed': event('A step ended and its result was journalled.', [], data<{ name: string; attempt: number }>()),
+  'step.failed': event(
     'An attempt of a step failed; `retryAt` says when the next one begins.',
+    [],
+    data<{ name: string; attempt: number; code: string; retryAt: number | null }>(),
   ),
-  'tool.called': event<{ tool: string; effect: string }>('A tool is about to run.'),
-  'tool.returned': event<{
-    tool: string;
-    effect: string;
-    outcome: string;
-    used: JsonObject;
-    object?: ObjectId;
-    code?: string;
-  }>('The outcome of a tool call is known.'),
-  'tools.changed': event<{ server: string; added: number; removed: number; changed: number }>(
+  'tool.called': event('A tool is about to run.', [], data<{ tool: string; effect: string }>()),
+  'tool.returned': event(
+    'The outcome of a tool call is known.',
+    [],
+    data<{
+      tool: string;
+      effect: string;
+      outcome: string;
+      used: JsonObject;
+      object?: ObjectId;
+      code?: string;
+    }>(),
+  ),
+  'tools.changed': event(
     'An MCP server added, removed or changed tools.',
+    [],
+    data<{ server: string; added: number; removed: number; changed: number }>(),
   ),
-  'message.sent': event<{ from: Pid; message: string; kind: string }>(
+  'message.sent': event(
     'A message was put into the mailbox of the process.',
+    ['inbox'],
+    data<{ from: Pid; message: string; kind: string }>(),
   ),
-  'message.received': event<{ from: Pid; message: string }>('The process took a message from its mailbox.'),
-  'process.paused': event<{ previous: string }>('A process was paused.'),
-  'process.resumed': event<{ status: string }>('A process was resumed.'),
-  'process.signalled': event<{ signal: string; ordinal: number }>('A user signal was sent to the process.'),
-  'process.received': event<{ signal: string; ordinal: number }>('The process received a user signal.'),
-  'process.stopping': event<{ outcome: string; alarmAt: number }>(
+  'message.received': event('The process took a message from its mailbox.', [], data<{ from: Pid; message: string }>()),
+  'process.paused': event('A process was paused.', ['commandDrivers', 'executor'], data<{ previous: string }>()),
+  'process.resumed': event(
+    'A process was resumed.',
+    ['commandClaims', 'commandDrivers', 'executor'],
+    data<{ status: string }>(),
+  ),
+  'process.signalled': event(
+    'A user signal was sent to the process.',
+    ['inbox'],
+    data<{ signal: string; ordinal: number }>(),
+  ),
+  'process.received': event('The process received a user signal.', [], data<{ signal: string; ordinal: number }>()),
+  'process.stopping': event(
     'A process is being stopped; at `alarmAt` it is ended.',
+    ['approvals', 'commandDrivers', 'executor', 'exits', 'inbox', 'timers', 'toolCalls'],
+    data<{ outcome: string; alarmAt: number }>(),
   ),
-  'process.exited': event<{ status: string; outcome: string; result: ObjectId | null; parent?: Pid }>(
+  'process.exited': event(
     'A process ended.',
+    ['approvals', 'authority', 'commandDrivers', 'executor', 'exits', 'inbox', 'toolCalls'],
+    data<{ status: string; outcome: string; result: ObjectId | null; parent?: Pid }>(),
   ),
-  'process.reparented': event<{ from: Pid | null; to: Pid | null }>('A process got another parent, or became a root.'),
-  'process.moved': event<{ cwd: string }>('A process changed its working directory.'),
-  'process.progressed': event<{ done: number; total: number | null }>('A process reported progress.'),
-  'process.waited': event<{ by: Pid }>('The result of an ended process was collected.'),
-  'budget.charged': event<{ usage: JsonObject }>('Usage was charged to the process and to every budget above it.'),
-  'budget.reserved': event<{ reservation: string; usage: JsonObject }>('A ceiling was set aside.'),
-  'budget.settled': event<{ reservation: string; usage: JsonObject }>('A reservation was replaced by what was used.'),
-  'budget.limited': event<{ limits: JsonObject; deadlineAt?: number }>('The limits of the process were changed.'),
-  'budget.exceeded': event<{ dimension: string; process: Pid; limit: number; used: number; asked: number }>(
+  'process.reparented': event(
+    'A process got another parent, or became a root.',
+    ['authority'],
+    data<{ from: Pid | null; to: Pid | null }>(),
+  ),
+  'process.moved': event('A process changed its working directory.', [], data<{ cwd: string }>()),
+  'process.progressed': event('A process reported progress.', [], data<{ done: number; total: number | null }>()),
+  'process.waited': event('The result of an ended process was collected.', [], data<{ by: Pid }>()),
+  'budget.charged': event(
+    'Usage was charged to the process and to every budget above it.',
+    [],
+    data<{ usage: JsonObject }>(),
+  ),
+  'budget.reserved': event('A ceiling was set aside.', [], data<{ reservation: string; usage: JsonObject }>()),
+  'budget.settled': event(
+    'A reservation was replaced by what was used.',
+    [],
+    data<{ reservation: string; usage: JsonObject }>(),
+  ),
+  'budget.limited': event(
+    'The limits of the process were changed.',
+    ['commandDrivers', 'timers'],
+    data<{ limits: JsonObject; deadlineAt?: number }>(),
+  ),
+  'budget.exceeded': event(
     'A call was refused because a budget is used up.',
+    [],
+    data<{ dimension: string; process: Pid; limit: number; used: number; asked: number }>(),
   ),
-  'capability.granted': event<{ capability: CapabilityId }>('The process got a root capability.'),
-  'capability.delegated': event<{ capability: CapabilityId; parent: CapabilityId; from: Pid }>(
+  'capability.granted': event(
+    'The process got a root capability.',
+    ['authority'],
+    data<{ capability: CapabilityId }>(),
+  ),
+  'capability.delegated': event(
     'The process got a capability from another one.',
+    ['authority'],
+    data<{ capability: CapabilityId; parent: CapabilityId; from: Pid }>(),
   ),
-  'capability.derived': event<{ capability: CapabilityId; parent: CapabilityId }>(
+  'capability.derived': event(
     'The process made a narrower copy of a capability for itself.',
+    ['authority'],
+    data<{ capability: CapabilityId; parent: CapabilityId }>(),
   ),
-  'capability.transferred': event<{ capability: CapabilityId; from: Pid }>(
+  'capability.transferred': event(
     'The process became the holder of a capability.',
+    ['approvals', 'authority'],
+    data<{ capability: CapabilityId; from: Pid }>(),
   ),
-  'capability.revoked': event<{ capability: CapabilityId }>(
+  'capability.revoked': event(
     'A capability was revoked with everything that was derived from it.',
+    ['approvals', 'authority'],
+    data<{ capability: CapabilityId }>(),
   ),
-  'capability.used': event<{ capability: CapabilityId; counted: CapabilityId[] }>(
+  'capability.used': event(
     'A use of a capability with a finite number of uses was taken.',
+    ['authority'],
+    data<{ capability: CapabilityId; counted: CapabilityId[] }>(),
   ),
-  'capabilities.swept': event<{ count: number }>('Rows of capabilities below a revoked one were marked as revoked.'),
-  'rule.set': event<{ rule: RuleId; effect: string }>('A rule that denies or asks was set, on the process or on all.'),
-  'rule.lifted': event<{ rule: RuleId }>('A rule was removed.'),
-  'capability.denied': event<{ right: string; kind: string; code: string }>(
+  'capabilities.swept': event(
+    'Rows of capabilities below a revoked one were marked as revoked.',
+    [],
+    data<{ count: number }>(),
+  ),
+  'rule.set': event(
+    'A rule that denies or asks was set, on the process or on all.',
+    ['approvals', 'authority'],
+    data<{ rule: RuleId; effect: string }>(),
+  ),
+  'rule.lifted': event('A rule was removed.', ['approvals', 'authority'], data<{ rule: RuleId }>()),
+  'capability.denied': event(
     'A call was refused because authority is missing.',
+    [],
+    data<{ right: string; kind: string; code: string }>(),
   ),
-  'approval.requested': event<{ approval: ApprovalId; right: string; kind: string }>(
+  'approval.requested': event(
     'A call waits for the answer of a person.',
+    [],
+    data<{ approval: ApprovalId; right: string; kind: string }>(),
   ),
-  'approval.answered': event<{ approval: ApprovalId; decision: string; scope?: string }>('A person answered.'),
-  'approval.used': event<{ approval: ApprovalId }>('An answer for one time was used up.'),
-  'object.created': event<{ object: ObjectId; type: string }>('An object was created.'),
-  'object.updated': event<{ object: ObjectId; version: number; view?: number }>(
+  'approval.answered': event(
+    'A person answered.',
+    ['approvals'],
+    data<{ approval: ApprovalId; decision: string; scope?: string }>(),
+  ),
+  'approval.used': event('An answer for one time was used up.', [], data<{ approval: ApprovalId }>()),
+  'object.created': event('An object was created.', [], data<{ object: ObjectId; type: string }>()),
+  'object.updated': event(
     'A new version of an object was written.',
+    [],
+    data<{ object: ObjectId; version: number; view?: number }>(),
   ),
-  'object.deleted': event<{ object: ObjectId }>('An object was deleted.'),
-  'object.linked': event<{ source: ObjectId; relation: string; target: ObjectId }>('Two objects were linked.'),
-  'object.shared': event<{ object: ObjectId; capability: CapabilityId; from: Pid }>(
+  'object.deleted': event('An object was deleted.', [], data<{ object: ObjectId }>()),
+  'object.linked': event(
+    'Two objects were linked.',
+    [],
+    data<{ source: ObjectId; relation: string; target: ObjectId }>(),
+  ),
+  'object.shared': event(
     'The process got rights on an object from another one.',
+    ['authority'],
+    data<{ object: ObjectId; capability: CapabilityId; from: Pid }>(),
   ),
-  'view.changed': event<{ object: ObjectId; isThere: boolean }>(
+  'view.changed': event(
     'An object was added to or removed from the view of the process.',
+    [],
+    data<{ object: ObjectId; isThere: boolean }>(),
   ),
-  'view.merged': event<{ child: Pid; merged: number; adopted: number }>('The changes of an ended child were merged.'),
-  'context.materialized': event<{ tokens: number; included: number; omitted: number }>(
+  'view.merged': event(
+    'The changes of an ended child were merged.',
+    [],
+    data<{ child: Pid; merged: number; adopted: number }>(),
+  ),
+  'context.materialized': event(
     'The view of the process was rendered as text for a model.',
+    [],
+    data<{ tokens: number; included: number; omitted: number }>(),
   ),
-  'node.lapsed': event<{ node: NodeId; epoch: number; reason: string }>('A node was found to be gone.'),
-  'node.recovered': event<JsonObject>('The processes of a node that is gone were taken care of.'),
-  'node.stopped': event<{ node: NodeId; released: number; abandoned: number }>('A node stopped.'),
-  'node.started': event<{ name: string }>('A node started.'),
-  'audit.checkpointed': event<{ size: number; root: string }>('The audit log was signed.'),
-  'processes.pruned': event<{ count: number }>('Rows of ended processes were removed.'),
+  'node.lapsed': event('A node was found to be gone.', [], data<{ node: NodeId; epoch: number; reason: string }>()),
+  'node.recovered': event('The processes of a node that is gone were taken care of.', [], data<JsonObject>()),
+  'node.stopped': event('A node stopped.', [], data<{ node: NodeId; released: number; abandoned: number }>()),
+  'node.started': event('A node started.', [], data<{ name: string }>()),
+  'audit.checkpointed': event('The audit log was signed.', [], data<{ size: number; root: string }>()),
+  'processes.pruned': event('Rows of ended processes were removed.', ['authority'], data<{ count: number }>()),
 };
 
 export type EventData = {
@@ -147,6 +279,24 @@ export type EventType = keyof EventData;
 export type KernelEvent<T extends EventType = EventType> = {
   [Type in T]: { seq: number; type: Type; at: number; pid?: Pid; root?: Pid; node: string; data: EventData[Type] };
 }[T];
+
+/** The types that a part of the kernel must handle. */
+type EventTypesOf<Consumer extends EventConsumer> = {
+  [Type in EventType]: Consumer extends (typeof eventTypes)[Type]['consumers'][number] ? Type : never;
+}[EventType];
+
+/** A handler for every type that a part of the kernel must handle: a new type of its own does not compile without one. */
+export type EventHandlers<Consumer extends EventConsumer> = {
+  readonly [Type in EventTypesOf<Consumer>]: (event: KernelEvent<Type>) => void;
+};
+
+/** One handler for all types of `handlers`. */
+export function sameHandler<Consumer extends EventConsumer>(
+  handlers: EventHandlers<Consumer>,
+  handler: (event: KernelEvent) => void,
+): EventHandlers<Consumer> {
+  return Object.fromEntries(Object.keys(handlers).map((type) => [type, handler])) as object as EventHandlers<Consumer>;
+}
 
 /** An event before the store has numbered it. */
 export type NewEvent<T extends EventType = EventType> = {

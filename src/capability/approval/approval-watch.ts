@@ -17,9 +17,22 @@ export class ApprovalWatch {
   private readonly waiting = new Set<Waiting>();
 
   constructor(@inject(EventFeed) feed: EventFeed) {
-    feed.subscribe((events) => {
-      if (this.waiting.size === 0) return;
-      for (const event of events) this.tell(event);
+    const wakeByChain = ({ data }: KernelEvent<'capability.revoked' | 'capability.transferred'>) =>
+      this.wake(({ chain }) => chain.includes(data.capability));
+    const wakeByRule = ({ pid }: KernelEvent) => this.wake(({ processes }) => pid === undefined || processes.has(pid));
+    const wakeByProcess = ({ pid = '' }: KernelEvent) => this.wake(({ processes }) => processes.has(pid));
+    feed.subscribe('approvals', {
+      'approval.answered': ({ data, pid = '' }) =>
+        this.wake(
+          ({ approval, processes }) => data.approval === approval || (data.decision === 'always' && processes.has(pid)),
+        ),
+      'capability.revoked': wakeByChain,
+      'capability.transferred': wakeByChain,
+      'rule.set': wakeByRule,
+      'rule.lifted': wakeByRule,
+      'process.execed': wakeByProcess,
+      'process.stopping': wakeByProcess,
+      'process.exited': wakeByProcess,
     });
   }
 
@@ -33,30 +46,7 @@ export class ApprovalWatch {
     for (const call of [...this.waiting]) call.wake();
   }
 
-  private tell(event: KernelEvent): void {
-    for (const call of [...this.waiting]) if (concerns(event, call)) call.wake();
+  private wake(concerns: (call: Waiting) => boolean): void {
+    for (const call of [...this.waiting]) if (concerns(call)) call.wake();
   }
-}
-
-function concerns(event: KernelEvent, { approval, chain, processes }: Waiting): boolean {
-  switch (event.type) {
-    case 'approval.answered':
-      return event.data.approval === approval || (event.data.decision === 'always' && isAmong(processes, event.pid));
-    case 'capability.revoked':
-    case 'capability.transferred':
-      return chain.includes(event.data.capability);
-    case 'rule.set':
-    case 'rule.lifted':
-      return event.pid === undefined || processes.has(event.pid);
-    case 'process.execed':
-    case 'process.stopping':
-    case 'process.exited':
-      return isAmong(processes, event.pid);
-    default:
-      return false;
-  }
-}
-
-function isAmong(processes: ReadonlySet<Pid>, pid: Pid | undefined): boolean {
-  return pid !== undefined && processes.has(pid);
 }

@@ -2,7 +2,13 @@ import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import type { KernelEvent } from '../../events/event.js';
+import {
+  type EventData,
+  type EventHandlers,
+  type EventType,
+  type KernelEvent,
+  sameHandler,
+} from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import { EventOutbox } from '../../events/event-outbox.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
@@ -18,6 +24,13 @@ import { decide } from './decide.js';
 import { Evaluator, type Ruling, ruled } from './evaluator.js';
 import { GraphLoader } from './graph-loader.js';
 import type { Question } from './question.js';
+
+type CapabilityEvent =
+  | 'capability.granted'
+  | 'capability.delegated'
+  | 'capability.derived'
+  | 'capability.transferred'
+  | 'object.shared';
 
 const pageRows = 500;
 /** Capabilities and processes that are kept, some hundred bytes each. When it is full, all of it goes. */
@@ -43,6 +56,7 @@ export class AuthorityCache {
   private reading: Promise<unknown> = Promise.resolve();
   /** What was told while a read was under way: it may have seen the state before. */
   private told: KernelEvent[] | undefined;
+  private readonly handlers: EventHandlers<'authority'>;
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -53,11 +67,17 @@ export class AuthorityCache {
     @inject(FilePlaces) private readonly places: FilePlaces,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(NodeIdentity) { nodeId }: NodeIdentity,
-    @inject(EventOutbox) log: EventOutbox,
+    @inject(EventOutbox) outbox: EventOutbox,
     @inject(EventFeed) feed: EventFeed,
   ) {
-    log.onCommitFirst((events) => this.apply(events));
-    feed.subscribe((events) => this.apply(events.filter(({ node }) => node !== nodeId)));
+    this.handlers = this.handlersOfEvents();
+    outbox.onCommitFirst((events) => {
+      for (const event of events) this.apply(event);
+    });
+    const foreign = (event: KernelEvent) => {
+      if (event.node !== nodeId) this.apply(event);
+    };
+    feed.subscribe('authority', sameHandler(this.handlers, foreign));
   }
 
   /** The decision, at once where all of it is known; otherwise after what is missing has been read. */
@@ -118,7 +138,7 @@ export class AuthorityCache {
     } finally {
       const missed = this.told;
       this.told = undefined;
-      this.apply(missed);
+      for (const event of missed) this.apply(event);
     }
     return true;
   }
@@ -190,55 +210,52 @@ export class AuthorityCache {
     return this.names.pattern(resource);
   }
 
-  private apply(events: readonly KernelEvent[]): void {
-    this.told?.push(...events);
-    for (const event of events) this.patch(event);
+  /** Applies an event, unless no authority depends on its type. What a read that is under way may have missed is kept. */
+  private apply(event: KernelEvent): void {
+    const handler = (this.handlers as Partial<Record<EventType, (event: never) => void>>)[event.type];
+    if (handler === undefined) return;
+    this.told?.push(event);
+    handler(event as never);
     if (this.stale.size > staleMax) this.forget();
   }
 
-  private patch(event: KernelEvent): void {
-    const { graph, stale } = this;
-    switch (event.type) {
-      case 'capability.granted':
-      case 'capability.delegated':
-      case 'capability.derived':
-      case 'capability.transferred':
-      case 'object.shared':
-        if (this.compiled.has(event.pid ?? '') || graph.slots.has(event.data.capability)) {
-          stale.capabilities.add(event.data.capability);
-        }
-        break;
-      case 'capability.used':
-        for (const id of event.data.counted) if (graph.slots.has(id)) stale.capabilities.add(id);
-        break;
-      case 'capability.revoked':
-        revoke(graph.slots.get(event.data.capability));
-        break;
-      case 'process.spawned':
-      case 'process.forked':
-      case 'process.reparented':
-        if (graph.holders.has(event.pid ?? '')) stale.holders.add(event.pid ?? '');
-        break;
-      case 'process.execed':
+  private handlersOfEvents(): EventHandlers<'authority'> {
+    const readCapability = ({ pid = '', data }: KernelEvent<CapabilityEvent>) => {
+      const { capability } = data;
+      if (this.compiled.has(pid) || this.graph.slots.has(capability)) this.stale.capabilities.add(capability);
+    };
+    const readHolder = ({ pid = '' }: KernelEvent) => {
+      if (this.graph.holders.has(pid)) this.stale.holders.add(pid);
+    };
+    const readRules = () => {
+      this.rulesVersion++;
+    };
+    return {
+      'capability.granted': readCapability,
+      'capability.delegated': readCapability,
+      'capability.derived': readCapability,
+      'capability.transferred': readCapability,
+      'object.shared': readCapability,
+      'capability.used': ({ data }) => {
+        for (const id of data.counted) if (this.graph.slots.has(id)) this.stale.capabilities.add(id);
+      },
+      'capability.revoked': ({ data }) => revoke(this.graph.slots.get(data.capability)),
+      'process.spawned': readHolder,
+      'process.forked': readHolder,
+      'process.reparented': readHolder,
+      'process.execed': (event) => {
         this.compiled.delete(event.pid ?? '');
-        if (graph.holders.has(event.pid ?? '')) stale.holders.add(event.pid ?? '');
-        break;
-      case 'process.exited':
-        this.ended(event.pid ?? '', event.data);
-        break;
-      case 'rule.set':
-      case 'rule.lifted':
-        this.rulesVersion++;
-        break;
-      case 'processes.pruned':
-        this.forget();
-        break;
-      default:
-    }
+        readHolder(event);
+      },
+      'process.exited': ({ pid = '', data }) => this.ended(pid, data),
+      'rule.set': readRules,
+      'rule.lifted': readRules,
+      'processes.pruned': () => this.forget(),
+    };
   }
 
   /** What a process leaves to its parent has no event of its own: what it made, and a result that was not its own. */
-  private ended(pid: Pid, { parent, result }: Extract<KernelEvent, { type: 'process.exited' }>['data']): void {
+  private ended(pid: Pid, { parent, result }: EventData['process.exited']): void {
     const holder = this.graph.holders.get(pid);
     if (holder !== undefined) this.graph.holders.set(pid, { ...holder, live: false });
     this.compiled.delete(pid);

@@ -57,9 +57,15 @@ export class CommandClaims {
   ) {}
 
   async start(): Promise<void> {
+    const created = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
+      if (data.kind === 'command') this.consider(pid);
+    };
     this.subscriptions = [
-      this.feed.subscribe((events) => {
-        for (const event of events) this.heard(event);
+      this.feed.subscribe('commandClaims', {
+        'process.spawned': created,
+        'process.forked': created,
+        'process.execed': ({ pid = '' }) => this.consider(pid),
+        'process.resumed': ({ pid = '' }) => this.consider(pid),
       }),
       this.lease.onRenewed(() => void this.lookAround()),
     ];
@@ -71,18 +77,8 @@ export class CommandClaims {
     for (const subscription of this.subscriptions.splice(0)) subscription[Symbol.dispose]();
   }
 
-  private heard({ type, pid, data }: KernelEvent): void {
-    if (pid === undefined || this.images.commands().length === 0) return;
-    switch (type) {
-      case 'process.spawned':
-      case 'process.forked':
-        if (data.kind === 'command') void this.claim(pid);
-        break;
-      case 'process.execed':
-      case 'process.resumed':
-        void this.claim(pid);
-        break;
-    }
+  private consider(pid: Pid): void {
+    if (this.images.commands().length > 0) void this.claim(pid);
   }
 
   /** What the feed has not told: what was there before this node, or its image. */

@@ -3,7 +3,6 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
-import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
@@ -78,39 +77,23 @@ export class CommandDrivers {
 
   private listen(): void {
     this.subscriptions = [
-      this.feed.subscribe((events) => {
-        for (const event of events) this.heard(event);
+      this.feed.subscribe('commandDrivers', {
+        'budget.limited': () => {
+          for (const driver of this.drivers.values()) void driver.remeasure().catch(() => undefined);
+        },
+        'process.stopping': ({ pid = '', data }) => this.drivers.get(pid)?.stop(data.alarmAt),
+        'process.paused': ({ pid = '' }) => this.drivers.get(pid)?.pause(),
+        'process.resumed': ({ pid = '' }) => this.drivers.get(pid)?.resume(),
+        'process.exited': ({ pid = '' }) => this.drivers.get(pid)?.endedElsewhere(),
+        'process.adopted': ({ pid = '', data }) => {
+          const driver = this.drivers.get(pid);
+          if (driver !== undefined && data.node !== this.node.nodeId) this.leave(driver);
+        },
       }),
       this.lease.onLost(() => {
         for (const driver of [...this.drivers.values()]) this.leave(driver);
       }),
     ];
-  }
-
-  private heard({ type, pid, data }: KernelEvent): void {
-    if (type === 'budget.limited') {
-      for (const driver of this.drivers.values()) void driver.remeasure().catch(() => undefined);
-      return;
-    }
-    const driver = pid === undefined ? undefined : this.drivers.get(pid);
-    if (driver === undefined) return;
-    switch (type) {
-      case 'process.stopping':
-        driver.stop(data.alarmAt);
-        break;
-      case 'process.paused':
-        driver.pause();
-        break;
-      case 'process.resumed':
-        driver.resume();
-        break;
-      case 'process.exited':
-        driver.endedElsewhere();
-        break;
-      case 'process.adopted':
-        if (data.node !== this.node.nodeId) this.leave(driver);
-        break;
-    }
   }
 
   private leave(driver: CommandDriver): void {

@@ -34,8 +34,14 @@ export class Alarms {
   ) {}
 
   async start(): Promise<void> {
-    this.subscription = this.feed.subscribe((events) => {
-      for (const event of events) this.expect(alarmSetBy(event));
+    const expectDeadline = ({ data }: KernelEvent<'process.spawned' | 'process.forked' | 'budget.limited'>) =>
+      this.expect(data.deadlineAt ?? null);
+    this.subscription = this.feed.subscribe('timers', {
+      'process.stopping': ({ data }) => this.expect(data.alarmAt),
+      'process.retrying': ({ data }) => this.expect(data.dueAt),
+      'process.spawned': expectDeadline,
+      'process.forked': expectDeadline,
+      'budget.limited': expectDeadline,
     });
     this.expect(await this.store.read((tx) => this.processes.nextAlarm(tx)));
   }
@@ -103,20 +109,4 @@ export class Alarms {
 /** A process that no node runs waits for a moment of the table, such as its next try. */
 function isTimerOver({ wait, node }: ProcessRow, now: number): boolean {
   return node === null && wait?.kind === 'timer' && (wait.deadline ?? 0) <= now;
-}
-
-/** When a process will want attention, as far as the event tells. */
-function alarmSetBy(event: KernelEvent): number | null {
-  switch (event.type) {
-    case 'process.stopping':
-      return event.data.alarmAt;
-    case 'process.retrying':
-      return event.data.dueAt;
-    case 'process.spawned':
-    case 'process.forked':
-    case 'budget.limited':
-      return event.data.deadlineAt ?? null;
-    default:
-      return null;
-  }
 }

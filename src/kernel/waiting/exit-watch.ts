@@ -6,6 +6,7 @@ import { ProcessWatch } from './process-watch.js';
 @injectable()
 export class EndWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
-    super(feed, ['process.exited', 'process.stopping']);
+    super();
+    feed.subscribe('exits', { 'process.exited': this.notify, 'process.stopping': this.notify });
   }
 }

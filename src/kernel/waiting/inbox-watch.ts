@@ -6,6 +6,12 @@ import { ProcessWatch } from './process-watch.js';
 @injectable()
 export class ArrivalWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
-    super(feed, ['message.sent', 'process.signalled', 'process.stopping', 'process.exited']);
+    super();
+    feed.subscribe('inbox', {
+      'message.sent': this.notify,
+      'process.signalled': this.notify,
+      'process.stopping': this.notify,
+      'process.exited': this.notify,
+    });
   }
 }

@@ -1,6 +1,5 @@
 import type { Pid } from '../../base/ids.js';
-import type { EventType } from '../../events/event.js';
-import type { EventFeed } from '../../events/event-feed.js';
+import type { KernelEvent } from '../../events/event.js';
 
 type Wake = (pid: Pid) => void;
 
@@ -9,15 +8,10 @@ export abstract class ProcessWatch {
   /** Lists, since few watch the same one, and many may wait. */
   private readonly watchers = new Map<Pid, Wake[]>();
 
-  constructor(feed: EventFeed, types: readonly EventType[]) {
-    const watched = new Set(types);
-    feed.subscribe((events) => {
-      for (const { type, pid } of events) {
-        if (pid === undefined || !watched.has(type)) continue;
-        for (const wake of [...(this.watchers.get(pid) ?? [])]) wake(pid);
-      }
-    });
-  }
+  /** Handles an event that its watchers wait for. */
+  protected readonly notify = ({ pid = '' }: KernelEvent): void => {
+    for (const wake of [...(this.watchers.get(pid) ?? [])]) wake(pid);
+  };
 
   /** Calls `wake` with each of `pids` that it may have happened to, until disposed. */
   watch(pids: Iterable<Pid>, wake: Wake): Disposable {

@@ -4,7 +4,7 @@ import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Logger } from '../../base/logger.js';
 import { timerMsMax } from '../../base/spec.js';
-import type { KernelEvent } from '../../events/event.js';
+import type { EventHandlers, KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
@@ -62,9 +62,7 @@ export class Executor {
     this.isOpen = true;
     guardHost();
     this.subscriptions = [
-      this.feed.subscribe((events) => {
-        for (const event of events) this.heard(event);
-      }),
+      this.feed.subscribe('executor', this.handlers()),
       this.lease.onLost(() => this.loseAll()),
       this.lease.onRenewed(() => void this.lookAround()),
     ];
@@ -101,34 +99,45 @@ export class Executor {
     return fenced;
   }
 
-  private heard({ type, pid, data }: KernelEvent): void {
-    if (pid === undefined) return;
-    const run = this.runs.get(pid);
-    switch (type) {
-      case 'process.spawned':
-      case 'process.forked':
-        if (data.kind === 'agent' || data.kind === 'steps') this.enqueue(pid);
-        break;
-      case 'process.execed':
-      case 'process.released':
-      case 'process.retrying':
-        // Its own end has ended the run that did this itself; any other does not hold the process now.
-        run?.end(leaseLost(pid, run.fence));
-        this.enqueue(pid);
-        break;
-      case 'process.woken':
-      case 'process.resumed':
-        run?.resumed();
-        if (run === undefined) this.enqueue(pid);
-        break;
-      case 'process.stopping':
-        run?.stop(stopped(pid, String(data.outcome)));
-        break;
-      case 'process.exited':
-        run?.end(gone(pid));
-        break;
-    }
-    this.changed();
+  private handlers(): EventHandlers<'executor'> {
+    const created = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
+      if (data.kind === 'agent' || data.kind === 'steps') this.enqueue(pid);
+      this.changed();
+    };
+    // A run that did this itself is over by its own end; any other run does not hold the process any more.
+    const runAgain = ({ pid = '' }: KernelEvent) => {
+      const run = this.runs.get(pid);
+      run?.end(leaseLost(pid, run.fence));
+      this.enqueue(pid);
+      this.changed();
+    };
+    const goOn = ({ pid = '' }: KernelEvent) => {
+      const run = this.runs.get(pid);
+      if (run === undefined) this.enqueue(pid);
+      else run.resumed();
+      this.changed();
+    };
+    const changed = () => this.changed();
+    return {
+      'process.spawned': created,
+      'process.forked': created,
+      'process.execed': runAgain,
+      'process.released': runAgain,
+      'process.retrying': runAgain,
+      'process.woken': goOn,
+      'process.resumed': goOn,
+      'process.stopping': ({ pid = '', data }) => {
+        this.runs.get(pid)?.stop(stopped(pid, data.outcome));
+        this.changed();
+      },
+      'process.exited': ({ pid = '' }) => {
+        this.runs.get(pid)?.end(gone(pid));
+        this.changed();
+      },
+      'process.paused': changed,
+      'process.waiting': changed,
+      'process.started': changed,
+    };
   }
 
   private enqueue(pid: Pid): void {

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
+import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import { givenUp } from '../tool-errors.js';
 
@@ -17,11 +18,11 @@ export class StopSignals {
   of(pid: Pid, tool: string, run: AbortSignal | undefined): StopSignal {
     if (run !== undefined) return { signal: run, [Symbol.dispose]: () => undefined };
     const controller = new AbortController();
-    const subscription = this.feed.subscribe((events) => {
-      if (events.some((event) => event.pid === pid && stops.has(event.type))) controller.abort(givenUp(tool, pid));
-    });
+    const stop = (event: KernelEvent) => {
+      if (event.pid === pid) controller.abort(givenUp(tool, pid));
+    };
+    const handlers = { 'process.stopping': stop, 'process.exited': stop, 'process.execed': stop };
+    const subscription = this.feed.subscribe('toolCalls', handlers);
     return { signal: controller.signal, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
   }
 }
-
-const stops: ReadonlySet<string> = new Set(['process.stopping', 'process.exited', 'process.execed']);

@@ -163,8 +163,8 @@ class Seat {
     this.store = container.get<Store>(Store);
     this.events = container.get<EventRepository>(EventRepository);
     this.opinions = new Opinions(kernel);
-    container.get(EventFeed).subscribe((events) => {
-      this.heard = events.at(-1)?.seq;
+    container.get(EventFeed).onAdvance((seq) => {
+      this.heard = seq;
     });
   }
 
