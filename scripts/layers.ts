@@ -1,7 +1,18 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
 
 /** The layers, lowest first. Each may import those before it; events and audit stand beside each other. */
-const layers = ['base', 'events', 'audit', 'unit', 'capability', 'memory', 'kernel', 'runtime', 'command', 'tools'];
+export const layers: readonly string[] = [
+  'base',
+  'events',
+  'audit',
+  'unit',
+  'capability',
+  'memory',
+  'kernel',
+  'runtime',
+  'command',
+  'tools',
+];
 
 /** The folders of src/ that each folder may import besides itself. */
 const mayImport: Record<string, readonly string[]> = {

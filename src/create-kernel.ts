@@ -26,14 +26,14 @@ import { type ProcessFace } from './kernel/face/process-face.js';
 import { ProcessFaces } from './kernel/face/process-faces.js';
 import { ProcessManager } from './kernel/face/process-manager.js';
 import { graceMsDefault } from './kernel/lifecycle/process-ends.js';
-import { Alarms } from './kernel/lifecycle/process-timers.js';
-import { EndWatch } from './kernel/waiting/exit-watch.js';
-import { ArrivalWatch } from './kernel/waiting/inbox-watch.js';
+import { ProcessTimers } from './kernel/lifecycle/process-timers.js';
+import { ExitWatch } from './kernel/waiting/exit-watch.js';
+import { InboxWatch } from './kernel/waiting/inbox-watch.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
 import { ImageRegistry } from './runtime/image/image-registry.js';
 import { Executor } from './runtime/node/executor.js';
-import { type GivenUp, NodeLease } from './runtime/node/node-lease.js';
+import { NodeLease, type Relinquished } from './runtime/node/node-lease.js';
 import { Recovery } from './runtime/node/recovery.js';
 import type { RecoveryReport } from './runtime/node/recovery-report.js';
 import { BuiltinTools } from './tools/builtin/builtin-tools.js';
@@ -67,7 +67,7 @@ export interface Kernel extends AsyncDisposable {
 }
 
 /** What a kernel did not finish. */
-export interface ShutdownReport extends GivenUp {
+export interface ShutdownReport extends Relinquished {
   /** Their bodies were still at work when the grace was over; what they do changes nothing any more. */
   readonly fenced: readonly Pid[];
 }
@@ -115,7 +115,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   if (!options.node.executor) return;
   await container.get(NodeLease).hold();
   await container.get(Recovery).start();
-  await container.get(Alarms).start();
+  await container.get(ProcessTimers).start();
   await container.get(RevocationSweep).start();
   await container.get(Executor).start();
   await container.get(Commands).start();
@@ -206,8 +206,8 @@ class OpenKernel implements Kernel {
     await container.get(EventFeed).stop();
     await container.get(Store).close();
     container.get(Commands).dispose();
-    container.get(EndWatch).close();
-    container.get(ArrivalWatch).close();
+    container.get(ExitWatch).close();
+    container.get(InboxWatch).close();
     container.get(ApprovalWatch).close();
     return report;
   }
@@ -221,7 +221,7 @@ class OpenKernel implements Kernel {
     await container.get(McpConnections).close();
     const commands = await container.get(Commands).close(graceMs);
     if (node.executor && !readOnly) {
-      await container.get(Alarms).stop();
+      await container.get(ProcessTimers).stop();
       await container.get(Recovery).stop();
     }
     const { released, abandoned, stopped } = await lease.close();

@@ -29,7 +29,7 @@ export function parseAuditFilter(filter: unknown): ParsedAuditFilter {
 
 const compared = ['actor', 'action', 'target', 'resource', 'capability', 'decision', 'outcome'] as const;
 
-export function matches(filter: ParsedAuditFilter, record: AuditRecord): boolean {
+export function matchesFilter(filter: ParsedAuditFilter, record: AuditRecord): boolean {
   if (filter.from !== undefined && record.at < filter.from) return false;
   if (filter.to !== undefined && record.at > filter.to) return false;
   return compared.every((field) => filter[field] === undefined || filter[field] === record[field]);

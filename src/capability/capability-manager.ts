@@ -7,7 +7,7 @@ import type { Decision, Explanation } from './decision/decision.js';
 import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
 import type { Right } from './resource/rights.js';
 import type { Rule, RuleSpec } from './rule/rule.js';
-import { Explain } from './syscalls/check.js';
+import { Check } from './syscalls/check.js';
 import { Delegate } from './syscalls/delegate.js';
 import { Grant } from './syscalls/grant.js';
 import { Policy } from './syscalls/policy.js';
@@ -63,7 +63,7 @@ export class HostCapabilityManager implements CapabilityManager {
     @inject(Transfer) private readonly transferring: Transfer,
     @inject(Revoke) private readonly revoking: Revoke,
     @inject(Policy) private readonly policy: Policy,
-    @inject(Explain) private readonly explaining: Explain,
+    @inject(Check) private readonly explaining: Check,
     @inject(Require) private readonly requiring: Require,
     @inject(CapabilityQueries) private readonly queries: CapabilityQueries,
   ) {}

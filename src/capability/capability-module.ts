@@ -3,36 +3,36 @@ import { AuthorityQuery } from '../audit/query/authority-trace.js';
 import { InterruptionHandler } from '../unit/interruption.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { ApprovalGate } from './approval/approval-gate.js';
-import { Clearance } from './approval/approval-lookup.js';
+import { ApprovalLookup } from './approval/approval-lookup.js';
 import { ApprovalQueue, HostApprovalQueue } from './approval/approval-queue.js';
-import { ApprovalFootings } from './approval/approval-validity.js';
-import { ApprovalParking } from './approval/approval-wait.js';
+import { ApprovalValidity } from './approval/approval-validity.js';
+import { ApprovalWait } from './approval/approval-wait.js';
 import { ApprovalWatch } from './approval/approval-watch.js';
 import { CapabilityManager, HostCapabilityManager } from './capability-manager.js';
 import { AuthorityCache } from './decision/authority-cache.js';
 import { AuthorityTraces } from './decision/authority-traces.js';
-import { Warrants } from './decision/authorizer.js';
+import { Authorizer } from './decision/authorizer.js';
 import { DenialEvents } from './decision/denial-events.js';
 import { Evaluator } from './decision/evaluator.js';
 import { GraphLoader } from './decision/graph-loader.js';
 import { Questions } from './decision/questions.js';
-import { Listing } from './holding/capability-views.js';
-import { Drawing } from './holding/derivation.js';
-import { Kin } from './holding/family-rights.js';
+import { CapabilityViews } from './holding/capability-views.js';
+import { Derivation } from './holding/derivation.js';
+import { FamilyRights } from './holding/family-rights.js';
 import { Grants } from './holding/grants.js';
-import { Holders } from './holding/holders.js';
-import { Held } from './holding/holdings.js';
+import { HolderLookup } from './holding/holders.js';
+import { Holdings } from './holding/holdings.js';
 import { Receivers } from './holding/receivers.js';
 import { RevocationSweep } from './holding/revocation-sweep.js';
 import { Revocations } from './holding/revocations.js';
-import { Uses } from './holding/use-counter.js';
+import { UseCounter } from './holding/use-counter.js';
 import { CapabilityFaces } from './process-capabilities.js';
-import { ComparedNames } from './resource/case-folding.js';
-import { HostRules } from './rule/rule-gate.js';
+import { CaseFolding } from './resource/case-folding.js';
+import { RuleGate } from './rule/rule-gate.js';
 import { RuleWriter } from './rule/rule-writer.js';
-import { RuleBook } from './rule/rules.js';
+import { Rules } from './rule/rules.js';
 import { Answer } from './syscalls/answer.js';
-import { Explain } from './syscalls/check.js';
+import { Check } from './syscalls/check.js';
 import { Delegate } from './syscalls/delegate.js';
 import { Grant } from './syscalls/grant.js';
 import { Policy } from './syscalls/policy.js';
@@ -45,35 +45,35 @@ import { Transfer } from './syscalls/transfer.js';
 export const capabilityModule = new ContainerModule(({ bind }) => {
   const parts = [
     ApprovalGate,
-    ApprovalFootings,
-    ApprovalParking,
+    ApprovalValidity,
+    ApprovalWait,
     ApprovalWatch,
     AuthorityCache,
-    Clearance,
-    ComparedNames,
-    Drawing,
+    ApprovalLookup,
+    CaseFolding,
+    Derivation,
     Evaluator,
     Grants,
     GraphLoader,
-    Held,
-    Holders,
-    HostRules,
-    Kin,
-    Listing,
+    Holdings,
+    HolderLookup,
+    RuleGate,
+    FamilyRights,
+    CapabilityViews,
     Questions,
     Receivers,
     RevocationSweep,
     Revocations,
-    RuleBook,
+    Rules,
     RuleWriter,
-    Uses,
-    Warrants,
+    UseCounter,
+    Authorizer,
   ];
   const operations = [
     Answer,
     CapabilityQueries,
     Delegate,
-    Explain,
+    Check,
     Grant,
     Policy,
     RequestCapability,

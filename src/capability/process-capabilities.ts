@@ -5,7 +5,7 @@ import type { ProcessCaller } from '../unit/caller.js';
 import type { Decision, Explanation } from './decision/decision.js';
 import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
 import type { Right } from './resource/rights.js';
-import { Explain } from './syscalls/check.js';
+import { Check } from './syscalls/check.js';
 import { Delegate } from './syscalls/delegate.js';
 import { CapabilityQueries } from './syscalls/queries.js';
 import { RequestCapability } from './syscalls/request.js';
@@ -41,7 +41,7 @@ export class CapabilityFaces {
   constructor(
     @inject(Delegate) private readonly delegating: Delegate,
     @inject(Revoke) private readonly revoking: Revoke,
-    @inject(Explain) private readonly explaining: Explain,
+    @inject(Check) private readonly explaining: Check,
     @inject(Require) private readonly requiring: Require,
     @inject(RequestCapability) private readonly requesting: RequestCapability,
     @inject(CapabilityQueries) private readonly queries: CapabilityQueries,

@@ -1,14 +1,14 @@
 import { ContainerModule } from 'inversify';
-import { CommandOutput, OutputPlaces } from '../kernel/command/command-output.js';
+import { CommandOutput, OutputPaths } from '../kernel/command/command-output.js';
 import { CommandPlans } from '../kernel/command/command-plans.js';
 import { CommandRuns } from '../kernel/command/command-runs.js';
 import { CommandRecovery } from '../runtime/node/command-recovery.js';
 import { Commands } from './commands.js';
 import { CommandClaims } from './drive/command-claims.js';
-import { DriverKit } from './drive/command-driver.js';
+import { CommandDriverDeps } from './drive/command-driver.js';
 import { CommandDrivers } from './drive/command-drivers.js';
 import { CommandRecords } from './drive/command-records.js';
-import { RunCommand } from './drive/command-runner.js';
+import { CommandRunner } from './drive/command-runner.js';
 import { Guard } from './drive/guard.js';
 import { OsCommandRecovery } from './drive/os-command-recovery.js';
 import { PipedCommands } from './drive/piped-commands.js';
@@ -28,16 +28,16 @@ export function commandsModule({ path }: { readonly path: string }): ContainerMo
       CommandPlanner,
       CommandRecords,
       Commands,
-      DriverKit,
+      CommandDriverDeps,
       Guard,
       OutputFiles,
       OutputMeter,
     ];
     for (const part of parts) bind<object>(part).toSelf();
-    bind(OutputPlaces).toService(OutputFiles);
+    bind(OutputPaths).toService(OutputFiles);
     bind(CommandOutput).to(CommandReader);
     bind(CommandPlans).toService(CommandPlanner);
-    bind(CommandRuns).to(RunCommand);
+    bind(CommandRuns).to(CommandRunner);
     bind(CommandRecovery).to(OsCommandRecovery);
     bind(PipedCommands).to(SystemPipedCommands);
   });

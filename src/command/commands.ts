@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import type { GivenUp } from '../runtime/node/node-lease.js';
+import type { Relinquished } from '../runtime/node/node-lease.js';
 import { NodeSettings } from '../runtime/node/node-settings.js';
 import { CommandClaims } from './drive/command-claims.js';
 import { CommandDrivers } from './drive/command-drivers.js';
@@ -21,7 +21,7 @@ export class Commands {
   }
 
   /** Stops what does not survive its kernel; what does can be adopted by others when the lease is given back. */
-  async close(graceMs: number): Promise<GivenUp> {
+  async close(graceMs: number): Promise<Relinquished> {
     this.claims.stop();
     return this.drivers.close(graceMs);
   }

@@ -1,6 +1,6 @@
 import { ContainerModule } from 'inversify';
 import { LineageQuery } from '../audit/query/lineage.js';
-import { Waking } from '../capability/approval/wake-port.js';
+import { WakePort } from '../capability/approval/wake-port.js';
 import { FilePlaces } from '../capability/resource/workspace-files.js';
 import { TokenCharges } from '../memory/token-charges.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
@@ -11,12 +11,12 @@ import { Effects } from './effect/effects.js';
 import { ProcessFaces } from './face/process-faces.js';
 import { HostProcessManager, ProcessManager } from './face/process-manager.js';
 import { BudgetStops } from './lifecycle/budget-stops.js';
-import { Endings } from './lifecycle/process-ends.js';
-import { Alarms } from './lifecycle/process-timers.js';
-import { Births } from './lifecycle/spawning.js';
-import { Enclosures } from './message/attachments.js';
+import { ProcessEnds } from './lifecycle/process-ends.js';
+import { ProcessTimers } from './lifecycle/process-timers.js';
+import { Spawning } from './lifecycle/spawning.js';
+import { Attachments } from './message/attachments.js';
 import { ProcessLineage } from './process/process-lineage.js';
-import { Lookup } from './process/process-lookup.js';
+import { ProcessLookup } from './process/process-lookup.js';
 import { ProcessResults } from './process/process-results.js';
 import { SignalAuthority } from './signal/signal-authority.js';
 import { SignalTargets } from './signal/signal-targets.js';
@@ -26,8 +26,8 @@ import { Exec } from './syscalls/exec.js';
 import { Exit } from './syscalls/exit.js';
 import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
-import { Journals } from './syscalls/history.js';
-import { BirthShaper } from './syscalls/prepare-spawn.js';
+import { RunHistory } from './syscalls/history.js';
+import { SpawnPreparer } from './syscalls/prepare-spawn.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
@@ -37,12 +37,12 @@ import { Spawn } from './syscalls/spawn.js';
 import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
-import { EndWait } from './waiting/exit-wait.js';
-import { EndWatch } from './waiting/exit-watch.js';
-import { Arrivals } from './waiting/inbox-wait.js';
-import { ArrivalWatch } from './waiting/inbox-watch.js';
+import { ExitWait } from './waiting/exit-wait.js';
+import { ExitWatch } from './waiting/exit-watch.js';
+import { InboxWait } from './waiting/inbox-wait.js';
+import { InboxWatch } from './waiting/inbox-watch.js';
 import { WaitGraph } from './waiting/wait-graph.js';
-import { Wakes } from './waiting/waker.js';
+import { Waker } from './waiting/waker.js';
 import { FolderAccess } from './workspace/folder-access.js';
 import { WorkingDirectories } from './workspace/working-directory.js';
 import { WorkspacePlaces } from './workspace/workspace-places.js';
@@ -50,21 +50,21 @@ import { WorkspacePlaces } from './workspace/workspace-places.js';
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [
     Accounts,
-    Alarms,
-    ArrivalWatch,
-    Arrivals,
-    Births,
+    ProcessTimers,
+    InboxWatch,
+    InboxWait,
+    Spawning,
     Effects,
     CommandEnds,
-    Enclosures,
-    EndWait,
-    EndWatch,
-    Endings,
-    Lookup,
+    Attachments,
+    ExitWait,
+    ExitWatch,
+    ProcessEnds,
+    ProcessLookup,
     BudgetStops,
     ProcessResults,
     WaitGraph,
-    Wakes,
+    Waker,
   ];
   const syscalls = [
     Budgets,
@@ -73,7 +73,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Exit,
     External,
     Fork,
-    Journals,
+    RunHistory,
     Prune,
     Queries,
     Receive,
@@ -87,7 +87,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   for (const part of [
     ...parts,
     ...syscalls,
-    BirthShaper,
+    SpawnPreparer,
     SignalTargets,
     SignalAuthority,
     WorkingDirectories,
@@ -97,7 +97,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     bind<object>(part).toSelf();
   bind(FilePlaces).to(WorkspacePlaces);
   bind(LineageQuery).to(ProcessLineage);
-  bind(Waking).toService(Wakes);
+  bind(WakePort).toService(Waker);
   bind(RefusalObserver).toService(BudgetStops);
   bind(TokenCharges).to(AccountCharges);
   bind(ProcessManager).to(HostProcessManager);

@@ -1,10 +1,10 @@
 import { ContainerModule } from 'inversify';
 import { ProvenanceQuery } from '../audit/query/provenance.js';
-import { MemoryJournal } from './memory-recorder.js';
+import { MemoryRecorder } from './memory-recorder.js';
 import { ObjectAccess } from './object/object-access.js';
 import { ObjectProvenance } from './object/object-provenance.js';
 import { Objects } from './object/objects.js';
-import { Writing } from './object/version-writer.js';
+import { VersionWriter } from './object/version-writer.js';
 import { HostObjectMemory, MemoryFaces, ObjectMemory } from './object-memory.js';
 import { Payloads } from './payloads.js';
 import { ChangeObjects } from './syscalls/change.js';
@@ -20,22 +20,22 @@ import { SweepObjects } from './syscalls/sweep.js';
 import { UpdateObject } from './syscalls/update.js';
 import { GptTokenizer, Tokenizer } from './tokenizer.js';
 import { MergePlanner } from './view/merge-planner.js';
-import { Narrowings } from './view/view-limits.js';
+import { ViewLimits } from './view/view-limits.js';
 import { Views } from './view/views.js';
-import { ShownVersions } from './view/visible-versions.js';
+import { VisibleVersions } from './view/visible-versions.js';
 
 export const memoryModule = new ContainerModule(({ bind }) => {
   const parts = [
     MemoryFaces,
-    MemoryJournal,
+    MemoryRecorder,
     MergePlanner,
-    Narrowings,
+    ViewLimits,
     ObjectAccess,
     Objects,
     Payloads,
-    ShownVersions,
+    VisibleVersions,
     Views,
-    Writing,
+    VersionWriter,
   ];
   const operations = [
     ChangeObjects,

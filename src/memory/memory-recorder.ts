@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { ApprovalId, ObjectId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
-import type { Warrant } from '../capability/decision/authorizer.js';
+import type { Authorization } from '../capability/decision/authorizer.js';
 import { severalOf } from '../capability/rule/rule-gate.js';
 import type { EventData, EventType, NewEvent } from '../events/event.js';
 import type { Act } from '../unit/act.js';
@@ -10,7 +10,7 @@ import type { AuditAction } from '../unit/actions.js';
 import { ChangeRecorder } from '../unit/change-recorder.js';
 import type { NewObject, NewVersion, Source } from './object/object.js';
 
-type By = Pick<Warrant, 'capability' | 'generation'> & { readonly approval?: ApprovalId | undefined };
+type By = Pick<Authorization, 'capability' | 'generation'> & { readonly approval?: ApprovalId | undefined };
 
 interface Also {
   /** What else it was done by. */
@@ -21,7 +21,7 @@ interface Also {
 
 /** Events and audit records of what processes do with memory. Ids, hashes and numbers; never a payload. */
 @injectable()
-export class MemoryJournal {
+export class MemoryRecorder {
   constructor(@inject(ChangeRecorder) private readonly recorder: ChangeRecorder) {}
 
   /** `readings`: by what its sources were read. */

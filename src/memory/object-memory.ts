@@ -3,7 +3,7 @@ import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { Page } from '../base/page.js';
 import { type Token, token } from '../base/token.js';
-import { named } from '../capability/named.js';
+import { parseId } from '../capability/named.js';
 import type { Right } from '../capability/resource/rights.js';
 import { type Caller, hostCaller } from '../unit/caller.js';
 import type { JsonPatch } from './json-patch.js';
@@ -137,11 +137,11 @@ export class MemoryFaces {
       history: async (ref) => this.reading.history(caller, pid, ref),
       lookup: async (name, namespace) => this.finding.lookup(caller, pid, name, namespace),
       query: async (filter) => this.finding.query(caller, pid, filter),
-      share: async (to, ref, rights) => this.sharing.run(caller, pid, named(to, 'to'), ref, rights),
+      share: async (to, ref, rights) => this.sharing.run(caller, pid, parseId(to, 'to'), ref, rights),
       view: async () => this.finding.view(caller, pid),
       addToView: async (ref) => this.changingView.add(caller, pid, ref),
       removeFromView: async (ref) => this.changingView.remove(caller, pid, ref),
-      merge: async (child, policy) => this.merging.run(caller, pid, named(child, 'pid'), policy),
+      merge: async (child, policy) => this.merging.run(caller, pid, parseId(child, 'pid'), policy),
       materialize: async (options) => this.rendering.run(caller, pid, options),
     };
   }
@@ -174,6 +174,6 @@ export class HostObjectMemory implements ObjectMemory {
   sweep = async () => this.sweeping.run();
 
   private of(pid: Pid): ProcessMemory {
-    return this.faces.of(named(pid, 'pid'), hostCaller);
+    return this.faces.of(parseId(pid, 'pid'), hostCaller);
   }
 }

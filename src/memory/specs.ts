@@ -53,7 +53,7 @@ export const querySpec = z.strictObject({
 });
 
 /** Parses what a caller gave; handles pass as they are. */
-export function parse<Schema extends z.ZodType>(
+export function parseMemorySpec<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
   name: string,

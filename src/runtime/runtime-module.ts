@@ -8,11 +8,11 @@ import { Recovery } from './node/recovery.js';
 import { Releases } from './node/releases.js';
 import { OsProcesses, SystemOsProcesses } from './os/host-identity.js';
 import { OsGroups, SystemOsGroups } from './os/os-groups.js';
-import { SyscallFaces } from './run/body-context.js';
-import { Bodies } from './run/body-runner.js';
+import { BodyContexts } from './run/body-context.js';
+import { BodyRunner } from './run/body-runner.js';
 import { Calls } from './run/calls.js';
 import { ProgressReports } from './run/progress-reports.js';
-import { RunJournal } from './run/replay-journal.js';
+import { ReplayJournal } from './run/replay-journal.js';
 import { RunEndings } from './run/run-endings.js';
 import { RunTable } from './run/run-table.js';
 import { RunTools } from './run/run-tools.js';
@@ -28,7 +28,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(OsProcesses).to(SystemOsProcesses);
   bind(OsGroups).to(SystemOsGroups);
   const parts = [
-    Bodies,
+    BodyRunner,
     Calls,
     Claims,
     Executor,
@@ -38,12 +38,12 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     Releases,
     Restarts,
     RunEndings,
-    RunJournal,
+    ReplayJournal,
     RunTable,
     RunTools,
     Sleeps,
     Steps,
-    SyscallFaces,
+    BodyContexts,
     Timers,
   ];
   for (const part of parts) bind<object>(part).toSelf();

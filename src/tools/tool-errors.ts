@@ -41,7 +41,7 @@ export function toolTimeout(tool: string, timeoutMs: number): ToolError {
   });
 }
 
-export function outcomeUnknown(tool: string): ToolError {
+export function toolOutcomeUnknown(tool: string): ToolError {
   return new ToolError('OUTCOME_UNKNOWN', `Whether the call of ${tool} has happened is not known.`, {
     facts: { tool },
     hint: 'The program ended while it was under way, and it may happen only once: find out what happened, then decide.',

@@ -1,34 +1,34 @@
 import { ContainerModule } from 'inversify';
 import { ToolGate } from '../kernel/face/tool-gate.js';
 import { BuiltinTools } from './builtin/builtin-tools.js';
-import { CallShaper } from './call/call-preparer.js';
+import { CallPreparer } from './call/call-preparer.js';
 import { ToolIntents } from './call/intents.js';
 import { ToolOutcomes } from './call/outcomes.js';
 import { StopSignals } from './call/stop-signals.js';
-import { Broker } from './call/tool-call-gate.js';
-import { ToolPlaces } from './call/tool-concurrency.js';
+import { ToolCallGate } from './call/tool-call-gate.js';
+import { ToolConcurrency } from './call/tool-concurrency.js';
 import { ToolRunner } from './call/tool-runner.js';
 import { VisibleTools } from './call/visible-tools.js';
 import { McpConnections } from './mcp/mcp-connections.js';
-import { McpJournal } from './mcp/mcp-recorder.js';
+import { McpRecorder } from './mcp/mcp-recorder.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
 import { ToolRegistry } from './tool-registry.js';
 
 export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [
     BuiltinTools,
-    CallShaper,
+    CallPreparer,
     McpConnections,
-    McpJournal,
+    McpRecorder,
     StopSignals,
     ToolIntents,
     ToolOutcomes,
-    ToolPlaces,
+    ToolConcurrency,
     ToolRegistry,
     ToolRunner,
     VisibleTools,
   ];
   for (const part of parts) bind<object>(part).toSelf();
-  bind(ToolGate).to(Broker);
+  bind(ToolGate).to(ToolCallGate);
   bind(ToolBroker).to(HostToolBroker);
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JsonObject, KernelError, type Pid, type Tool } from '../../src/index.js';
 import { fsTools } from '../../src/tools/builtin/fs-tools.js';
-import { bestReach, type Reach } from '../../src/tools/files/open-folder.js';
+import { bestReach, type LookupMode } from '../../src/tools/files/open-folder.js';
 import { refusal } from '../support/kernel.js';
 import { inSweep } from '../support/seeded.js';
 import { type FileStage, fileStage, memoryFolder } from '../support/tools/file-fixture.js';
@@ -146,7 +146,7 @@ interface Tried {
 
 /** Calls every tool on a file; after the decision, what is at `name` is replaced by a link. */
 async function decidedAndSwapped(
-  reach: Reach,
+  reach: LookupMode,
   name: string,
   to: (stage: FileStage) => string,
 ): Promise<{ tried: Tried[]; stage: FileStage }> {
@@ -176,7 +176,7 @@ function codeOf(error: unknown): { code: string } {
 }
 
 /** Registers a tool as `late.NAME`, which waits after the decision for `meanwhile`. */
-function stageTool({ kernel }: FileStage, reach: Reach, name: string, meanwhile: () => void): void {
+function stageTool({ kernel }: FileStage, reach: LookupMode, name: string, meanwhile: () => void): void {
   const tool = fsTools(reach).find((one) => one.name === name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
   const late = `${reach}.late.${name}`;

@@ -1,16 +1,16 @@
 import { CapabilityError, ProcessError } from '../../base/errors.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import { Interruption } from '../../unit/interruption.js';
-import type { Ask } from './approval.js';
+import type { ApprovalRequest } from './approval.js';
 
 /** A person has to approve the call first. Resolved by the approval gate. */
 export class ApprovalNeeded extends Interruption {
-  constructor(readonly ask: Ask) {
+  constructor(readonly ask: ApprovalRequest) {
     super('APPROVAL_PENDING', `${ask.pid} has to ask before it may ${ask.right} ${ask.resource}.`);
   }
 }
 
-export function approvalPending(approval: ApprovalId, { pid, right, resource }: Ask): CapabilityError {
+export function approvalPending(approval: ApprovalId, { pid, right, resource }: ApprovalRequest): CapabilityError {
   return new CapabilityError(
     'APPROVAL_PENDING',
     `Process ${pid} may ${right} ${resource} when a person has approved it.`,
@@ -22,14 +22,14 @@ export function approvalPending(approval: ApprovalId, { pid, right, resource }: 
   );
 }
 
-export function approvalDenied(approval: ApprovalId, { pid, right, resource }: Ask): CapabilityError {
+export function approvalDenied(approval: ApprovalId, { pid, right, resource }: ApprovalRequest): CapabilityError {
   return new CapabilityError('APPROVAL_DENIED', `A person has refused process ${pid} to ${right} ${resource}.`, {
     facts: { pid, right, resource, approval },
     hint: 'Do something else, or explain and ask again.',
   });
 }
 
-export function tooManyAsked({ pid, right, resource }: Ask, pendingMax: number): CapabilityError {
+export function tooManyAsked({ pid, right, resource }: ApprovalRequest, pendingMax: number): CapabilityError {
   return new CapabilityError('TOO_MANY_APPROVALS', `Process ${pid} waits for ${pendingMax} answers already.`, {
     facts: { pid, right, resource, pendingMax },
     hint: 'Wait until one of them is answered.',
@@ -45,7 +45,7 @@ export function askerStopped(pid: Pid): CapabilityError {
 }
 
 /** Whoever called does not wait any longer. The question stays: the same call later is answered by the same answer. */
-export function askGivenUp(approval: ApprovalId, { pid, right, resource }: Ask): ProcessError {
+export function askGivenUp(approval: ApprovalId, { pid, right, resource }: ApprovalRequest): ProcessError {
   return new ProcessError('CANCELLED', `The caller of process ${pid} did not wait for the answer to ${approval}.`, {
     facts: { pid, right, resource, approval },
     hint: 'Nothing was done. Repeat the call: it waits for the same answer, or has it at once.',

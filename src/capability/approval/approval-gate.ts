@@ -9,12 +9,12 @@ import { type Call, type Caller, waitAs } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Interruption, InterruptionHandler } from '../../unit/interruption.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
-import { type ApprovalRecord, type Ask, isSameCall, stands } from './approval.js';
+import { type ApprovalRecord, type ApprovalRequest, isSameCall, isValid } from './approval.js';
 import { ApprovalNeeded, approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
-import { Clearance } from './approval-lookup.js';
+import { ApprovalLookup } from './approval-lookup.js';
 import { ApprovalRepository } from './approval-repository.js';
-import { ApprovalFootings } from './approval-validity.js';
-import { ApprovalParking } from './approval-wait.js';
+import { ApprovalValidity } from './approval-validity.js';
+import { ApprovalWait } from './approval-wait.js';
 
 /** Questions of one process that wait for an answer at the same time. */
 const pendingMax = 16;
@@ -27,10 +27,10 @@ export class ApprovalGate implements InterruptionHandler {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
+    @inject(ApprovalValidity) private readonly footings: ApprovalValidity,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Clearance) private readonly clearance: Clearance,
-    @inject(ApprovalParking) private readonly parking: ApprovalParking,
+    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
+    @inject(ApprovalWait) private readonly parking: ApprovalWait,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -56,13 +56,17 @@ export class ApprovalGate implements InterruptionHandler {
     if (caller.face === 'host') throw approvalPending(record.id, ask);
   }
 
-  private parked({ caller, signal }: Call, record: ApprovalRecord, ask: Ask): Promise<ApprovalRecord | undefined> {
+  private parked(
+    { caller, signal }: Call,
+    record: ApprovalRecord,
+    ask: ApprovalRequest,
+  ): Promise<ApprovalRecord | undefined> {
     const blockage = { kind: 'approval', what: record.id, on: [`approval:${record.id}`] } as const;
     return waitAs(caller, blockage, () => this.parking.until(record, ask, signal));
   }
 
   /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */
-  private async question(tx: WriteTx, caller: Caller, act: Act, ask: Ask): Promise<ApprovalRecord> {
+  private async question(tx: WriteTx, caller: Caller, act: Act, ask: ApprovalRequest): Promise<ApprovalRecord> {
     if (caller.face === 'process') await this.assertGoingOn(tx, ask.pid);
     const own = await this.approvals.open(tx, [ask.holder.n]);
     const same = own.filter((record) => isSameCall(record, ask));
@@ -73,16 +77,21 @@ export class ApprovalGate implements InterruptionHandler {
   }
 
   /** What is void waits for nobody. */
-  private async assertRoom(tx: ReadTx, { at }: Act, ask: Ask, own: readonly ApprovalRecord[]): Promise<void> {
+  private async assertRoom(
+    tx: ReadTx,
+    { at }: Act,
+    ask: ApprovalRequest,
+    own: readonly ApprovalRecord[],
+  ): Promise<void> {
     let waiting = 0;
     for (const record of own) {
-      if (record.decision === null && stands(record, await this.footings.of(tx, record, at))) waiting++;
+      if (record.decision === null && isValid(record, await this.footings.of(tx, record, at))) waiting++;
     }
     if (waiting >= pendingMax) throw tooManyAsked(ask, pendingMax);
   }
 
-  private async asked(tx: WriteTx, act: Act, ask: Ask): Promise<ApprovalRecord> {
-    const { holder, rests: _rests, ...bound } = ask;
+  private async asked(tx: WriteTx, act: Act, ask: ApprovalRequest): Promise<ApprovalRecord> {
+    const { holder, dependsOn: _rests, ...bound } = ask;
     const record: ApprovalRecord = {
       ...bound,
       id: this.ids.next('approval'),
@@ -130,7 +139,7 @@ export class ApprovalGate implements InterruptionHandler {
     await this.store.write(async (tx) => {
       if ((await this.approvals.find(tx, approval))?.spentAt !== null) return;
       const at = this.clock.now();
-      await this.clearance.spend(tx, approval, pid, at);
+      await this.clearance.use(tx, approval, pid, at);
       const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
       this.recorder.audit(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
     });

@@ -5,7 +5,7 @@ import type { ApprovalId, Pid } from '../../base/ids.js';
 import { parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
-import { named } from '../named.js';
+import { parseId } from '../named.js';
 import { Answer } from '../syscalls/answer.js';
 import {
   type Approval,
@@ -17,7 +17,7 @@ import {
 } from './approval.js';
 import { noSuchApproval } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
-import { ApprovalFootings } from './approval-validity.js';
+import { ApprovalValidity } from './approval-validity.js';
 
 export interface ApprovalFilter {
   /** Default `pending`. */
@@ -57,7 +57,7 @@ export class HostApprovalQueue implements ApprovalQueue {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
+    @inject(ApprovalValidity) private readonly footings: ApprovalValidity,
     @inject(Answer) private readonly answering: Answer,
   ) {}
 
@@ -83,7 +83,7 @@ export class HostApprovalQueue implements ApprovalQueue {
   }
 
   async get(input: ApprovalId): Promise<Approval> {
-    const id = named(input, 'approval');
+    const id = parseId(input, 'approval');
     return this.store.read(async (tx) => {
       const record = await this.approvals.find(tx, id);
       if (record === undefined) throw noSuchApproval(id);

@@ -3,7 +3,7 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ApprovalId } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
-import type { ApprovalRecord, Ask, Rest } from './approval.js';
+import type { ApprovalRecord, ApprovalRequest, Dependencies } from './approval.js';
 import { askGivenUp } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalWatch } from './approval-watch.js';
@@ -13,7 +13,7 @@ const lookMs = 50;
 
 /** Where the calls of processes wait for the answers of people. */
 @injectable()
-export class ApprovalParking {
+export class ApprovalWait {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
@@ -22,9 +22,9 @@ export class ApprovalParking {
   ) {}
 
   /** Resolves when the answer is there, or anything that it rests on may have changed. Throws CANCELLED for `signal`. */
-  async until(record: ApprovalRecord, ask: Ask, signal?: AbortSignal): Promise<ApprovalRecord | undefined> {
+  async until(record: ApprovalRecord, ask: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalRecord | undefined> {
     const { id, chain, lineage } = record;
-    const { pid, rests } = ask;
+    const { pid, dependsOn: rests } = ask;
     using _alive = keepAlive();
     const { promise: woken, resolve: wake } = withResolvers();
     const processes = new Set([pid, ...lineage, ...rests.on]);
@@ -42,7 +42,7 @@ export class ApprovalParking {
     return this.store.read((tx) => this.approvals.find(tx, id));
   }
 
-  private expiry({ until }: Rest, wake: () => void): Disposable {
+  private expiry({ until }: Dependencies, wake: () => void): Disposable {
     if (until === null) return { [Symbol.dispose]: () => undefined };
     const timer = setInterval(() => (this.clock.peek() < until ? undefined : wake()), lookMs);
     return { [Symbol.dispose]: () => clearInterval(timer) };

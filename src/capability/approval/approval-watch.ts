@@ -4,7 +4,7 @@ import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 
 /** A call that waits for an answer, and what may change it. */
-export interface Waiting {
+export interface WaitingApproval {
   readonly approval: ApprovalId;
   readonly chain: readonly CapabilityId[];
   readonly processes: ReadonlySet<Pid>;
@@ -14,7 +14,7 @@ export interface Waiting {
 /** Tells who waits for an answer that it is there, or that what it was asked about may have changed, on whichever node. */
 @injectable()
 export class ApprovalWatch {
-  private readonly waiting = new Set<Waiting>();
+  private readonly waiting = new Set<WaitingApproval>();
 
   constructor(@inject(EventFeed) feed: EventFeed) {
     const wakeByChain = ({ data }: KernelEvent<'capability.revoked' | 'capability.transferred'>) =>
@@ -36,7 +36,7 @@ export class ApprovalWatch {
     });
   }
 
-  watch(call: Waiting): Disposable {
+  watch(call: WaitingApproval): Disposable {
     this.waiting.add(call);
     return { [Symbol.dispose]: () => void this.waiting.delete(call) };
   }
@@ -46,7 +46,7 @@ export class ApprovalWatch {
     for (const call of [...this.waiting]) call.wake();
   }
 
-  private wake(concerns: (call: Waiting) => boolean): void {
+  private wake(concerns: (call: WaitingApproval) => boolean): void {
     for (const call of [...this.waiting]) if (concerns(call)) call.wake();
   }
 }

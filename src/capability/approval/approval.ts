@@ -46,7 +46,7 @@ export interface Approval {
 }
 
 /** What a rule asks about: everything that an approval is bound to. */
-export interface Ask {
+export interface ApprovalRequest {
   readonly pid: Pid;
   readonly holder: Pick<HolderState, 'n' | 'path' | 'generation'>;
   readonly right: Right;
@@ -62,10 +62,10 @@ export interface Ask {
   readonly rules: readonly RuleId[];
   readonly spec: CapabilitySpec | null;
   /** What else a call that waits has to look out for. */
-  readonly rests: Rest;
+  readonly dependsOn: Dependencies;
 }
 
-export interface Rest {
+export interface Dependencies {
   /** The processes whose end or new program may change the answer. */
   readonly on: readonly Pid[];
   /** When something that it rests on, or a rule that asks, expires. */
@@ -73,7 +73,7 @@ export interface Rest {
 }
 
 /** One row of the table of approvals. */
-export interface ApprovalRecord extends Omit<Ask, 'holder' | 'rests'> {
+export interface ApprovalRecord extends Omit<ApprovalRequest, 'holder' | 'dependsOn'> {
   readonly id: ApprovalId;
   readonly n: number;
   readonly generation: number;
@@ -90,7 +90,7 @@ export interface ApprovalRecord extends Omit<Ask, 'holder' | 'rests'> {
 }
 
 /** What decides whether an approval still stands. */
-export interface Footing {
+export interface ValidityFacts {
   readonly holder: HolderState | undefined;
   /** Of the capability that it rests on. */
   readonly capability: CapabilityStatus;
@@ -100,18 +100,18 @@ export interface Footing {
 }
 
 /** Bound to the process, its program and the capability: without any of them it is void, and when it is not needed. */
-export function stands(record: ApprovalRecord, { holder, capability, isWaived, now }: Footing): boolean {
+export function isValid(record: ApprovalRecord, { holder, capability, isWaived, now }: ValidityFacts): boolean {
   if (holder === undefined || !holder.live || holder.generation !== record.generation || isWaived) return false;
   return capability === 'live' && (record.expiresAt === null || now < record.expiresAt);
 }
 
 /** Whether `record` is about this very call: the process, its program, the right, the resource, the arguments, by the same capability. */
-export function isSameCall(record: ApprovalRecord, ask: Ask): boolean {
+export function isSameCall(record: ApprovalRecord, ask: ApprovalRequest): boolean {
   return isSameUse(record, ask) && record.argsHash === ask.argsHash && isRequest(record) === isRequest(ask);
 }
 
 /** Whether an answer `always` to `record` is also one to `ask`. */
-export function waives(record: ApprovalRecord, ask: Ask): boolean {
+export function waives(record: ApprovalRecord, ask: ApprovalRequest): boolean {
   if (isRequest(record) || isRequest(ask)) return false;
   if (isSameUse(record, ask)) return record.scope !== 'args' || record.argsHash === ask.argsHash;
   if (record.scope !== 'tree' || record.right !== ask.right || record.resource !== ask.resource) return false;
@@ -119,10 +119,10 @@ export function waives(record: ApprovalRecord, ask: Ask): boolean {
 }
 
 /** As users see it. */
-export function toApproval(record: ApprovalRecord, footing: Footing): Approval {
+export function toApproval(record: ApprovalRecord, footing: ValidityFacts): Approval {
   const { id, pid, lineage, right, resource, args, capability, chain, rules, createdAt } = record;
   const { spec, expiresAt, decision, scope, answeredBy, answeredAt, granted } = record;
-  const open = stands(record, footing) ? 'pending' : 'void';
+  const open = isValid(record, footing) ? 'pending' : 'void';
   return {
     id,
     pid,
@@ -155,7 +155,7 @@ function isRequest({ spec }: { readonly spec: CapabilitySpec | null }): boolean 
   return spec !== null;
 }
 
-function isSameUse(record: ApprovalRecord, ask: Ask): boolean {
+function isSameUse(record: ApprovalRecord, ask: ApprovalRequest): boolean {
   return (
     record.pid === ask.pid &&
     record.generation === ask.holder.generation &&
@@ -166,6 +166,6 @@ function isSameUse(record: ApprovalRecord, ask: Ask): boolean {
 }
 
 /** Whether what is used is `capability`, or was derived from it. */
-function restsOn(ask: Ask, capability: ApprovalRecord['capability']): boolean {
+function restsOn(ask: ApprovalRequest, capability: ApprovalRecord['capability']): boolean {
   return ask.capability === capability || ask.chain.some((id) => id === capability);
 }

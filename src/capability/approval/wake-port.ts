@@ -4,8 +4,8 @@ import { type Token, token } from '../../base/token.js';
 import type { Act } from '../../unit/act.js';
 
 /** Wakes processes in the commit of what they waited for. They are kept above capabilities. */
-export interface Waking {
+export interface WakePort {
   /** Wakes `pid` if `what`, as `kind:id`, is among what it waits for. */
   wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void>;
 }
-export const Waking: Token<Waking> = token('Waking');
+export const WakePort: Token<WakePort> = token('Waking');

@@ -4,7 +4,7 @@ import { canonicalHost } from '../resource/net-host.js';
 import { parsePattern, parseRequest } from '../resource/resource.js';
 import { matches, segmentCovers } from '../resource/resource-matching.js';
 
-export interface Refusal {
+export interface AtomRefusal {
   readonly reason: string;
   readonly hint?: string;
 }
@@ -13,7 +13,7 @@ export interface Refusal {
  * A path argument must be spelled canonically, because what is checked is what the tool gets: relative to the
  * workspace, or absolute inside it.
  */
-export function pathRefusal(pattern: string, value: string, workspace: string | undefined): Refusal | undefined {
+export function pathRefusal(pattern: string, value: string, workspace: string | undefined): AtomRefusal | undefined {
   const base = value.startsWith('/') ? absoluteBase(value, workspace) : '';
   if (base === undefined) return { reason: 'is an absolute path that is not in the workspace', hint: relativeHint };
   const inside = base === '' ? value : value.slice(base.length) || '.';
@@ -27,14 +27,14 @@ export function pathRefusal(pattern: string, value: string, workspace: string | 
 }
 
 /** A host argument must be spelled canonically; an IPv6 address may stand with or without its brackets. */
-export function hostRefusal(pattern: string, value: string): Refusal | undefined {
+export function hostRefusal(pattern: string, value: string): AtomRefusal | undefined {
   const host = canonicalHost(value) ?? canonicalHost(`[${value}]`);
   if (host === undefined) return { reason: 'is not a host' };
   if (value !== host && `[${value}]` !== host) return otherSpelling(host);
   return segmentCovers(pattern, host) ? undefined : { reason: `is not a host within ${pattern}` };
 }
 
-export function addressRefusal(cidr: string, value: string): Refusal | undefined {
+export function addressRefusal(cidr: string, value: string): AtomRefusal | undefined {
   const address = canonicalAddress(value);
   if (address === undefined) return { reason: 'is not an IP address' };
   if (value !== address && value !== `[${address}]`) return otherSpelling(address);
@@ -43,7 +43,7 @@ export function addressRefusal(cidr: string, value: string): Refusal | undefined
 
 const relativeHint = 'Give a path relative to the workspace, such as "src/main.ts".';
 
-function otherSpelling(spelled: string): Refusal {
+function otherSpelling(spelled: string): AtomRefusal {
   return { reason: 'is not spelled canonically', hint: `Write it as ${JSON.stringify(spelled)}.` };
 }
 

@@ -1,6 +1,6 @@
 import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import type { JsonValue } from '../../base/json.js';
-import { addressRefusal, hostRefusal, pathRefusal, type Refusal } from './atom-spelling.js';
+import { type AtomRefusal, addressRefusal, hostRefusal, pathRefusal } from './atom-spelling.js';
 import { isText, sameJson } from './json-compare.js';
 
 /** What one argument may be. Atoms compare and never rewrite; there is no negation, so "narrower" stays decidable. */
@@ -39,7 +39,7 @@ export interface ConstraintEnv {
 }
 
 /** Why `value` is not what `atom` accepts; undefined when it is. */
-export function atomRefusal(atom: AtomTest, value: JsonValue, env: ConstraintEnv): Refusal | undefined {
+export function atomRefusal(atom: AtomTest, value: JsonValue, env: ConstraintEnv): AtomRefusal | undefined {
   if ('any' in atom) return undefined;
   if ('all' in atom) return firstRefusal(atom.all, value, env);
   if ('eq' in atom) return unless(sameJson(atom.eq, value), 'is not the value that is allowed');
@@ -55,7 +55,7 @@ export function atomRefusal(atom: AtomTest, value: JsonValue, env: ConstraintEnv
   return addressRefusal(atom.cidr, value);
 }
 
-function firstRefusal(atoms: readonly Atom[], value: JsonValue, env: ConstraintEnv): Refusal | undefined {
+function firstRefusal(atoms: readonly Atom[], value: JsonValue, env: ConstraintEnv): AtomRefusal | undefined {
   for (const atom of atoms) {
     const refusal = atomRefusal(atom, value, env);
     if (refusal !== undefined) return refusal;
@@ -63,7 +63,7 @@ function firstRefusal(atoms: readonly Atom[], value: JsonValue, env: ConstraintE
   return undefined;
 }
 
-function unless(holds: boolean, reason: string): Refusal | undefined {
+function unless(holds: boolean, reason: string): AtomRefusal | undefined {
   return holds ? undefined : { reason };
 }
 

@@ -15,13 +15,13 @@ import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
 import { kinOf } from '../holding/family-rights.js';
 import { SharedValues } from '../holding/shared-values.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import { FilePlaces } from '../resource/workspace-files.js';
-import { RuleBook } from '../rule/rules.js';
-import { AuthorityGraph, type Slot } from './authority-graph.js';
+import { Rules } from '../rule/rules.js';
+import { AuthorityGraph, type GraphNode } from './authority-graph.js';
 import { CompiledAuthority } from './compiled-authority.js';
 import { decide } from './decide.js';
-import { Evaluator, type Ruling, ruled } from './evaluator.js';
+import { Evaluator, type LocatedDecision, ruled } from './evaluator.js';
 import { GraphLoader } from './graph-loader.js';
 import type { Question } from './question.js';
 
@@ -61,9 +61,9 @@ export class AuthorityCache {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(RuleBook) private readonly rules: RuleBook,
+    @inject(Rules) private readonly rules: Rules,
     @inject(GraphLoader) private readonly loader: GraphLoader,
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(CaseFolding) private readonly names: CaseFolding,
     @inject(FilePlaces) private readonly places: FilePlaces,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(NodeIdentity) { nodeId }: NodeIdentity,
@@ -81,11 +81,11 @@ export class AuthorityCache {
   }
 
   /** The decision, at once where all of it is known; otherwise after what is missing has been read. */
-  decide(question: Question, now: number): Ruling | Promise<Ruling> {
+  decide(question: Question, now: number): LocatedDecision | Promise<LocatedDecision> {
     return this.known(question, now) ?? this.informed(question, now);
   }
 
-  private async informed(question: Question, now: number): Promise<Ruling> {
+  private async informed(question: Question, now: number): Promise<LocatedDecision> {
     for (let tries = 0; tries < triesMax; tries++) {
       const next = this.reading.then(() => this.read(question));
       this.reading = next.catch(() => undefined);
@@ -99,7 +99,7 @@ export class AuthorityCache {
   }
 
   /** Undefined when something has to be read first. */
-  private known(question: Question, now: number): Ruling | undefined {
+  private known(question: Question, now: number): LocatedDecision | undefined {
     const { pid, names, right, request } = question;
     const { graph } = this;
     const holder = graph.holders.get(pid);
@@ -284,6 +284,6 @@ class Stale {
   }
 }
 
-function revoke(slot: Slot | undefined): void {
+function revoke(slot: GraphNode | undefined): void {
   if (slot !== undefined) slot.record = { ...slot.record, status: 'revoked' };
 }

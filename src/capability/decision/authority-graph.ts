@@ -5,13 +5,13 @@ import type { CapabilityRecord } from '../holding/capability-record.js';
 import type { HolderState } from '../holding/capability-repository.js';
 
 /** A capability in the graph; its row is replaced when it changes. */
-export interface Slot {
+export interface GraphNode {
   record: CapabilityRecord;
 }
 
 /** Capabilities with everything above them, and the processes that hold them: what liveness is read from. */
 export class AuthorityGraph {
-  readonly slots = new Map<CapabilityId, Slot>();
+  readonly slots = new Map<CapabilityId, GraphNode>();
   /** Undefined: there is no such process. */
   readonly holders = new Map<Pid, HolderState | undefined>();
 
@@ -19,7 +19,7 @@ export class AuthorityGraph {
    * live(c): its own status, its holder's state and generation, and the same of every one above it. Of a dead one, what
    * is nearest; but a revocation above it comes first, so that the reason is the same before and after the sweep.
    */
-  status({ record }: Slot, now: number): CapabilityStatus {
+  status({ record }: GraphNode, now: number): CapabilityStatus {
     let nearest: CapabilityStatus = 'live';
     for (let at = record; ; ) {
       const status = ownStatus(at, this.holders.get(at.holder), now);
@@ -31,7 +31,7 @@ export class AuthorityGraph {
   }
 
   /** Itself first, up to the root grant. */
-  chain({ record }: Slot): CapabilityRecord[] {
+  chain({ record }: GraphNode): CapabilityRecord[] {
     const chain = [record];
     for (let at = record; at.parent !== null; ) {
       at = this.above(at.parent).record;
@@ -40,7 +40,7 @@ export class AuthorityGraph {
     return chain;
   }
 
-  private above(id: CapabilityId): Slot {
+  private above(id: CapabilityId): GraphNode {
     const slot = this.slots.get(id);
     assert(slot !== undefined, `${id} is not in the graph`);
     return slot;

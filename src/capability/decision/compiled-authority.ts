@@ -2,23 +2,23 @@ import { PatternIndex } from '../resource/pattern-index.js';
 import type { Pattern, Request } from '../resource/resource.js';
 import { matches } from '../resource/resource-matching.js';
 import type { RuleRecord } from '../rule/rule.js';
-import type { Slot } from './authority-graph.js';
+import type { GraphNode } from './authority-graph.js';
 
 /** What one process holds and what binds it, ready to be asked. */
 export class CompiledAuthority {
-  private readonly held = new PatternIndex<Slot>();
-  private readonly slots = new Map<Slot, Pattern>();
+  private readonly held = new PatternIndex<GraphNode>();
+  private readonly slots = new Map<GraphNode, Pattern>();
   private rules = new PatternIndex<RuleRecord>();
   /** Which state of the rules it has; none yet. */
   rulesVersion = -1;
 
-  hold(slot: Slot, pattern: Pattern): void {
+  hold(slot: GraphNode, pattern: Pattern): void {
     if (this.slots.has(slot)) return;
     this.slots.set(slot, pattern);
     this.held.add(pattern, slot);
   }
 
-  drop(slot: Slot, pattern: Pattern): void {
+  drop(slot: GraphNode, pattern: Pattern): void {
     if (this.slots.delete(slot)) this.held.remove(pattern, slot);
   }
 
@@ -29,7 +29,7 @@ export class CompiledAuthority {
   }
 
   /** Those whose pattern matches all of `names`. */
-  heldOn(names: readonly Request[]): readonly Slot[] {
+  heldOn(names: readonly Request[]): readonly GraphNode[] {
     const [first, ...others] = names;
     const found = first === undefined ? [] : this.held.matching(first);
     if (others.length === 0) return found;

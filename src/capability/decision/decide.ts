@@ -6,7 +6,7 @@ import type { CapabilityStatus } from '../holding/capability.js';
 import { byPreference, type CapabilityRecord } from '../holding/capability-record.js';
 import { maskOfRight } from '../resource/rights.js';
 import { isOn, type RuleEffect, type RuleRecord } from '../rule/rule.js';
-import type { AuthorityGraph, Slot } from './authority-graph.js';
+import type { AuthorityGraph, GraphNode } from './authority-graph.js';
 import { allows, type DecisionCode, type NearMiss } from './decision.js';
 import type { Question } from './question.js';
 
@@ -17,7 +17,7 @@ export interface Evidence {
   readonly rules: readonly RuleRecord[];
   readonly isKin: boolean;
   /** Of all that it was ever given, those whose pattern matches all names. */
-  readonly held: readonly Slot[];
+  readonly held: readonly GraphNode[];
   /** Some of the others, where near misses are wanted. */
   readonly others?: readonly CapabilityRecord[];
   readonly graph: AuthorityGraph;
@@ -27,10 +27,10 @@ export interface Circumstances extends ConstraintEnv {
   readonly now: number;
 }
 
-export interface Verdict {
+export interface RawDecision {
   readonly code: DecisionCode;
   /** By which it is allowed, or would be if a person approved it; undefined where kinship is enough. */
-  readonly slot: Slot | undefined;
+  readonly slot: GraphNode | undefined;
   readonly nearest: readonly NearMiss[];
   readonly denies: readonly RuleRecord[];
   readonly asks: readonly RuleRecord[];
@@ -40,7 +40,7 @@ export interface Verdict {
  * The decision, by one order of precedence that no order of rows can change: a deny rule, nothing that matches,
  * arguments, a dead capability, an ask rule, allowed. Pure; whoever asks has collected the evidence.
  */
-export function decide(question: Question, evidence: Evidence, circumstances: Circumstances): Verdict {
+export function decide(question: Question, evidence: Evidence, circumstances: Circumstances): RawDecision {
   if (!evidence.isLive) return verdict('PROCESS_ENDED');
   const denies = applying('deny', evidence.rules, question, circumstances.now);
   if (denies.length > 0) return verdict('DENY_RULE', undefined, none, denies);
@@ -61,11 +61,11 @@ const nearestMax = 5;
 /** Written out, and not spread from parts: checks are made by the hundred thousand. */
 function verdict(
   code: DecisionCode,
-  slot?: Slot,
+  slot?: GraphNode,
   nearest: readonly NearMiss[] = none,
   denies: readonly RuleRecord[] = none,
   asks: readonly RuleRecord[] = none,
-): Verdict {
+): RawDecision {
   return { code, slot, nearest, denies, asks };
 }
 
@@ -89,8 +89,8 @@ function hasHash(args: JsonValue | undefined, hash: string): boolean {
 }
 
 /** The best of the capabilities that allow it, or why none does. */
-function held(question: Question, evidence: Evidence, circumstances: Circumstances): Verdict {
-  let best: Slot | undefined;
+function held(question: Question, evidence: Evidence, circumstances: Circumstances): RawDecision {
+  let best: GraphNode | undefined;
   const misses: Miss[] = [];
   for (const slot of question.isOutside === true ? [] : evidence.held) {
     const status = evidence.graph.status(slot, circumstances.now);

@@ -3,27 +3,27 @@ import type { ReadTx } from '../../base/store.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import type { HolderState } from '../holding/capability-repository.js';
-import { Kin } from '../holding/family-rights.js';
-import { Held } from '../holding/holdings.js';
+import { FamilyRights } from '../holding/family-rights.js';
+import { Holdings } from '../holding/holdings.js';
 import { FilePlaces } from '../resource/workspace-files.js';
-import { RuleBook } from '../rule/rules.js';
+import { Rules } from '../rule/rules.js';
 import { AuthorityGraph } from './authority-graph.js';
-import { decide, type Verdict } from './decide.js';
+import { decide, type RawDecision } from './decide.js';
 import { GraphLoader } from './graph-loader.js';
 import type { Question } from './question.js';
 
 /** A verdict with what it was found in. */
-export interface Ruling extends Verdict {
+export interface LocatedDecision extends RawDecision {
   readonly holder: HolderState | undefined;
   readonly graph: AuthorityGraph;
 }
 
 /** Written out for the same reason as the verdict. */
 export function ruled(
-  { code, slot, nearest, denies, asks }: Verdict,
+  { code, slot, nearest, denies, asks }: RawDecision,
   holder: HolderState | undefined,
   graph: AuthorityGraph,
-): Ruling {
+): LocatedDecision {
   return { code, slot, nearest, denies, asks, holder, graph };
 }
 
@@ -32,18 +32,18 @@ export function ruled(
 export class Evaluator {
   constructor(
     @inject(GraphLoader) private readonly loader: GraphLoader,
-    @inject(Held) private readonly held: Held,
-    @inject(RuleBook) private readonly rules: RuleBook,
-    @inject(Kin) private readonly kin: Kin,
+    @inject(Holdings) private readonly held: Holdings,
+    @inject(Rules) private readonly rules: Rules,
+    @inject(FamilyRights) private readonly kin: FamilyRights,
     @inject(FilePlaces) private readonly places: FilePlaces,
   ) {}
 
-  async decide(tx: ReadTx, question: Question, now: number): Promise<Ruling> {
+  async decide(tx: ReadTx, question: Question, now: number): Promise<LocatedDecision> {
     return this.ruling(tx, question, now, []);
   }
 
   /** The same decision, which also looks for what came near. */
-  async explain(tx: ReadTx, question: Question, now: number): Promise<Ruling> {
+  async explain(tx: ReadTx, question: Question, now: number): Promise<LocatedDecision> {
     const { kind } = question.request;
     return this.ruling(tx, question, now, await this.held.near(tx, question.pid, kind));
   }
@@ -59,7 +59,7 @@ export class Evaluator {
     question: Question,
     now: number,
     near: readonly CapabilityRecord[],
-  ): Promise<Ruling> {
+  ): Promise<LocatedDecision> {
     const { pid, names, using } = question;
     const graph = new AuthorityGraph();
     const holder = await this.loader.learn(tx, graph, pid);

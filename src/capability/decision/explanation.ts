@@ -2,21 +2,26 @@ import { CapabilityError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { idsOf } from '../rule/rule.js';
 import type { Asking } from '../rule/rule-gate.js';
-import type { Verdict } from './decide.js';
+import type { RawDecision } from './decide.js';
 import { allows, type Decision, type Explanation } from './decision.js';
-import { mend } from './hints.js';
+import { remedy } from './hints.js';
 import type { Question } from './question.js';
 
 /** An explanation without what only the store can add. */
 export type Told = Omit<Explanation, 'chain' | 'generation'>;
 
 /** What a verdict amounts to, as far as who asks may know. */
-export function decided({ via }: Pick<Asking, 'via'>, question: Question, verdict: Verdict): Decision {
+export function decided({ via }: Pick<Asking, 'via'>, question: Question, verdict: RawDecision): Decision {
   const { code, slot } = verdict;
   const capability = slot === undefined ? 'kin' : slot.record.id;
   if (allows(code)) return { effect: 'allow', code, capability, reason: `Allowed by ${capability}.` };
   const isHost = via !== 'process';
-  const reason = mend(isHost ? question : hidden(question), code, verdict.nearest, isHost ? idsOf(verdict.denies) : []);
+  const reason = remedy(
+    isHost ? question : hidden(question),
+    code,
+    verdict.nearest,
+    isHost ? idsOf(verdict.denies) : [],
+  );
   return code === 'ASK' ? { effect: 'ask', code, capability, reason } : { effect: 'deny', code, reason };
 }
 
@@ -26,7 +31,7 @@ function hidden({ pid, right, request }: Question): Question {
 }
 
 /** The same, with all that it was found by. */
-export function explained(asking: Pick<Asking, 'via'>, question: Question, verdict: Verdict): Told {
+export function explained(asking: Pick<Asking, 'via'>, question: Question, verdict: RawDecision): Told {
   const { pid, right, request } = question;
   const { reason: hint, ...decision } = decided(asking, question, verdict);
   const isHost = asking.via !== 'process';

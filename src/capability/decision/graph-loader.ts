@@ -3,7 +3,7 @@ import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository, type HolderState } from '../holding/capability-repository.js';
-import type { AuthorityGraph, Slot } from './authority-graph.js';
+import type { AuthorityGraph, GraphNode } from './authority-graph.js';
 
 /** Fills graphs of authority from the store. What a graph knows already is not read again. */
 @injectable()
@@ -11,7 +11,7 @@ export class GraphLoader {
   constructor(@inject(CapabilityRepository) private readonly repository: CapabilityRepository) {}
 
   /** Adds `record`, all that it was derived from, and their holders. */
-  async add(tx: ReadTx, graph: AuthorityGraph, record: CapabilityRecord): Promise<Slot> {
+  async add(tx: ReadTx, graph: AuthorityGraph, record: CapabilityRecord): Promise<GraphNode> {
     const slot = graph.slots.get(record.id) ?? { record };
     graph.slots.set(record.id, slot);
     for (let at = record; ; ) {

@@ -6,7 +6,7 @@ import type { DecisionCode, NearMiss } from './decision.js';
 import type { Question } from './question.js';
 
 /** The call that would mend a refusal. */
-export function mend(
+export function remedy(
   question: Question,
   code: DecisionCode,
   nearest: readonly NearMiss[],

@@ -6,7 +6,7 @@ import type { JsonValue } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/plain.js';
 import { parseSpec } from '../../base/spec.js';
 import { isObject } from '../constraint/json-compare.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import { parseRequest, type Request } from '../resource/resource.js';
 import { parseRight, type Right } from '../resource/rights.js';
 import { FilePlaces } from '../resource/workspace-files.js';
@@ -18,7 +18,7 @@ type Answered = Question & { readonly args: JsonValue };
 @injectable()
 export class Questions {
   constructor(
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(CaseFolding) private readonly names: CaseFolding,
     @inject(FilePlaces) private readonly places: FilePlaces,
   ) {}
 

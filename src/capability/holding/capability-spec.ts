@@ -6,7 +6,7 @@ import { parseConstraints } from '../constraint/constraints-spec.js';
 import { parsePattern } from '../resource/resource.js';
 import type { ResourceKind } from '../resource/resource-kind.js';
 import { parseRights, type Right, rights, unionRights } from '../resource/rights.js';
-import { type Authority, depthDefault, depthLimit } from './capability.js';
+import { type Authority, delegationDepthDefault, depthLimit } from './capability.js';
 
 const right = z.enum(rights);
 
@@ -50,7 +50,7 @@ export interface StatedAuthority extends Omit<Authority, 'maxDepth'> {
 /** The authority that a root grant gives. Throws INVALID_INPUT. */
 export function parseCapabilitySpec(spec: SpecShape, path = 'spec'): Authority {
   const stated = parseFields(spec, path);
-  return { ...stated, maxDepth: stated.maxDepth ?? depthDefault };
+  return { ...stated, maxDepth: stated.maxDepth ?? delegationDepthDefault };
 }
 
 /** Throws INVALID_INPUT; whether it may be handed on is for `attenuate` to say. */

@@ -9,7 +9,7 @@ import { CapabilityRepository } from './capability-repository.js';
 
 /** Capabilities as users see them, with the status that their whole chain gives them. */
 @injectable()
-export class Listing {
+export class CapabilityViews {
   constructor(
     @inject(Clock) private readonly clock: KernelClock,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,

@@ -59,5 +59,5 @@ export interface Authority {
   readonly maxDepth: number;
 }
 
-export const depthDefault = 16;
+export const delegationDepthDefault = 16;
 export const depthLimit = 64;

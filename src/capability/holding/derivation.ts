@@ -4,29 +4,29 @@ import { type CapabilityId, IdSource, type Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import { Evaluator } from '../decision/evaluator.js';
 import { deadSource, inChain, noSuchCapability } from '../errors.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import { type Amplification, attenuate, type DerivedAuthority } from './attenuate.js';
 import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
-import { Held } from './holdings.js';
+import { Holdings } from './holdings.js';
 import { derivedRecord, type Receiver } from './new-record.js';
 
 /** How a capability comes from another one. */
-export type Manner = 'birth' | 'delegate' | 'derive';
+export type DerivationKind = 'birth' | 'delegate' | 'derive';
 
-export interface Drawn {
+export interface Derived {
   readonly record: CapabilityRecord;
   readonly parent: CapabilityId;
 }
 
 /** Draws capabilities from others: narrower ones, from live ones, and never back up their own chain. */
 @injectable()
-export class Drawing {
+export class Derivation {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(Held) private readonly held: Held,
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(Holdings) private readonly held: Holdings,
+    @inject(CaseFolding) private readonly names: CaseFolding,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
@@ -36,7 +36,7 @@ export class Drawing {
    * derived for itself. Throws AMPLIFICATION naming the field that would be wider; for a capability that is named,
    * NO_SUCH_CAPABILITY when `from` does not hold it, and the refusal of a dead one.
    */
-  async drawn(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority, how: Manner): Promise<Drawn> {
+  async drawn(tx: ReadTx, from: Pid, to: Receiver, stated: StatedAuthority, how: DerivationKind): Promise<Derived> {
     const manner = how === 'derive' ? 'derive' : 'delegate';
     const misses: Miss[] = [];
     for (const parent of await this.candidates(tx, from, to, stated)) {
@@ -73,7 +73,7 @@ export class Drawing {
     tx: ReadTx,
     parent: CapabilityRecord,
     to: Receiver,
-    how: Manner,
+    how: DerivationKind,
   ): Promise<{ readonly refused: string; readonly detail: string } | undefined> {
     const status = await this.evaluator.status(tx, parent, to.at);
     if (status !== 'live') return { refused: 'status', detail: `the one that would do is ${status}` };

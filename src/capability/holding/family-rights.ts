@@ -7,7 +7,7 @@ import { CapabilityRepository } from './capability-repository.js';
 
 /** Built-in rights: to wait for, signal and write to one's own children, and to write to one's own parent. */
 @injectable()
-export class Kin {
+export class FamilyRights {
   constructor(@inject(CapabilityRepository) private readonly repository: CapabilityRepository) {}
 
   /** Whether `pid`, whose parent is `parent`, may do this because of who it is. */

@@ -4,16 +4,16 @@ import { type CapabilityId, IdSource, type ObjectId, type Pid } from '../../base
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { applying } from '../decision/decide.js';
 import { Evaluator } from '../decision/evaluator.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import { parsePattern, parseRequest } from '../resource/resource.js';
 import { maskOfRights, type Right, rightsOfKind } from '../resource/rights.js';
 import type { RuleRecord } from '../rule/rule.js';
-import { RuleBook } from '../rule/rules.js';
+import { Rules } from '../rule/rules.js';
 import { attenuate } from './attenuate.js';
-import { type Authority, depthDefault } from './capability.js';
+import { type Authority, delegationDepthDefault } from './capability.js';
 import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
-import { Held } from './holdings.js';
+import { Holdings } from './holdings.js';
 import { derivedRecord, type Receiver, wholeRecord } from './new-record.js';
 
 const ownRights = maskOfRights(rightsOfKind('ns'));
@@ -34,9 +34,9 @@ export class Grants {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(RuleBook) private readonly rules: RuleBook,
-    @inject(Held) private readonly held: Held,
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(Rules) private readonly rules: Rules,
+    @inject(Holdings) private readonly held: Holdings,
+    @inject(CaseFolding) private readonly names: CaseFolding,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -65,7 +65,13 @@ export class Grants {
     const parent = by === 'host' ? undefined : await this.repository.find(tx, by);
     if (parent !== undefined) return this.shareOf(object, parent, ['read'], to);
     const pattern = parsePattern(`object:${object}`);
-    const reading = { pattern, rights: ['read'], grantable: [], delegable: false, maxDepth: depthDefault } as const;
+    const reading = {
+      pattern,
+      rights: ['read'],
+      grantable: [],
+      delegable: false,
+      maxDepth: delegationDepthDefault,
+    } as const;
     return this.root(to, reading, 'host');
   }
 

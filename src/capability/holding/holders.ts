@@ -6,7 +6,7 @@ import { CapabilityRepository, type HolderState } from './capability-repository.
 
 /** Finds the process that is to hold, give or get a capability. */
 @injectable()
-export class Holders {
+export class HolderLookup {
   constructor(@inject(CapabilityRepository) private readonly repository: CapabilityRepository) {}
 
   /** Throws NO_SUCH_PROCESS. */

@@ -2,8 +2,8 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import type { Question } from '../decision/question.js';
-import { ComparedNames } from '../resource/case-folding.js';
-import { includingTexts } from '../resource/covering-texts.js';
+import { CaseFolding } from '../resource/case-folding.js';
+import { coveringTexts } from '../resource/covering-texts.js';
 import type { Pattern, Request } from '../resource/resource.js';
 import type { ResourceKind } from '../resource/resource-kind.js';
 import { covers, matches } from '../resource/resource-matching.js';
@@ -16,10 +16,10 @@ type Asked = Pick<Question, 'pid' | 'names' | 'isEither'>;
 
 /** Finds what a process holds on a resource, dead or alive, without looking through the rest of what it holds. */
 @injectable()
-export class Held {
+export class Holdings {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(CaseFolding) private readonly names: CaseFolding,
   ) {}
 
   /** Those that a question is about: whose pattern matches all of its names, or one where that is enough. */
@@ -46,7 +46,7 @@ export class Held {
 
   private async including(tx: ReadTx, pid: Pid, resource: Pattern | Request): Promise<readonly CapabilityRecord[]> {
     if (this.names.folds(resource.kind)) return this.repository.heldBy(tx, pid, resource.kind);
-    const texts = await includingTexts(resource, (prefix) => this.repository.holdsWithin(tx, pid, prefix));
+    const texts = await coveringTexts(resource, (prefix) => this.repository.holdsWithin(tx, pid, prefix));
     return this.repository.heldOn(tx, pid, texts);
   }
 }

@@ -3,11 +3,11 @@ import { CapabilityError } from '../../base/errors.js';
 import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
-import { type Warrant, Warrants } from '../decision/authorizer.js';
+import { type Authorization, Authorizer } from '../decision/authorizer.js';
 import { plainQuestion } from '../decision/question.js';
 import { parseRequest } from '../resource/resource.js';
 import type { HolderState } from './capability-repository.js';
-import { Holders } from './holders.js';
+import { HolderLookup } from './holders.js';
 
 interface Reached {
   readonly holder: HolderState;
@@ -20,8 +20,8 @@ interface Reached {
 @injectable()
 export class Receivers {
   constructor(
-    @inject(Holders) private readonly holders: Holders,
-    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(Authorizer) private readonly warrants: Authorizer,
   ) {}
 
   /**
@@ -38,9 +38,9 @@ export class Receivers {
     }
   }
 
-  private async sending(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Warrant> {
+  private async sending(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Authorization> {
     try {
-      return await this.warrants.take(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
+      return await this.warrants.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
     } catch (error) {
       if (!(error instanceof CapabilityError)) throw error;
       throw outOfReach(from, to);

@@ -7,7 +7,7 @@ import { CapabilityRepository } from './capability-repository.js';
 
 /** Finite uses: each one counts for the capability and for everything it was derived from. */
 @injectable()
-export class Uses {
+export class UseCounter {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,

@@ -8,7 +8,7 @@ import { FilePlaces } from './workspace-files.js';
  * else they stay as they are spelled.
  */
 @injectable()
-export class ComparedNames {
+export class CaseFolding {
   constructor(@inject(FilePlaces) private readonly places: FilePlaces) {}
 
   /** Whether two spellings of `kind` can be one name, so that equal texts are not the only equal names. */

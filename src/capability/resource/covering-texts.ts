@@ -3,16 +3,16 @@ import type { Pattern, Request } from './resource.js';
 import { namesProcess } from './resource-matching.js';
 
 /** So many first segments are tried without looking whether anything begins so: two ways each, so four texts. */
-const blindSegments = 2;
+const unprobedSegments = 2;
 
 /** Whether any stored pattern begins with `prefix`. */
-export type BeginsSo = (prefix: string) => Promise<boolean>;
+export type HasPrefix = (prefix: string) => Promise<boolean>;
 
 /**
  * The texts of all patterns that could include `resource`, a request or another pattern. There is one for every choice
  * of a name or a wildcard at each place, so beyond the first places only beginnings that are there are followed.
  */
-export async function includingTexts(resource: Pattern | Request, beginsSo: BeginsSo): Promise<string[]> {
+export async function coveringTexts(resource: Pattern | Request, beginsSo: HasPrefix): Promise<string[]> {
   const { kind, segments } = resource;
   const endsInRest = resource.form === 'pattern' && resource.rest;
   if (kind === 'net') return netTexts(segments);
@@ -29,7 +29,7 @@ export async function includingTexts(resource: Pattern | Request, beginsSo: Begi
         next.push(`${prefix}${choice}/`);
       }
     }
-    prefixes = index < blindSegments ? next : await only(next, beginsSo);
+    prefixes = index < unprobedSegments ? next : await only(next, beginsSo);
   }
   texts.push(...prefixes.map((prefix) => `${prefix}**`));
   if (segments.length === 0 && !endsInRest) texts.push(`${kind}:.`);
@@ -41,7 +41,7 @@ function isSpelled(resource: Pattern | Request, index: number): boolean {
   return index < 2 && namesProcess(resource);
 }
 
-async function only(prefixes: readonly string[], beginsSo: BeginsSo): Promise<string[]> {
+async function only(prefixes: readonly string[], beginsSo: HasPrefix): Promise<string[]> {
   const kept: string[] = [];
   for (const prefix of prefixes) if (await beginsSo(prefix)) kept.push(prefix);
   return kept;

@@ -4,28 +4,28 @@ import type { ApprovalId, Pid, RuleId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
-import type { Ask } from '../approval/approval.js';
-import { Clearance } from '../approval/approval-lookup.js';
+import type { ApprovalRequest } from '../approval/approval.js';
+import { ApprovalLookup } from '../approval/approval-lookup.js';
 import { applying, hashOfArgs } from '../decision/decide.js';
 import { CapabilityRepository, type HolderState } from '../holding/capability-repository.js';
 import { type Pattern, parseRequest } from '../resource/resource.js';
 import type { Right } from '../resource/rights.js';
 import { earliestExpiry, idsOf, isOn, type RuleRecord } from './rule.js';
-import { type Bound, type Gift, RuleBook } from './rules.js';
+import { type Handover, Rules, type TreePosition } from './rules.js';
 
 /** Through which face something is asked, and when. */
 export type Asking = Pick<Act, 'via' | 'at'>;
 
 /** A process, as rules bind it. */
-type Bearer = { readonly pid: Pid } & Pick<HolderState, 'n' | 'path' | 'generation'>;
+type RuleSubject = { readonly pid: Pid } & Pick<HolderState, 'n' | 'path' | 'generation'>;
 
 /** The host's rules on what needs no capability, and on giving. What needs one is judged with it. */
 @injectable()
-export class HostRules {
+export class RuleGate {
   constructor(
-    @inject(RuleBook) private readonly book: RuleBook,
+    @inject(Rules) private readonly book: Rules,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Clearance) private readonly clearance: Clearance,
+    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
   ) {}
 
   /**
@@ -36,7 +36,7 @@ export class HostRules {
   async passBirth(
     tx: WriteTx,
     asking: Asking,
-    parent: Bearer,
+    parent: RuleSubject,
     image: { readonly name: string; readonly args: JsonValue; readonly shown?: JsonValue },
     handedDown: readonly Pattern[],
   ): Promise<ApprovalId[]> {
@@ -52,7 +52,7 @@ export class HostRules {
   }
 
   /** Passes what `pid` needs no capability for. Answers with the approval that it took. Throws as passBirth. */
-  async pass(
+  async check(
     tx: WriteTx,
     asking: Asking,
     pid: Pid,
@@ -82,7 +82,13 @@ export class HostRules {
    * Passes a gift, unless it would take something out of the reach of a rule that binds the giver. Answers with the
    * approvals that it took. Throws CAPABILITY_DENIED, AskNeeded.
    */
-  async passGift(tx: WriteTx, asking: Asking, from: Bearer, to: Bound, gift: Gift): Promise<ApprovalId[]> {
+  async passGift(
+    tx: WriteTx,
+    asking: Asking,
+    from: RuleSubject,
+    to: TreePosition,
+    gift: Handover,
+  ): Promise<ApprovalId[]> {
     const rules = await this.book.binding(tx, from);
     const ask = this.handingOn(rules, asking, from, gift.pattern);
     const bound = new Set([0, ...to.path, to.n]);
@@ -91,14 +97,14 @@ export class HostRules {
     return this.taken(tx, [ask], asking.at);
   }
 
-  private async bearer(tx: ReadTx, pid: Pid): Promise<Bearer | undefined> {
+  private async bearer(tx: ReadTx, pid: Pid): Promise<RuleSubject | undefined> {
     const holder = await this.capabilities.holder(tx, pid);
     return holder === undefined ? undefined : { pid, ...holder };
   }
 
-  private async taken(tx: WriteTx, asks: readonly (Ask | undefined)[], at: number): Promise<ApprovalId[]> {
+  private async taken(tx: WriteTx, asks: readonly (ApprovalRequest | undefined)[], at: number): Promise<ApprovalId[]> {
     const taken: ApprovalId[] = [];
-    for (const ask of asks) if (ask !== undefined) taken.push(await this.clearance.take(tx, ask, at));
+    for (const ask of asks) if (ask !== undefined) taken.push(await this.clearance.authorize(tx, ask, at));
     return taken;
   }
 
@@ -106,11 +112,11 @@ export class HostRules {
   private request(
     rules: readonly RuleRecord[],
     asking: Asking,
-    bearer: Bearer,
+    bearer: RuleSubject,
     right: Right,
     resource: string,
     args: JsonValue,
-  ): Ask | undefined {
+  ): ApprovalRequest | undefined {
     const about = this.book.about(rules, [parseRequest(resource)]);
     const denies = applying('deny', about, { right, args }, asking.at);
     if (denies.length > 0) throw forbidden(asking, bearer.pid, right, resource, denies);
@@ -118,7 +124,12 @@ export class HostRules {
   }
 
   /** What the rules on the right `grant` ask about handing a pattern on. Throws CAPABILITY_DENIED. */
-  private handingOn(rules: readonly RuleRecord[], asking: Asking, from: Bearer, pattern: Pattern): Ask | undefined {
+  private handingOn(
+    rules: readonly RuleRecord[],
+    asking: Asking,
+    from: RuleSubject,
+    pattern: Pattern,
+  ): ApprovalRequest | undefined {
     const about = rules.filter((rule) => this.book.touches(rule, { pattern, rights: ['grant'] }));
     const question = { right: 'grant', args: {} } as const;
     const denies = applying('deny', about, question, asking.at);
@@ -134,17 +145,17 @@ export function severalOf(approvals: ApprovalId[]): { approvals?: ApprovalId[] }
 
 /** A question about something that needs no capability. */
 function bareAsk(
-  bearer: Bearer,
+  bearer: RuleSubject,
   right: Right,
   resource: string,
   args: JsonValue,
   asks: readonly RuleRecord[],
-): Ask | undefined {
+): ApprovalRequest | undefined {
   if (asks.length === 0) return undefined;
   const { pid } = bearer;
   const call = { pid, holder: bearer, right, resource, args, argsHash: hashOfArgs(args), spec: null };
   const rests = { on: [], until: earliestExpiry(asks) };
-  return { ...call, capability: null, chain: [], expiresAt: null, rules: idsOf(asks), rests };
+  return { ...call, capability: null, chain: [], expiresAt: null, rules: idsOf(asks), dependsOn: rests };
 }
 
 /** A process learns that there is a rule, and not which. */

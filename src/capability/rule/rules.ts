@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { ReadTx } from '../../base/store.js';
 import type { HolderState } from '../holding/capability-repository.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import type { Pattern, Request } from '../resource/resource.js';
 import { matches, overlaps } from '../resource/resource-matching.js';
 import { maskOfRights, type Right } from '../resource/rights.js';
@@ -9,10 +9,10 @@ import type { RuleRecord } from './rule.js';
 import { RuleRepository } from './rule-repository.js';
 
 /** The place of a process in the tree it was born in. */
-export type Bound = Pick<HolderState, 'n' | 'path'>;
+export type TreePosition = Pick<HolderState, 'n' | 'path'>;
 
 /** What somebody is about to give: a pattern, and every right that goes with it. */
-export interface Gift {
+export interface Handover {
   readonly pattern: Pattern;
   readonly rights: readonly Right[];
 }
@@ -22,19 +22,19 @@ export interface Gift {
  * under, whoever is its parent now.
  */
 @injectable()
-export class RuleBook {
+export class Rules {
   constructor(
     @inject(RuleRepository) private readonly rules: RuleRepository,
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(CaseFolding) private readonly names: CaseFolding,
   ) {}
 
   /** Those that bind it, expired ones among them. */
-  binding(tx: ReadTx, { path, n }: Bound): Promise<readonly RuleRecord[]> {
+  binding(tx: ReadTx, { path, n }: TreePosition): Promise<readonly RuleRecord[]> {
     return this.rules.binding(tx, [...path, n]);
   }
 
   /** Of those that bind it, the ones whose pattern matches one of the names that a resource goes by. */
-  async matching(tx: ReadTx, bound: Bound, names: readonly Request[]): Promise<RuleRecord[]> {
+  async matching(tx: ReadTx, bound: TreePosition, names: readonly Request[]): Promise<RuleRecord[]> {
     return this.about(await this.binding(tx, bound), names);
   }
 
@@ -47,7 +47,7 @@ export class RuleBook {
   }
 
   /** Whether there may be something in a gift that the rule is about. */
-  touches(rule: RuleRecord, { pattern, rights }: Gift): boolean {
+  touches(rule: RuleRecord, { pattern, rights }: Handover): boolean {
     if ((rule.rights & maskOfRights(rights)) === 0) return false;
     const about = this.patternOf(rule);
     const given = this.names.pattern(pattern.text);

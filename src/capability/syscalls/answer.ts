@@ -14,16 +14,16 @@ import {
   type ApprovalScope,
   approvalDecisions,
   approvalScopes,
+  isValid,
   scopesOf,
-  stands,
 } from '../approval/approval.js';
 import { noSuchApproval, notPending } from '../approval/approval-errors.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
-import { ApprovalFootings } from '../approval/approval-validity.js';
-import { Waking } from '../approval/wake-port.js';
+import { ApprovalValidity } from '../approval/approval-validity.js';
+import { WakePort } from '../approval/wake-port.js';
 import { parseCapabilitySpec } from '../holding/capability-spec.js';
 import { Grants } from '../holding/grants.js';
-import { named } from '../named.js';
+import { parseId } from '../named.js';
 import { maskOfRights } from '../resource/rights.js';
 import { RuleWriter } from '../rule/rule-writer.js';
 
@@ -39,16 +39,16 @@ export class Answer {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(ApprovalFootings) private readonly footings: ApprovalFootings,
+    @inject(ApprovalValidity) private readonly footings: ApprovalValidity,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleWriter) private readonly rules: RuleWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Waking) private readonly waking: Waking,
+    @inject(WakePort) private readonly waking: WakePort,
   ) {}
 
   /** Throws NO_SUCH_APPROVAL, CONFLICT for one that was answered or is void, INVALID_INPUT. */
   async run(input: unknown, given: unknown): Promise<void> {
-    const id = named(input, 'approval');
+    const id = parseId(input, 'approval');
     const { decision, by, scope: stated } = parseSpec(answerSpec, given, 'answer');
     const call: Call = { caller: hostCaller, actor: 'host', action: 'approval.answer' };
     await this.units.commit(call, async (tx, act) => {
@@ -81,7 +81,7 @@ export class Answer {
     const record = await this.approvals.find(tx, id);
     if (record === undefined) throw noSuchApproval(id);
     if (record.decision !== null) throw notPending(id, 'answered');
-    if (!stands(record, await this.footings.of(tx, record, at))) throw notPending(id, 'void');
+    if (!isValid(record, await this.footings.of(tx, record, at))) throw notPending(id, 'void');
     return record;
   }
 

@@ -4,19 +4,19 @@ import { KernelError } from '../../base/errors.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { EventRepository } from '../../events/event-repository.js';
 import type { Caller } from '../../unit/caller.js';
-import { Clearance } from '../approval/approval-lookup.js';
+import { ApprovalLookup } from '../approval/approval-lookup.js';
 import { AuthorityCache } from '../decision/authority-cache.js';
 import { askOf } from '../decision/authorizer.js';
 import type { Decision, Explanation } from '../decision/decision.js';
-import { Evaluator, type Ruling } from '../decision/evaluator.js';
+import { Evaluator, type LocatedDecision } from '../decision/evaluator.js';
 import { decided, explained, type Told } from '../decision/explanation.js';
 import type { Question } from '../decision/question.js';
 import { Questions } from '../decision/questions.js';
-import { Listing } from '../holding/capability-views.js';
+import { CapabilityViews } from '../holding/capability-views.js';
 
 /** Decisions without an effect. */
 @injectable()
-export class Explain {
+export class Check {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
@@ -24,8 +24,8 @@ export class Explain {
     @inject(Questions) private readonly questions: Questions,
     @inject(AuthorityCache) private readonly cache: AuthorityCache,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Clearance) private readonly clearance: Clearance,
-    @inject(Listing) private readonly listing: Listing,
+    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
+    @inject(CapabilityViews) private readonly listing: CapabilityViews,
   ) {}
 
   /** Answers from memory. Never throws for a bad request: it answers BAD_REQUEST. */
@@ -82,13 +82,18 @@ export class Explain {
   }
 
   /** What a person has approved already needs no asking. */
-  private async answered(tx: ReadTx, question: Question, ruling: Ruling, now: number): Promise<Ruling> {
+  private async answered(
+    tx: ReadTx,
+    question: Question,
+    ruling: LocatedDecision,
+    now: number,
+  ): Promise<LocatedDecision> {
     const ask = askOf(question, ruling);
     if (ask === undefined || (await this.clearance.find(tx, ask, now)) === undefined) return ruling;
     return { ...ruling, code: ruling.slot === undefined ? 'KIN' : 'ALLOWED' };
   }
 
-  private async chain(tx: ReadTx, caller: Caller, { slot }: Ruling): Promise<Pick<Explanation, 'chain'>> {
+  private async chain(tx: ReadTx, caller: Caller, { slot }: LocatedDecision): Promise<Pick<Explanation, 'chain'>> {
     if (slot === undefined) return {};
     const chain = await this.listing.chain(tx, slot.record);
     return { chain: caller.face === 'host' ? chain : chain.filter(({ holder }) => holder === caller.pid) };

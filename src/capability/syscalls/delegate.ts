@@ -10,13 +10,13 @@ import { Units } from '../../unit/units.js';
 import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
 import { delegationSpec, parseDelegationSpec } from '../holding/capability-spec.js';
-import { Drawing, type Drawn } from '../holding/derivation.js';
+import { Derivation, type Derived } from '../holding/derivation.js';
 import { Grants } from '../holding/grants.js';
-import { Holders } from '../holding/holders.js';
+import { HolderLookup } from '../holding/holders.js';
 import { Receivers } from '../holding/receivers.js';
-import { named } from '../named.js';
+import { parseId } from '../named.js';
 import { rightsOfMask, unionRights } from '../resource/rights.js';
-import { HostRules, severalOf } from '../rule/rule-gate.js';
+import { RuleGate, severalOf } from '../rule/rule-gate.js';
 
 /** Who gives, and what giving took. */
 interface Giver {
@@ -31,10 +31,10 @@ interface Giver {
 export class Delegate {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(Receivers) private readonly receivers: Receivers,
-    @inject(HostRules) private readonly rules: HostRules,
-    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(Derivation) private readonly drawing: Derivation,
     @inject(Grants) private readonly grants: Grants,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -44,8 +44,8 @@ export class Delegate {
    * reach, NO_SUCH_CAPABILITY for a `from` that the giver does not hold, PROCESS_TERMINATED, TREE_STOPPING.
    */
   async delegate(caller: Caller, giver: unknown, receiver: unknown, given: unknown): Promise<Capability> {
-    const from = named(giver, 'from');
-    const to = named(receiver, 'to');
+    const from = parseId(giver, 'from');
+    const to = parseId(receiver, 'to');
     const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
     const call: Call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
@@ -65,7 +65,7 @@ export class Delegate {
 
   /** Throws AMPLIFICATION naming the field, NO_SUCH_CAPABILITY, PROCESS_TERMINATED, TREE_STOPPING. */
   async derive(caller: Caller, input: unknown, given: unknown): Promise<Capability> {
-    const pid = named(input, 'pid');
+    const pid = parseId(input, 'pid');
     const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
     const call: Call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
@@ -81,7 +81,7 @@ export class Delegate {
     tx: WriteTx,
     act: Act,
     action: AuditAction,
-    { record, parent }: Drawn,
+    { record, parent }: Derived,
     by: Giver,
   ): Promise<Capability> {
     await this.grants.insert(tx, [record]);

@@ -7,21 +7,21 @@ import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
 import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
 import { Grants } from '../holding/grants.js';
-import { Holders } from '../holding/holders.js';
-import { named } from '../named.js';
+import { HolderLookup } from '../holding/holders.js';
+import { parseId } from '../named.js';
 
 @injectable()
 export class Grant {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(Grants) private readonly grants: Grants,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Gives a process a root capability. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, INVALID_INPUT. */
   async run(input: unknown, given: unknown): Promise<Capability> {
-    const pid = named(input, 'pid');
+    const pid = parseId(input, 'pid');
     const authority = parseCapabilitySpec(parseSpec(capabilitySpec, given, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.grant', target: pid };
     return this.units.commit(call, async (tx, act) => {

@@ -7,8 +7,8 @@ import { Store } from '../../base/store.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Holders } from '../holding/holders.js';
-import { named } from '../named.js';
+import { HolderLookup } from '../holding/holders.js';
+import { parseId } from '../named.js';
 import { rightsOfMask } from '../resource/rights.js';
 import { parseRule, type Rule, type RuleEffect, ruleSpec, toRule } from '../rule/rule.js';
 import { RuleRepository } from '../rule/rule-repository.js';
@@ -23,7 +23,7 @@ export class Policy {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(RuleRepository) private readonly repository: RuleRepository,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(RuleWriter) private readonly writer: RuleWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -33,7 +33,7 @@ export class Policy {
    * Throws NO_SUCH_PROCESS, INVALID_INPUT.
    */
   async set(effect: RuleEffect, input: unknown, given: unknown): Promise<Rule> {
-    const pid = named(input, 'pid');
+    const pid = parseId(input, 'pid');
     const stated = parseRule(parseSpec(ruleSpec, given, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: `capability.${effect}`, target: pid };
     return this.units.commit(call, async (tx, act) => {
@@ -56,13 +56,13 @@ export class Policy {
 
   /** Those set on `pid` itself, or all of them, oldest first. */
   async rules(input?: unknown): Promise<Rule[]> {
-    const pid = input === undefined ? undefined : named(input, 'pid');
+    const pid = input === undefined ? undefined : parseId(input, 'pid');
     return (await this.store.read((tx) => this.repository.list(tx, pid))).map(toRule);
   }
 
   /** Throws NO_SUCH_RULE. */
   async lift(input: unknown, given: unknown = {}): Promise<void> {
-    const id = named(input, 'rule');
+    const id = parseId(input, 'rule');
     const { reason } = parseSpec(liftOptions, given, 'options');
     const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.lift' };
     await this.units.commit(call, async (tx, act) => {

@@ -10,11 +10,11 @@ import type { Question } from '../decision/question.js';
 import { Questions } from '../decision/questions.js';
 import type { Capability } from '../holding/capability.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
-import { Listing } from '../holding/capability-views.js';
-import { Kin } from '../holding/family-rights.js';
-import { Holders } from '../holding/holders.js';
-import { named } from '../named.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CapabilityViews } from '../holding/capability-views.js';
+import { FamilyRights } from '../holding/family-rights.js';
+import { HolderLookup } from '../holding/holders.js';
+import { parseId } from '../named.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import { matches } from '../resource/resource-matching.js';
 import { maskOfRight } from '../resource/rights.js';
 
@@ -31,17 +31,17 @@ export class CapabilityQueries {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(Holders) private readonly holders: Holders,
-    @inject(Listing) private readonly listing: Listing,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(CapabilityViews) private readonly listing: CapabilityViews,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Kin) private readonly kin: Kin,
+    @inject(FamilyRights) private readonly kin: FamilyRights,
     @inject(Questions) private readonly questions: Questions,
-    @inject(ComparedNames) private readonly names: ComparedNames,
+    @inject(CaseFolding) private readonly names: CaseFolding,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
   async list(input: unknown, given: unknown = {}): Promise<Capability[]> {
-    const pid = named(input, 'pid');
+    const pid = parseId(input, 'pid');
     const { status, limit } = parseSpec(listOptions, given, 'options');
     await this.store.read((tx) => this.holders.any(tx, pid));
     const shown: Capability[] = [];
@@ -62,13 +62,13 @@ export class CapabilityQueries {
 
   /** Throws NO_SUCH_CAPABILITY. */
   async get(input: unknown): Promise<Capability> {
-    const capability = named(input, 'capability');
+    const capability = parseId(input, 'capability');
     return this.store.read(async (tx) => this.listing.shown(tx, await this.listing.record(tx, capability)));
   }
 
   /** Throws NO_SUCH_CAPABILITY. */
   async chain(input: unknown): Promise<Capability[]> {
-    const capability = named(input, 'capability');
+    const capability = parseId(input, 'capability');
     return this.store.read(async (tx) => this.listing.chain(tx, await this.listing.record(tx, capability)));
   }
 

@@ -8,21 +8,21 @@ import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { type Ask, isSameCall } from '../approval/approval.js';
+import { type ApprovalRequest, isSameCall } from '../approval/approval.js';
 import { ApprovalNeeded } from '../approval/approval-errors.js';
-import { Clearance } from '../approval/approval-lookup.js';
+import { ApprovalLookup } from '../approval/approval-lookup.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
 import { hashOfArgs } from '../decision/decide.js';
 import type { Authority, Capability, CapabilitySpec } from '../holding/capability.js';
 import type { HolderState } from '../holding/capability-repository.js';
 import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
-import { Listing } from '../holding/capability-views.js';
-import { Holders } from '../holding/holders.js';
-import { ComparedNames } from '../resource/case-folding.js';
+import { CapabilityViews } from '../holding/capability-views.js';
+import { HolderLookup } from '../holding/holders.js';
+import { CaseFolding } from '../resource/case-folding.js';
 import { covers } from '../resource/resource-matching.js';
 import { maskOfRights, type Right } from '../resource/rights.js';
 import { isOn } from '../rule/rule.js';
-import { RuleBook } from '../rule/rules.js';
+import { Rules } from '../rule/rules.js';
 
 const requestOptions = z.strictObject({
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
@@ -33,12 +33,12 @@ const requestOptions = z.strictObject({
 export class RequestCapability {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(RuleBook) private readonly rules: RuleBook,
-    @inject(ComparedNames) private readonly names: ComparedNames,
-    @inject(Listing) private readonly listing: Listing,
-    @inject(Clearance) private readonly clearance: Clearance,
+    @inject(Rules) private readonly rules: Rules,
+    @inject(CaseFolding) private readonly names: CaseFolding,
+    @inject(CapabilityViews) private readonly listing: CapabilityViews,
+    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -57,12 +57,12 @@ export class RequestCapability {
   }
 
   /** What an answer to this very request has given; it is told once. Throws AskNeeded. */
-  private async granted(tx: WriteTx, act: Act, asked: Ask): Promise<Capability> {
+  private async granted(tx: WriteTx, act: Act, asked: ApprovalRequest): Promise<Capability> {
     const open = await this.approvals.open(tx, [asked.holder.n]);
     const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
     if (answered === undefined || answered.granted === null) throw new ApprovalNeeded(asked);
     const { id: approval, pid, granted: capability } = answered;
-    await this.clearance.spend(tx, approval, pid, act.at);
+    await this.clearance.use(tx, approval, pid, act.at);
     const action = 'capability.request';
     this.recorder.audit(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
     return this.listing.shown(tx, await this.listing.record(tx, capability));
@@ -94,7 +94,7 @@ export class RequestCapability {
   }
 }
 
-function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, rights }: Authority): Ask {
+function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, rights }: Authority): ApprovalRequest {
   return {
     pid,
     holder,
@@ -107,6 +107,6 @@ function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, 
     expiresAt: null,
     rules: [],
     spec,
-    rests: { on: [], until: null },
+    dependsOn: { on: [], until: null },
   };
 }

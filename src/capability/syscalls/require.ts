@@ -2,17 +2,17 @@ import { inject, injectable } from 'inversify';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Warrants } from '../decision/authorizer.js';
+import { Authorizer } from '../decision/authorizer.js';
 import type { Decision } from '../decision/decision.js';
 import { Questions } from '../decision/questions.js';
-import { named } from '../named.js';
+import { parseId } from '../named.js';
 
 @injectable()
 export class Require {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Questions) private readonly questions: Questions,
-    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(Authorizer) private readonly warrants: Authorizer,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -22,11 +22,11 @@ export class Require {
    * a rule asks, APPROVAL_PENDING on the host's face, and APPROVAL_DENIED.
    */
   async run(caller: Caller, input: unknown, right: unknown, resource: unknown, args: unknown = {}): Promise<Decision> {
-    const question = await this.questions.of(named(input, 'pid'), right, resource, args);
+    const question = await this.questions.of(parseId(input, 'pid'), right, resource, args);
     const { pid } = question;
     const call: Call = { caller, actor: pid, action: 'capability.require', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { decision, capability, generation, approval, counted } = await this.warrants.take(tx, act, question);
+      const { decision, capability, generation, approval, counted } = await this.warrants.authorize(tx, act, question);
       this.recorder.audit(tx, {
         ...act,
         action: call.action,

@@ -8,11 +8,11 @@ import { Units } from '../../unit/units.js';
 import { noSuchCapability } from '../errors.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
-import { Drawing } from '../holding/derivation.js';
-import { Holders } from '../holding/holders.js';
+import { Derivation } from '../holding/derivation.js';
+import { HolderLookup } from '../holding/holders.js';
 import { RevocationSweep } from '../holding/revocation-sweep.js';
 import { Revocations } from '../holding/revocations.js';
-import { named } from '../named.js';
+import { parseId } from '../named.js';
 
 /** What a revocation has taken, as it was read right after it. */
 export interface RevocationReport {
@@ -34,8 +34,8 @@ export class Revoke {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(Holders) private readonly holders: Holders,
-    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(Derivation) private readonly drawing: Derivation,
     @inject(RevocationSweep) private readonly sweep: RevocationSweep,
     @inject(Revocations) private readonly revocations: Revocations,
   ) {}
@@ -45,7 +45,7 @@ export class Revoke {
    * A process revokes what it holds and what came from it. Revoking again changes nothing. Throws NO_SUCH_CAPABILITY.
    */
   async run(caller: Caller, input: unknown, given: unknown = {}): Promise<RevocationReport> {
-    const capability = named(input, 'capability');
+    const capability = parseId(input, 'capability');
     const { reason } = parseSpec(options, given, 'options');
     const call: Call = { caller, actor: 'host', action: 'capability.revoke' };
     const holder = await this.units.commit(call, async (tx, act) => {

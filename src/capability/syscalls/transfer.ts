@@ -10,21 +10,21 @@ import { deadSource, inChain, noSuchCapability } from '../errors.js';
 import type { Capability } from '../holding/capability.js';
 import { type CapabilityRecord, toAuthority, toCapability } from '../holding/capability-record.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
-import { Drawing } from '../holding/derivation.js';
-import { Holders } from '../holding/holders.js';
-import { named } from '../named.js';
+import { Derivation } from '../holding/derivation.js';
+import { HolderLookup } from '../holding/holders.js';
+import { parseId } from '../named.js';
 import { rightsBeyond, unionRights } from '../resource/rights.js';
-import { HostRules } from '../rule/rule-gate.js';
+import { RuleGate } from '../rule/rule-gate.js';
 
 @injectable()
 export class Transfer {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(Holders) private readonly holders: Holders,
-    @inject(HostRules) private readonly rules: HostRules,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(RuleGate) private readonly rules: RuleGate,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(Derivation) private readonly drawing: Derivation,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -34,9 +34,9 @@ export class Transfer {
    * PROCESS_TERMINATED, TREE_STOPPING.
    */
   async run(giver: unknown, receiver: unknown, input: unknown): Promise<Capability> {
-    const from = named(giver, 'from');
-    const to = named(receiver, 'to');
-    const capability = named(input, 'capability');
+    const from = parseId(giver, 'from');
+    const to = parseId(receiver, 'to');
+    const capability = parseId(input, 'capability');
     const call: Call = { caller: hostCaller, actor: from, action: 'capability.transfer', target: to };
     return this.units.commit(call, async (tx, act) => {
       const state = await this.holders.active(tx, from);

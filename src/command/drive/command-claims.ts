@@ -10,7 +10,7 @@ import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
-import { BirthRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import { SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict } from '../../kernel/process/transitions.js';
@@ -48,7 +48,7 @@ export class CommandClaims {
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CommandRepository) private readonly commands: CommandRepository,
-    @inject(BirthRepository) private readonly environments: BirthRepository,
+    @inject(SpawnExtrasRepository) private readonly environments: SpawnExtrasRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
     @inject(CommandRecords) private readonly records: CommandRecords,
@@ -67,10 +67,10 @@ export class CommandClaims {
         'process.execed': ({ pid = '' }) => this.consider(pid),
         'process.resumed': ({ pid = '' }) => this.consider(pid),
       }),
-      this.lease.onRenewed(() => void this.lookAround()),
+      this.lease.onRenewed(() => void this.scanUnstarted()),
     ];
-    this.images.onRegister(() => void this.lookAround());
-    await this.lookAround();
+    this.images.onRegister(() => void this.scanUnstarted());
+    await this.scanUnstarted();
   }
 
   stop(): void {
@@ -82,7 +82,7 @@ export class CommandClaims {
   }
 
   /** What the feed has not told: what was there before this node, or its image. */
-  private async lookAround(): Promise<void> {
+  private async scanUnstarted(): Promise<void> {
     const images = this.images.commands();
     if (images.length === 0 || this.subscriptions.length === 0) return;
     try {

@@ -17,7 +17,7 @@ import { Timers } from '../../runtime/run/timers.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
-import { type CommandEnd, CommandRecords, type Exit } from './command-records.js';
+import { type CommandEnd, type CommandExit, CommandRecords } from './command-records.js';
 import { Guard } from './guard.js';
 import { type Launch, startProgram } from './launch.js';
 import { StopLadder } from './stop-ladder.js';
@@ -41,7 +41,7 @@ export interface DrivenCommand {
 
 /** What drivers are made with. */
 @injectable()
-export class DriverKit {
+export class CommandDriverDeps {
   constructor(
     @inject(Clock) readonly clock: KernelClock,
     @inject(NodeIdentity) readonly node: NodeIdentity,
@@ -82,7 +82,7 @@ export class CommandDriver {
 
   constructor(
     readonly pid: Pid,
-    private readonly kit: DriverKit,
+    private readonly kit: CommandDriverDeps,
   ) {}
 
   get survives(): boolean {
@@ -110,7 +110,7 @@ export class CommandDriver {
     this.leader = leader;
     this.child = child;
     this.ladder = new StopLadder(groups, { leader, token, isOwn: true }, now);
-    const gone = new Promise<Exit>((resolve) => {
+    const gone = new Promise<CommandExit>((resolve) => {
       child.once('exit', (exitCode, signal) => {
         this.lifeMs = Math.ceil(now() - this.startedAt);
         resolve({ exitCode, signal });
@@ -182,7 +182,7 @@ export class CommandDriver {
   private async begin(
     { row, isAwaited }: DrivenCommand,
     leader: HostIdentity,
-    gone: Promise<Exit>,
+    gone: Promise<CommandExit>,
   ): Promise<ProcessRow | 'lost' | HostIdentity> {
     const exit = isAwaited ? await Promise.race([gone, sleep(briefMs, undefined)]) : undefined;
     const isOver = exit !== undefined && this.killAt === undefined && !this.isShutDown && this.hold === 'held';
@@ -193,7 +193,7 @@ export class CommandDriver {
 
   private async carry(
     starting: Promise<ProcessRow | 'lost' | HostIdentity>,
-    gone: Promise<Exit | undefined>,
+    gone: Promise<CommandExit | undefined>,
   ): Promise<void> {
     try {
       const begun = await starting;
@@ -248,7 +248,7 @@ export class CommandDriver {
     return ladder.isAnybodyLeft(isShort ? this.leader?.pid : undefined) ? ladder.stop(now() + graceMs) : true;
   }
 
-  private end(exit: Exit | undefined, isClean: boolean): CommandEnd {
+  private end(exit: CommandExit | undefined, isClean: boolean): CommandEnd {
     const { exitCode, signal } = exit ?? { exitCode: null, signal: null };
     const survivors = isClean ? {} : { survivors: true };
     return {
@@ -260,7 +260,7 @@ export class CommandDriver {
     };
   }
 
-  private outcome(exit: Exit | undefined, survivors: JsonObject): Pick<CommandEnd, 'event' | 'outcome'> {
+  private outcome(exit: CommandExit | undefined, survivors: JsonObject): Pick<CommandEnd, 'event' | 'outcome'> {
     const evidence = { ...survivors };
     if (this.isShutDown || exit === undefined) {
       const reason = this.isShutDown ? ownerLost : 'pid_gone';

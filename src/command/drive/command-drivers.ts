@@ -6,8 +6,8 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import { EventFeed } from '../../events/event-feed.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { type GivenUp, NodeLease } from '../../runtime/node/node-lease.js';
-import { CommandDriver, type DrivenCommand, DriverKit } from './command-driver.js';
+import { NodeLease, type Relinquished } from '../../runtime/node/node-lease.js';
+import { CommandDriver, CommandDriverDeps, type DrivenCommand } from './command-driver.js';
 import type { Launch } from './launch.js';
 
 /** All commands that this node drives. What the process table orders, they are told by the feed of events. */
@@ -21,7 +21,7 @@ export class CommandDrivers {
   private subscriptions: Disposable[] = [];
 
   constructor(
-    @inject(DriverKit) private readonly kit: DriverKit,
+    @inject(CommandDriverDeps) private readonly kit: CommandDriverDeps,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
@@ -61,7 +61,7 @@ export class CommandDrivers {
   /**
    * Stops all that do not survive the kernel, within `graceMs` and the time that a kill takes, and lets go of the others.
    */
-  async close(graceMs: number): Promise<GivenUp> {
+  async close(graceMs: number): Promise<Relinquished> {
     this.isOpen = false;
     const survivors = [...this.drivers.values()].filter(({ survives }) => survives);
     for (const driver of survivors) this.leave(driver);

@@ -11,9 +11,9 @@ import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import { effectOf } from '../../kernel/command/command-ends.js';
 import { CommandRepository, type CommandRow } from '../../kernel/command/command-repository.js';
-import { Endings } from '../../kernel/lifecycle/process-ends.js';
+import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import { type HostIdentity, NodeRepository } from '../../kernel/node/node-repository.js';
-import { commandOfRuns, imageReference } from '../../kernel/process/images.js';
+import { anonymousCommandImage, imageReference } from '../../kernel/process/images.js';
 import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../../kernel/process/transitions.js';
@@ -30,7 +30,7 @@ export interface Hold {
 }
 
 /** How an OS process has ended. */
-export interface Exit {
+export interface CommandExit {
   readonly exitCode: number | null;
   readonly signal: string | null;
 }
@@ -38,7 +38,7 @@ export interface Exit {
 /** The end of a command, as its driver knows it. */
 export interface CommandEnd {
   /** Undefined where nobody saw it end. */
-  readonly exit?: Exit;
+  readonly exit?: CommandExit;
   /** What becomes of it, if nobody has ordered it to stop. */
   readonly event: Extract<ProcessEvent, 'exit' | 'fail' | 'abandon'>;
   readonly outcome: Outcome;
@@ -66,7 +66,7 @@ export class CommandRecords {
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(NodeRepository) private readonly nodes: NodeRepository,
     @inject(Accounts) private readonly accounts: Accounts,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
@@ -185,7 +185,7 @@ export class CommandRecords {
   /** Who runs a command in the foreground waits for it: its end has returned that wait. */
   private async waited(tx: WriteTx, act: Act, row: ProcessRow, result: ObjectId): Promise<void> {
     const { parent } = row;
-    const isRun = row.image === imageReference(commandOfRuns);
+    const isRun = row.image === imageReference(anonymousCommandImage);
     const waiter = parent === null || !isRun ? undefined : await this.processes.find(tx, parent);
     if (parent === null || waiter === undefined || isTerminal(waiter.status)) return;
     if (await this.waits.isReaped(tx, row)) return;

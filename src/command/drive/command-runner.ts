@@ -8,11 +8,11 @@ import type { Question } from '../../capability/decision/question.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { CommandRuns } from '../../kernel/command/command-runs.js';
-import { BirthRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
-import { type Birth, Births } from '../../kernel/lifecycle/spawning.js';
-import { commandOfRuns } from '../../kernel/process/images.js';
+import { SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import { type NewProcess, Spawning } from '../../kernel/lifecycle/spawning.js';
+import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
-import { Lookup } from '../../kernel/process/process-lookup.js';
+import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { FolderAccess } from '../../kernel/workspace/folder-access.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
@@ -45,17 +45,17 @@ interface Ready {
 
 /** Commands that processes run. */
 @injectable()
-export class RunCommand implements CommandRuns {
+export class CommandRunner implements CommandRuns {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(FolderAccess) private readonly access: FolderAccess,
-    @inject(Births) private readonly births: Births,
-    @inject(BirthRepository) private readonly environments: BirthRepository,
+    @inject(Spawning) private readonly births: Spawning,
+    @inject(SpawnExtrasRepository) private readonly environments: SpawnExtrasRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
@@ -95,9 +95,9 @@ export class RunCommand implements CommandRuns {
     let ready: Ready | undefined;
     await this.units.commitPrepared(
       call,
-      async () => this.shape(caller, spec, await this.units.read(call, (tx) => this.lookup.fertile(tx, pid))),
+      async () => this.shape(caller, spec, await this.units.read(call, (tx) => this.lookup.spawnable(tx, pid))),
       async (tx, act, shaped) => {
-        const parent = await this.lookup.fertile(tx, pid);
+        const parent = await this.lookup.spawnable(tx, pid);
         if (parent.cwd !== shaped.from) throw new OutdatedPreparation(pid);
         await this.lease.assertLive(tx);
         ready = await this.bear(tx, act, parent, spec, shaped, driver.pid);
@@ -126,10 +126,10 @@ export class RunCommand implements CommandRuns {
     { plan, cwd, real, folder }: Shaped,
     pid: Pid,
   ): Promise<Ready> {
-    const birth: Birth = {
+    const birth: NewProcess = {
       pid,
       parent,
-      image: commandOfRuns,
+      image: anonymousCommandImage,
       args: plan.shown,
       trueArgs: plan.args,
       goal: { payload: {} },
@@ -150,7 +150,7 @@ export class RunCommand implements CommandRuns {
       command: plan,
       node: this.node.nodeId,
     };
-    const { row, command } = await this.births.bear(tx, act, birth);
+    const { row, command } = await this.births.create(tx, act, birth);
     if (command === undefined) throw new Error('A command is born with its row.');
     this.records.intend(tx, act, row, command);
     const inherited = parent.env === null ? undefined : await this.environments.findEnvironment(tx, parent.env);

@@ -4,8 +4,8 @@ import { ToolError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { WriteTx } from '../../base/store.js';
-import { Births } from '../../kernel/lifecycle/spawning.js';
-import { commandOfRuns } from '../../kernel/process/images.js';
+import { Spawning } from '../../kernel/lifecycle/spawning.js';
+import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { Signal } from '../../kernel/syscalls/signal.js';
 import { Wait } from '../../kernel/syscalls/wait.js';
@@ -31,7 +31,7 @@ export class SystemPipedCommands implements PipedCommands {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(Births) private readonly births: Births,
+    @inject(Spawning) private readonly births: Spawning,
     @inject(Signal) private readonly signals: Signal,
     @inject(Wait) private readonly waits: Wait,
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
@@ -68,10 +68,10 @@ export class SystemPipedCommands implements PipedCommands {
 
   private async bear(tx: WriteTx, act: Act, pid: Pid, name: string, plan: PlannedCommand): Promise<DrivenCommand> {
     await this.lease.assertLive(tx);
-    const { row, command } = await this.births.bear(tx, act, {
+    const { row, command } = await this.births.create(tx, act, {
       pid,
       parent: null,
-      image: commandOfRuns,
+      image: anonymousCommandImage,
       args: plan.shown,
       goal: { payload: {} },
       cwd: '.',

@@ -7,7 +7,7 @@ import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
 import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/command/command-output.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
-import { Lookup } from '../../kernel/process/process-lookup.js';
+import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
 import { type Caller, waitAs } from '../../unit/caller.js';
 import { OutputFiles } from './output-files.js';
@@ -27,7 +27,7 @@ type Stream = 'stdout' | 'stderr';
 export class CommandReader implements CommandOutput {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(OutputFiles) private readonly files: OutputFiles,
   ) {}
 

@@ -5,7 +5,7 @@ import { inject, injectable } from 'inversify';
 import { brokenCharacter, wholeCharacters } from '../../base/characters.js';
 import { type Token, token } from '../../base/token.js';
 import type { CommandResult } from '../../kernel/command/command.js';
-import type { OutputPlaces } from '../../kernel/command/command-output.js';
+import type { OutputPaths } from '../../kernel/command/command-output.js';
 
 /** Beside the database; null for one in memory, whose output is as short-lived as itself. */
 export const OutputFolder: Token<{ readonly path: string | null }> = token('OutputFolder');
@@ -21,7 +21,7 @@ const excerptBytes = 16 * 1024;
 
 /** The files that commands write to, for their owner only. Commands have them as descriptors: output outlives the kernel. */
 @injectable()
-export class OutputFiles implements OutputPlaces {
+export class OutputFiles implements OutputPaths {
   private isThere = false;
   private temporary: string | undefined;
 

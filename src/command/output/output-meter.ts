@@ -5,7 +5,7 @@ import { Store } from '../../base/store.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
 import { isTerminal } from '../../kernel/process/process.js';
-import { Lookup } from '../../kernel/process/process-lookup.js';
+import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -17,7 +17,7 @@ export class OutputMeter {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(Accounts) private readonly accounts: Accounts,

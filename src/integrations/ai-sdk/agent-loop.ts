@@ -3,8 +3,8 @@ import type { JsonValue, Syscalls } from '../../index.js';
 import { modelFor, modelResource } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
 import { type ModelUsage, noUsage, sumOf } from './model-usage.js';
-import { openingText } from './opening-prompt.js';
-import { madeCalls } from './run-tool-calls.js';
+import { openingPrompt } from './opening-prompt.js';
+import { runToolCalls } from './run-tool-calls.js';
 import { keepTranscript } from './transcript.js';
 import { askModel, type Turn } from './turn.js';
 import { estimatedUsage, reserveTurn, settleTurn } from './turn-budget.js';
@@ -27,7 +27,7 @@ export type AgentResult = {
 export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Promise<AgentResult> {
   const model = await modelFor(ctx, agent.model);
   const resource = modelResource(model);
-  const messages: ModelMessage[] = [{ role: 'user', content: await openingText(ctx, args, agent.contextTokens) }];
+  const messages: ModelMessage[] = [{ role: 'user', content: await openingPrompt(ctx, args, agent.contextTokens) }];
   let usage = noUsage;
   for (let turns = 1; ; turns++) {
     const turn = await oneTurn(turns);
@@ -40,7 +40,7 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
       const finishReason = turn.calls.length === 0 ? turn.finishReason : 'max_turns';
       return { text: turn.text, turns, finishReason, usage };
     }
-    messages.push(await madeCalls(ctx, turn.calls));
+    messages.push(await runToolCalls(ctx, turn.calls));
   }
 
   /** What it takes is set aside before and charged after, and all of that is kept: a rerun pays for no turn again. */

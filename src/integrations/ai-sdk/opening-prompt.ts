@@ -1,7 +1,7 @@
 import type { JsonValue, Syscalls } from '../../index.js';
 
 /** What an agent is told first: what it knows, its goal and its arguments. The same text whenever the body is run again. */
-export function openingText(ctx: Syscalls, args: JsonValue, contextTokens: number): Promise<string> {
+export function openingPrompt(ctx: Syscalls, args: JsonValue, contextTokens: number): Promise<string> {
   return ctx.step('context', async () => {
     const { payload } = await ctx.memory.read(ctx.goal);
     const parts = [await knowledge(ctx, contextTokens), shown(payload), argumentsText(args)];
@@ -22,7 +22,7 @@ function argumentsText(args: JsonValue): string {
   return typeof args === 'string' || text === '' ? text : `Arguments: ${text}`;
 }
 
-/** A text as it is, nothing as nothing, everything else as JSON. */
+/** A text as it is, nothing, everything else as JSON. */
 function shown(value: JsonValue): string {
   if (typeof value === 'string') return value;
   if (value === null || (typeof value === 'object' && Object.keys(value).length === 0)) return '';

@@ -7,7 +7,7 @@ import type { WantedCall } from './turn.js';
 const resultCharactersMax = 65_536;
 
 /** Makes the calls of a turn, all at once, and tells their results in the order of the calls. */
-export async function madeCalls(ctx: Syscalls, calls: readonly WantedCall[]): Promise<ToolModelMessage> {
+export async function runToolCalls(ctx: Syscalls, calls: readonly WantedCall[]): Promise<ToolModelMessage> {
   return { role: 'tool', content: await Promise.all(calls.map((call) => made(ctx, call))) };
 }
 

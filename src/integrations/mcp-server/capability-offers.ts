@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import { type Capability, type CapabilitySpec, KernelError, type ProcessFace, rights } from '../../index.js';
 import { capabilityInput } from './capability-input.js';
-import { json, looks, type Offer, offer, patience, settles } from './offer.js';
+import { idempotent, json, type McpTool, mcpTool, readOnly, waitMs } from './offer.js';
 
 const shownMax = 500;
 
 /** What the process may do, why not, and how it asks for more. */
-export function capabilityOffers({ capabilities }: ProcessFace): Offer[] {
+export function capabilityOffers({ capabilities }: ProcessFace): McpTool[] {
   return [
-    offer({
+    mcpTool({
       name: 'capabilities',
       description:
         'Lists the capabilities that you hold: what you may do, with which limits, and what you may hand on.',
       input: z.strictObject({}),
-      hints: looks,
+      hints: readOnly,
       run: async () => {
         const held = await capabilities.list();
         return { capabilities: held.slice(0, shownMax).map(summary), more: held.length > shownMax };
       },
     }),
-    offer({
+    mcpTool({
       name: 'explain',
       description:
         'Says whether you may do something, by which capability, what came near, and what would mend a no. Does nothing.',
@@ -28,15 +28,15 @@ export function capabilityOffers({ capabilities }: ProcessFace): Offer[] {
         resource: z.string().describe('One thing, such as "tool:fs.read" or "fs:src/main.ts"; no patterns.'),
         args: json.describe('The arguments that the call would have.').exactOptional(),
       }),
-      hints: looks,
+      hints: readOnly,
       run: async ({ right, resource, args }) => capabilities.explain(right, resource, args),
     }),
-    offer({
+    mcpTool({
       name: 'request_capability',
       description:
         'Asks a person for a capability that you do not have, and waits for the answer. Call it again with the same terms when the answer is not there in time: the question is asked once.',
-      input: capabilityInput.extend({ timeoutMs: patience }),
-      hints: settles,
+      input: capabilityInput.extend({ timeoutMs: waitMs }),
+      hints: idempotent,
       run: async ({ timeoutMs, ...spec }, signal) => requested(capabilities, spec as CapabilitySpec, timeoutMs, signal),
     }),
   ];

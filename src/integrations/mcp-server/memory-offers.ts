@@ -8,7 +8,7 @@ import {
   type ProcessFace,
   type StoredObject,
 } from '../../index.js';
-import { json, looks, type Offer, offer, settles } from './offer.js';
+import { idempotent, json, type McpTool, mcpTool, readOnly } from './offer.js';
 
 /** Payloads that are longer are shown by their beginning; memory_read gives the whole. */
 const previewCharsMax = 1_000;
@@ -41,33 +41,33 @@ const searchInput = z.strictObject({
 });
 
 /** What the process remembers. */
-export function memoryOffers({ memory }: ProcessFace): Offer[] {
+export function memoryOffers({ memory }: ProcessFace): McpTool[] {
   return [
-    offer({
+    mcpTool({
       name: 'memory_read',
       description: 'Reads an object of your memory whole, by its id or by its name.',
       input: z.strictObject({
         ...which,
         version: z.number().int().min(1).describe('An earlier version.').exactOptional(),
       }),
-      hints: looks,
+      hints: readOnly,
       run: async ({ object, name, namespace: place, ...version }) =>
         memory.read(object ?? (await memory.lookup(named(name), place)), version),
     }),
-    offer({
+    mcpTool({
       name: 'memory_write',
       description:
         'Remembers something as an object. A name that is there already, or the id of an object, gets a new version; otherwise a new object is made.',
       input: writeInput,
-      hints: settles,
+      hints: idempotent,
       run: async (args) => written(memory, args),
     }),
-    offer({
+    mcpTool({
       name: 'memory_search',
       description:
         'Finds objects in your view of memory; your goal has the type "goal". Long payloads are shown by their beginning: read them with memory_read.',
       input: searchInput,
-      hints: looks,
+      hints: readOnly,
       run: async (filter) => {
         const { items, next } = await memory.query(filter);
         return { objects: items.map(preview), ...(next === undefined ? {} : { next }) };

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { KernelError, type ProcessFace } from '../../index.js';
-import { adds, json, type Offer, offer, patience } from './offer.js';
+import { additive, json, type McpTool, mcpTool, waitMs } from './offer.js';
 
 /** Letters from and to other processes. */
-export function messageOffers(face: ProcessFace): Offer[] {
+export function messageOffers(face: ProcessFace): McpTool[] {
   return [
-    offer({
+    mcpTool({
       name: 'send',
       description:
         'Puts a message into the mailbox of another process: a child, your parent, or one that you hold the right send on.',
@@ -13,21 +13,21 @@ export function messageOffers(face: ProcessFace): Offer[] {
         to: z.string().describe('The pid of the receiver.'),
         message: json.describe('Any JSON.'),
       }),
-      hints: adds,
+      hints: additive,
       run: async ({ to, message }) => {
         await face.send(to, message);
         return { to, sent: true };
       },
     }),
-    offer({
+    mcpTool({
       name: 'receive',
       description:
         'Takes the oldest message out of your mailbox, or waits for the next that comes. Each message is received once.',
       input: z.strictObject({
         from: z.string().describe('Only what this process has sent.').exactOptional(),
-        timeoutMs: patience,
+        timeoutMs: waitMs,
       }),
-      hints: adds,
+      hints: additive,
       run: async ({ timeoutMs, ...from }, signal) => received(face, { ...from, timeoutMs, signal }),
     }),
   ];

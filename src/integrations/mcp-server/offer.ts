@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { InputError } from '../../index.js';
 
 /** Something that a client can call: how it is shown, and what it does. */
-export interface Offer {
+export interface McpTool {
   readonly tool: Tool;
   /** Its answer is JSON once handles are written out. Throws KernelError. */
   call(args: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
-export interface OfferSpec<Input extends z.ZodType> {
+export interface McpToolSpec<Input extends z.ZodType> {
   readonly name: string;
   readonly description: string;
   readonly input: Input;
@@ -18,20 +18,20 @@ export interface OfferSpec<Input extends z.ZodType> {
 }
 
 /** Whoever only looks changes nothing, however often. */
-export const looks: ToolAnnotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false };
+export const readOnly: ToolAnnotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false };
 /** Adds something; done twice it is there twice. */
-export const adds: ToolAnnotations = { readOnlyHint: false, idempotentHint: false, destructiveHint: false };
+export const additive: ToolAnnotations = { readOnlyHint: false, idempotentHint: false, destructiveHint: false };
 /** What was asked for once stays as it is when it is asked for again. */
-export const settles: ToolAnnotations = { readOnlyHint: false, idempotentHint: true, destructiveHint: false };
+export const idempotent: ToolAnnotations = { readOnlyHint: false, idempotentHint: true, destructiveHint: false };
 /** Ends something for good. */
-export const ends: ToolAnnotations = { readOnlyHint: false, idempotentHint: true, destructiveHint: true };
+export const destructive: ToolAnnotations = { readOnlyHint: false, idempotentHint: true, destructiveHint: true };
 
 /** JSON of any form. */
 export const json = z.custom<JsonInput>((value) => value !== undefined);
 type JsonInput = null | boolean | number | string | JsonInput[] | { [property: string]: JsonInput };
 
 /** How long clients are patient with a call is often 60 s: an answer that comes before that is not lost. */
-export const patience = z
+export const waitMs = z
   .number()
   .int()
   .min(0)
@@ -40,7 +40,13 @@ export const patience = z
   .describe('How long to wait, in milliseconds. When it is over the answer says so, and you can call again.');
 
 /** One of the calls of the face, with arguments that are looked at before anything is done. */
-export function offer<Input extends z.ZodType>({ name, description, input, hints, run }: OfferSpec<Input>): Offer {
+export function mcpTool<Input extends z.ZodType>({
+  name,
+  description,
+  input,
+  hints,
+  run,
+}: McpToolSpec<Input>): McpTool {
   return {
     tool: { name, description, inputSchema: shown(input), annotations: hints },
     call: async (args, signal) => run(parsed(name, input, args), signal),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ChildSpec, type ExitSpec, KernelError, type ProcessFace, type ProcessRecord } from '../../index.js';
 import { capabilityInput } from './capability-input.js';
-import { adds, ends, json, looks, type Offer, offer, patience, settles } from './offer.js';
+import { additive, destructive, idempotent, json, type McpTool, mcpTool, readOnly, waitMs } from './offer.js';
 
 const child = z.string().describe('The pid of a child, as spawn or list_children gave it.');
 const count = z.number().int().min(0);
@@ -66,52 +66,52 @@ const exitInput = z.strictObject({
 });
 
 /** Children, and the end of the process itself. `ended` is told when it has ended itself. */
-export function processOffers(face: ProcessFace, ended: () => void): Offer[] {
+export function processOffers(face: ProcessFace, ended: () => void): McpTool[] {
   return [
-    offer({
+    mcpTool({
       name: 'spawn',
       description:
         'Starts a child process, such as another agent, and answers with its pid. It can do only what you delegate to it. Call wait for its result.',
       input: spawnInput,
-      hints: adds,
+      hints: additive,
       run: async (spec) => ({ pid: await face.spawnChild(spec as ChildSpec) }),
     }),
-    offer({
+    mcpTool({
       name: 'wait',
       description:
         'Waits until a child has ended and answers with its outcome and its result. Without pid: the next child that ends and that no earlier wait has told you of.',
-      input: z.strictObject({ pid: child.exactOptional(), timeoutMs: patience }),
-      hints: settles,
+      input: z.strictObject({ pid: child.exactOptional(), timeoutMs: waitMs }),
+      hints: idempotent,
       run: async ({ pid, timeoutMs }, signal) => waited(face, pid, { timeoutMs, signal }),
     }),
-    offer({
+    mcpTool({
       name: 'list_children',
       description: 'Lists your child processes with their state, in the order in which they were started.',
       input: z.strictObject({
         live: z.boolean().describe('Only those that have not ended.').default(false),
         limit: z.number().int().min(1).max(1_000).describe('How many at most.').default(100),
       }),
-      hints: looks,
+      hints: readOnly,
       run: async ({ live, limit }) => {
         const children = await face.children();
         const wanted = children.filter(({ exitedAt }) => !live || exitedAt === undefined);
         return { children: wanted.slice(0, limit).map(summary), more: wanted.length > limit };
       },
     }),
-    offer({
+    mcpTool({
       name: 'signal',
       description: 'Pauses, resumes, cancels or kills a child and everything under it. Answers with whom it reached.',
       input: signalInput,
-      hints: ends,
+      hints: destructive,
       run: async ({ pid, signal, reason }) =>
         signal === 'cancel' || signal === 'kill' ? face[signal](pid, reason) : face[signal](pid),
     }),
-    offer({
+    mcpTool({
       name: 'exit',
       description:
         'Ends this process, you, with a result. Call it last: children that are still running are stopped, nothing more can be called, and the connection is closed.',
       input: exitInput,
-      hints: ends,
+      hints: destructive,
       run: async (spec) => {
         await face.exit(spec as ExitSpec);
         ended();

@@ -12,7 +12,7 @@ import { answer, refusal } from './answers.js';
 import { capabilityOffers } from './capability-offers.js';
 import { memoryOffers } from './memory-offers.js';
 import { messageOffers } from './message-offers.js';
-import type { Offer } from './offer.js';
+import type { McpTool } from './offer.js';
 import { processOffers } from './process-offers.js';
 import { toolOffers } from './tool-offers.js';
 
@@ -56,7 +56,7 @@ class ProcessServer implements ServedProcess {
   private readonly handle: StdioServerHandle;
   private readonly givenUp = new AbortController();
   private readonly calls = new Set<Promise<unknown>>();
-  private readonly own: readonly Offer[];
+  private readonly own: readonly McpTool[];
 
   constructor(
     private readonly face: ProcessFace,
@@ -129,7 +129,7 @@ class ProcessServer implements ServedProcess {
   }
 
   /** A process that has ended, which the calls say themselves, sees no tools. */
-  private async offers(): Promise<readonly Offer[]> {
+  private async offers(): Promise<readonly McpTool[]> {
     try {
       return [...this.own, ...(await toolOffers(this.face))];
     } catch (error) {
@@ -151,7 +151,7 @@ class ProcessServer implements ServedProcess {
   }
 }
 
-function noSuchTool(name: string, known: readonly Offer[]): ToolError {
+function noSuchTool(name: string, known: readonly McpTool[]): ToolError {
   return new ToolError('NO_SUCH_TOOL', `There is no call ${JSON.stringify(name.slice(0, 200))}.`, {
     facts: { tool: name.slice(0, 200), known: known.map(({ tool }) => tool.name).slice(0, 100) },
     hint: 'Use one of those that are listed.',

@@ -1,10 +1,10 @@
 import type { Tool, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { Effect, JsonObject, JsonValue, ProcessFace, ToolInfo } from '../../index.js';
 import { toolNames } from '../tool-names.js';
-import type { Offer } from './offer.js';
+import type { McpTool } from './offer.js';
 
 /** The tools that the process sees, as they are at this moment. Throws PROCESS_TERMINATED. */
-export async function toolOffers({ tools }: ProcessFace): Promise<Offer[]> {
+export async function toolOffers({ tools }: ProcessFace): Promise<McpTool[]> {
   const seen = new Map((await tools.list()).map((info) => [info.name, info]));
   return [...toolNames([...seen.values()], 'tool_')].flatMap(([offered, name]) => {
     const info = seen.get(name);
@@ -22,7 +22,7 @@ function toolOffer(
   tools: ProcessFace['tools'],
   offered: string,
   { name, description, input, effect }: ToolInfo,
-): Offer {
+): McpTool {
   const isWrapped = typeof input.type === 'string' && input.type !== 'object';
   return {
     tool: {

@@ -3,14 +3,14 @@ import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { TokenCharges } from '../../memory/token-charges.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { Accounts } from './accounts.js';
 
 /** What memory costs, charged to the accounts of the process table. */
 @injectable()
 export class AccountCharges implements TokenCharges {
   constructor(
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}

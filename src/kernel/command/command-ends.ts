@@ -7,7 +7,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { MessageRepository } from '../message/message-repository.js';
 import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { Wakes } from '../waiting/waker.js';
+import { Waker } from '../waiting/waker.js';
 import { CommandRepository, type CommandRow } from './command-repository.js';
 
 /** Whoever has stopped it knows. */
@@ -21,7 +21,7 @@ export class CommandEnds {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(Waker) private readonly wakes: Waker,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 

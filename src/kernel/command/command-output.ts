@@ -46,10 +46,10 @@ export interface CommandOutput {
 export const CommandOutput: Token<CommandOutput> = token('CommandOutput');
 
 /** The files that commands write to. */
-export interface OutputPlaces {
+export interface OutputPaths {
   /** `process` is the number of its row. */
   of(process: number): { readonly outputFile: string; readonly errorFile: string };
   /** After the row is gone. */
   remove(processes: readonly number[]): void;
 }
-export const OutputPlaces: Token<OutputPlaces> = token('OutputPlaces');
+export const OutputPaths: Token<OutputPaths> = token('OutputPlaces');

@@ -3,7 +3,7 @@ import { IdSource, type NodeId, type ObjectId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Warrant } from '../../capability/decision/authorizer.js';
+import type { Authorization } from '../../capability/decision/authorizer.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -18,7 +18,7 @@ export interface Intent {
   readonly row: ProcessRow;
   readonly action: AuditAction;
   readonly resource: string;
-  readonly warrant: Warrant;
+  readonly warrant: Authorization;
   /** The most that it is known to cost. */
   readonly ceiling: Usage;
   readonly facts: JsonObject;

@@ -19,7 +19,7 @@ import { Send } from '../syscalls/send.js';
 import { Signal } from '../syscalls/signal.js';
 import { SpawnChild } from '../syscalls/spawn-child.js';
 import { Wait } from '../syscalls/wait.js';
-import { EndWait } from '../waiting/exit-wait.js';
+import { ExitWait } from '../waiting/exit-wait.js';
 import type { ProcessFace, RunCommand } from './process-face.js';
 import type { ProcessTools } from './process-tools.js';
 import { ToolGate } from './tool-gate.js';
@@ -42,7 +42,7 @@ export class ProcessFaces {
     @inject(Chdir) readonly chdir: Chdir,
     @inject(Budgets) readonly budgets: Budgets,
     @inject(ToolGate) readonly tools: ToolGate,
-    @inject(EndWait) readonly ends: EndWait,
+    @inject(ExitWait) readonly ends: ExitWait,
     @inject(CommandRuns) readonly commands: CommandRuns,
     @inject(CommandOutput) readonly output: CommandOutput,
   ) {}

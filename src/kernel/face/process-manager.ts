@@ -33,7 +33,7 @@ import { Exec } from '../syscalls/exec.js';
 import { Exit } from '../syscalls/exit.js';
 import { External } from '../syscalls/external.js';
 import { Fork } from '../syscalls/fork.js';
-import { type JournalEntry, Journals } from '../syscalls/history.js';
+import { type JournalEntry, RunHistory } from '../syscalls/history.js';
 import { Prune } from '../syscalls/prune.js';
 import { Queries } from '../syscalls/queries.js';
 import { Signal } from '../syscalls/signal.js';
@@ -177,7 +177,7 @@ export class HostProcessManager implements ProcessManager {
     @inject(Chdir) private readonly moving: Chdir,
     @inject(Budgets) private readonly budgets: Budgets,
     @inject(Queries) private readonly queries: Queries,
-    @inject(Journals) private readonly journals: Journals,
+    @inject(RunHistory) private readonly journals: RunHistory,
     @inject(Prune) private readonly pruning: Prune,
     @inject(CommandOutput) private readonly output: CommandOutput,
   ) {}

@@ -8,7 +8,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { RefusalObserver, RefusedCall } from '../../unit/refusal-observer.js';
 import { isTerminal } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { Endings } from './process-ends.js';
+import { ProcessEnds } from './process-ends.js';
 
 /** Announces refusals of a budget, and stops the process that binds where it was spawned with `onBudget: 'cancel'`. */
 @injectable()
@@ -16,7 +16,7 @@ export class BudgetStops implements RefusalObserver {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 

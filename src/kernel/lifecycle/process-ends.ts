@@ -12,7 +12,7 @@ import { MessageRepository } from '../message/message-repository.js';
 import { isDriven, isTerminal, type Outcome, type ProcessRow, type StopOrder } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict, nextState } from '../process/transitions.js';
-import { Wakes } from '../waiting/waker.js';
+import { Waker } from '../waiting/waker.js';
 
 /** The end of one process. */
 export interface End {
@@ -41,7 +41,7 @@ export interface Stop {
  * children treated by their own `onParentExit`, what it made handed to its parent.
  */
 @injectable()
-export class Endings {
+export class ProcessEnds {
   private order = 0;
 
   constructor(
@@ -49,7 +49,7 @@ export class Endings {
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Grants) private readonly grants: Grants,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(Waker) private readonly wakes: Waker,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(CommandEnds) private readonly commands: CommandEnds,
   ) {}

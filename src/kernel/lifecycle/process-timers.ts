@@ -8,15 +8,15 @@ import { EventFeed } from '../../events/event-feed.js';
 import type { Act } from '../../unit/act.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { Wakes } from '../waiting/waker.js';
-import { Endings } from './process-ends.js';
+import { Waker } from '../waiting/waker.js';
+import { ProcessEnds } from './process-ends.js';
 
 const dueRowsMax = 1_000;
 const lookMs = 50;
 
 /** Does what the time demands: wakes processes, stops them at their deadline, and ends those whose grace is over. */
 @injectable()
-export class Alarms {
+export class ProcessTimers {
   private next: number | null = null;
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
@@ -26,8 +26,8 @@ export class Alarms {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Wakes) private readonly wakes: Wakes,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(Waker) private readonly wakes: Waker,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Logger) private readonly logger: Logger,
@@ -74,7 +74,7 @@ export class Alarms {
     await this.store.write(async (tx) => {
       const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
       const due = await this.processes.due(tx, act.at, dueRowsMax);
-      for (const row of due) if (isTimerOver(row, act.at)) await this.wakes.rouse(tx, act, row, 'timer');
+      for (const row of due) if (isTimerOver(row, act.at)) await this.wakes.wakeRow(tx, act, row, 'timer');
       const late = due.filter(({ status, deadlineAt }) => status !== 'stopping' && (deadlineAt ?? Infinity) <= act.at);
       await this.endings.stop(tx, act, {
         rows: await this.whole(tx, late),

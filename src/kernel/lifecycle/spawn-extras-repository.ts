@@ -10,7 +10,7 @@ export interface Registration {
 }
 
 /** What a spawn writes beside the process row, when it is given. */
-export interface BirthRepository {
+export interface SpawnExtrasRepository {
   findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined>;
   insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void>;
   /** Labels and owner keys of row `n`, for filters and scopes. */
@@ -19,4 +19,4 @@ export interface BirthRepository {
   insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void>;
   findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined>;
 }
-export const BirthRepository: Token<BirthRepository> = token('BirthRepository');
+export const SpawnExtrasRepository: Token<SpawnExtrasRepository> = token('BirthRepository');

@@ -4,16 +4,16 @@ import { Entropy } from '../../base/entropy.js';
 import { type ApprovalId, type CapabilityId, IdSource, type NodeId, type ObjectId, type Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
 import type { Authority } from '../../capability/holding/capability.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import type { StatedAuthority } from '../../capability/holding/capability-spec.js';
-import { Drawing } from '../../capability/holding/derivation.js';
+import { Derivation } from '../../capability/holding/derivation.js';
 import { Grants } from '../../capability/holding/grants.js';
 import type { Receiver } from '../../capability/holding/new-record.js';
 import { type Pattern, parsePattern } from '../../capability/resource/resource.js';
-import { HostRules, severalOf } from '../../capability/rule/rule-gate.js';
+import { RuleGate, severalOf } from '../../capability/rule/rule-gate.js';
 import type { ForkMode, ViewNarrowing } from '../../memory/object/object.js';
 import { Objects } from '../../memory/object/objects.js';
 import type { Act } from '../../unit/act.js';
@@ -27,7 +27,7 @@ import { type ImageFacts, imageReference } from '../process/images.js';
 import type { OnBudget, OnParentExit, OwnerKeys, ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { FolderAccess } from '../workspace/folder-access.js';
-import { BirthRepository } from './spawn-extras-repository.js';
+import { SpawnExtrasRepository } from './spawn-extras-repository.js';
 
 /** The goal of a new process: a payload for an object of its own, or an object that it is given to read. */
 export type Goal =
@@ -35,7 +35,7 @@ export type Goal =
   | { readonly object: ObjectId; readonly readableBy: CapabilityId | 'host' };
 
 /** A process to be made; everything that a caller could get wrong has been looked at. */
-export interface Birth {
+export interface NewProcess {
   readonly pid?: Pid;
   readonly parent: ProcessRow | null;
   readonly image: ImageFacts;
@@ -66,7 +66,7 @@ export interface Birth {
 }
 
 /** A process that has been made. */
-export interface Born {
+export interface Spawned {
   readonly row: ProcessRow;
   readonly command?: CommandRow;
 }
@@ -78,28 +78,24 @@ const commandTokenBytes = 16;
  * Throws BUDGET_EXCEEDED, AMPLIFICATION, CAPABILITY_DENIED.
  */
 @injectable()
-export class Births {
+export class Spawning {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(BirthRepository) private readonly births: BirthRepository,
+    @inject(SpawnExtrasRepository) private readonly births: SpawnExtrasRepository,
     @inject(Accounts) private readonly accounts: Accounts,
-    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(Derivation) private readonly drawing: Derivation,
     @inject(Grants) private readonly grants: Grants,
-    @inject(HostRules) private readonly rules: HostRules,
+    @inject(RuleGate) private readonly rules: RuleGate,
     @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(Objects) private readonly objects: Objects,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(Authorizer) private readonly warrants: Authorizer,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
-  async create(tx: WriteTx, act: Act, birth: Birth): Promise<Pid> {
-    return (await this.bear(tx, act, birth)).row.pid;
-  }
-
-  async bear(tx: WriteTx, act: Act, birth: Birth): Promise<Born> {
+  async create(tx: WriteTx, act: Act, birth: NewProcess): Promise<Spawned> {
     const { parent } = birth;
     const pid = birth.pid ?? this.ids.next('process');
     const admission: Admission = parent === null ? { approvals: [] } : await this.admitted(tx, act, parent, birth);
@@ -122,7 +118,7 @@ export class Births {
   }
 
   /** Passes the rules and takes a place under `parent`. Answers with what it took. */
-  private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: Birth): Promise<Admission> {
+  private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: NewProcess): Promise<Admission> {
     const { args, trueArgs = args, command: plan } = birth;
     const image = { name: birth.image.name, args: trueArgs, shown: args };
     const approvals = await this.rules.passBirth(tx, act, parent, image, handedDown(birth));
@@ -140,8 +136,8 @@ export class Births {
   }
 
   /** By what a command may be run; undefined for the host. Throws CAPABILITY_DENIED, AskNeeded. */
-  async permitted(tx: WriteTx, act: Act, { question }: CommandPlan): Promise<Warrant | undefined> {
-    return question === undefined ? undefined : this.warrants.take(tx, act, question);
+  async permitted(tx: WriteTx, act: Act, { question }: CommandPlan): Promise<Authorization | undefined> {
+    return question === undefined ? undefined : this.warrants.authorize(tx, act, question);
   }
 
   /** The token tells everything that the command starts from all other processes of the machine. */
@@ -149,7 +145,7 @@ export class Births {
     tx: WriteTx,
     process: number,
     plan: CommandPlan,
-    warrant: Warrant | undefined,
+    warrant: Authorization | undefined,
   ): Promise<{ command: CommandRow }> {
     const { resource, line, background, survive } = plan;
     const command: CommandRow = {
@@ -168,12 +164,12 @@ export class Births {
     return { command };
   }
 
-  private view(tx: WriteTx, { parent, fork }: Birth, pid: Pid, goal: ObjectId): Promise<number> {
+  private view(tx: WriteTx, { parent, fork }: NewProcess, pid: Pid, goal: ObjectId): Promise<number> {
     if (fork === null || parent === null) return this.objects.freshView(tx, pid, goal);
     return this.objects.forkedView(tx, pid, goal, parent.view, fork.mode, fork.narrowing);
   }
 
-  private async writeExtras(tx: WriteTx, birth: Birth, row: NewRow, n: number): Promise<void> {
+  private async writeExtras(tx: WriteTx, birth: NewProcess, row: NewRow, n: number): Promise<void> {
     if (row.labels !== null || row.owner !== null) await this.births.insertTags(tx, n, row);
     if (row.env !== null && birth.env !== null) await this.births.insertEnvironment(tx, row.env, birth.env);
     if (birth.registration === null) return;
@@ -181,7 +177,7 @@ export class Births {
     await this.births.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
   }
 
-  private async authority(tx: WriteTx, act: Act, birth: Birth, row: NewRow): Promise<CapabilityRecord[]> {
+  private async authority(tx: WriteTx, act: Act, birth: NewProcess, row: NewRow): Promise<CapabilityRecord[]> {
     const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
     const given = [this.grants.own(to)];
     if ('object' in birth.goal) {
@@ -197,7 +193,7 @@ export class Births {
     return given;
   }
 
-  private tell(tx: WriteTx, act: Act, { parent, fork }: Birth, row: NewRow, given: Given): void {
+  private tell(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: NewRow, given: Given): void {
     const { image, kind, goal, status, deadlineAt } = row;
     const due = deadlineAt === null ? undefined : { deadlineAt };
     const { capabilities, approvals, folder, command } = given;
@@ -222,23 +218,23 @@ interface Admission {
   /** The capability by which the parent may work in the folder that it chose. */
   readonly folder?: CapabilityId | 'kin';
   /** By what the parent may run the command. */
-  readonly command?: Warrant;
+  readonly command?: Authorization;
 }
 
 /** What a birth gave and took. */
 type Given = Admission & { readonly capabilities: CapabilityId[] };
 
 /** A goal that is given to read is handed down like everything that is stated. */
-function handedDown({ authority, goal }: Birth): Pattern[] {
+function handedDown({ authority, goal }: NewProcess): Pattern[] {
   const stated = 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
   return 'object' in goal ? [parsePattern(`object:${goal.object}`), ...stated] : stated;
 }
 
-function hasExtras({ labels, owner, env, registration }: Birth): boolean {
+function hasExtras({ labels, owner, env, registration }: NewProcess): boolean {
   return labels !== null || owner !== null || env !== null || registration !== null;
 }
 
-function newRow(birth: Birth, pid: Pid, goal: ObjectId, view: number, at: number): NewRow {
+function newRow(birth: NewProcess, pid: Pid, goal: ObjectId, view: number, at: number): NewRow {
   const { parent, image } = birth;
   const limits = { deadlineMs: birth.deadlineMs, wallMs: birth.budget.wallMs };
   const deadlineAt = earliestDeadline(at, limits, parent);

@@ -2,33 +2,33 @@ import { inject, injectable } from 'inversify';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { HolderState } from '../../capability/holding/capability-repository.js';
-import { Drawing } from '../../capability/holding/derivation.js';
+import { Derivation } from '../../capability/holding/derivation.js';
 import { Grants } from '../../capability/holding/grants.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import { parsePattern } from '../../capability/resource/resource.js';
-import { HostRules } from '../../capability/rule/rule-gate.js';
+import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { noSuchObject } from '../syscalls/prepare-spawn.js';
-import type { Enclosure } from './message-body.js';
+import type { Attachment } from './message-body.js';
 import type { MessageHandle } from './message-repository.js';
 
 /** What a message hands on besides its text, and the approvals that this took. */
-export interface Handed {
+export interface Attached {
   readonly handles: readonly MessageHandle[];
   readonly approvals: readonly ApprovalId[];
 }
 
 /** Objects that are sent: each is a delegation of `read` to the receiver. */
 @injectable()
-export class Enclosures {
+export class Attachments {
   constructor(
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(Grants) private readonly grants: Grants,
-    @inject(Drawing) private readonly drawing: Drawing,
-    @inject(HostRules) private readonly rules: HostRules,
+    @inject(Derivation) private readonly drawing: Derivation,
+    @inject(RuleGate) private readonly rules: RuleGate,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -36,7 +36,7 @@ export class Enclosures {
    * Throws NO_SUCH_OBJECT for what the sender may not hand on, as for what there is not; AMPLIFICATION,
    * CAPABILITY_DENIED where a rule keeps it, TREE_STOPPING, AskNeeded.
    */
-  async hand(tx: WriteTx, act: Act, from: Pid, to: Pid, enclosures: readonly Enclosure[]): Promise<Handed> {
+  async hand(tx: WriteTx, act: Act, from: Pid, to: Pid, enclosures: readonly Attachment[]): Promise<Attached> {
     if (enclosures.length === 0) return { handles: [], approvals: [] };
     const giver = { pid: from, ...(await this.holders.active(tx, from)) };
     const receiver = { pid: to, ...(await this.holders.active(tx, to)) };
@@ -50,7 +50,7 @@ export class Enclosures {
     return { handles, approvals };
   }
 
-  private async handOne(tx: WriteTx, act: Act, giver: Party, receiver: Party, { object: id }: Enclosure) {
+  private async handOne(tx: WriteTx, act: Act, giver: Party, receiver: Party, { object: id }: Attachment) {
     const object = await this.objects.find(tx, id);
     if (object === undefined || object.deletedAt !== null) throw noSuchObject(id);
     const by = (await this.grants.reading(tx, giver.pid, object, 'grant', act.at))?.record;

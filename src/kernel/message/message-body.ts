@@ -7,7 +7,7 @@ import type { MessageBody } from './message.js';
 import type { MessageHandle, StoredMessage } from './message-repository.js';
 
 /** An object that is to be sent, and where in the body it stands. */
-export interface Enclosure {
+export interface Attachment {
   readonly path: readonly (string | number)[];
   readonly object: ObjectId;
 }
@@ -15,7 +15,7 @@ export interface Enclosure {
 export interface ParsedBody {
   /** With null where handles stood. */
   readonly body: JsonValue;
-  readonly enclosures: readonly Enclosure[];
+  readonly enclosures: readonly Attachment[];
 }
 
 /** Handles in one message: each of them is a capability that is made in the unit of the sending. */

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import { type Token, token } from '../../base/token.js';
 import type { Authority } from '../../capability/holding/capability.js';
 import type { CommandSpec } from '../command/command.js';
-import type { ProcessKind, Recovery } from './process.js';
+import type { ProcessKind, RecoveryDisposition } from './process.js';
 
 /** What the kernel has to know of an image to make a process of it. */
 export interface ImageFacts {
@@ -11,7 +11,7 @@ export interface ImageFacts {
   readonly kind: ProcessKind;
   /** What a process of it must hold; grants nothing. */
   readonly requires: readonly Authority[];
-  readonly recovery: Recovery;
+  readonly recovery: RecoveryDisposition;
   readonly retry: JsonObject | null;
   /** What a process of it runs, where it is a program of the operating system. Throws INVALID_INPUT. */
   readonly command?: (args: JsonValue) => CommandSpec;
@@ -30,7 +30,7 @@ export function imageReference(image: ImageFacts): string {
 }
 
 /** What the commands are that processes run. Nobody registers or spawns it by name. */
-export const commandOfRuns: ImageFacts = {
+export const anonymousCommandImage: ImageFacts = {
   name: 'command',
   version: '1',
   kind: 'command',

@@ -11,7 +11,7 @@ import { CapabilityRepository } from '../../capability/holding/capability-reposi
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import { parsePid } from '../specs.js';
 import type { ProcessRow } from './process.js';
-import { Lookup } from './process-lookup.js';
+import { ProcessLookup } from './process-lookup.js';
 import { ProcessRepository } from './process-repository.js';
 
 /** Tells a process's lineage from the process table, the capabilities and the records that name it. */
@@ -20,7 +20,7 @@ export class ProcessLineage implements LineageQuery {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,

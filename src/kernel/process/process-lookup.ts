@@ -8,7 +8,7 @@ import { terminated } from './transitions.js';
 
 /** Finds the process that a call names, in the state that the call needs. */
 @injectable()
-export class Lookup {
+export class ProcessLookup {
   constructor(@inject(ProcessRepository) private readonly processes: ProcessRepository) {}
 
   /** Throws NO_SUCH_PROCESS. */
@@ -26,7 +26,7 @@ export class Lookup {
   }
 
   /** A process that may get a child or another program. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
-  async fertile(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
+  async spawnable(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
     const row = await this.live(tx, pid);
     if (row.status !== 'stopping') return row;
     throw new ProcessError('TREE_STOPPING', `Process ${pid} is being stopped: it can start nothing new.`, {

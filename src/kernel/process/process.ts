@@ -12,7 +12,7 @@ export type ProcessStatus = LiveStatus | TerminalStatus;
 
 export type OnParentExit = 'cancel' | 'reparent' | 'detach';
 export type OnBudget = 'refuse' | 'cancel';
-export type Recovery = 'rerun' | 'fail';
+export type RecoveryDisposition = 'rerun' | 'fail';
 
 export interface OwnerKeys {
   readonly session?: string;
@@ -31,7 +31,7 @@ export interface WaitFacet {
 }
 
 /** The facet as the kernel keeps it. */
-export interface Waiting extends WaitFacet {
+export interface WaitState extends WaitFacet {
   /** What wakes it, each as `kind:id`. */
   readonly on?: readonly string[];
 }
@@ -99,7 +99,7 @@ export interface ProcessRow {
   readonly generation: number;
   /** Capabilities of earlier generations are dead, the one on the own namespace apart. */
   readonly authoritySince: number;
-  readonly recovery: Recovery;
+  readonly recovery: RecoveryDisposition;
   readonly retry: JsonObject | null;
   // Changed by transitions.
   readonly status: ProcessStatus;
@@ -110,7 +110,7 @@ export interface ProcessRow {
   /** How often it was started since its run last got on. */
   readonly recoveries: number;
   readonly node: string | null;
-  readonly wait: Waiting | null;
+  readonly wait: WaitState | null;
   readonly stop: StopOrder | null;
   readonly outcome: Outcome | null;
   readonly message: string | null;

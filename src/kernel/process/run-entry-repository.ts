@@ -25,11 +25,11 @@ export interface RunEntry {
 }
 
 /** The journals of runs. */
-export interface EntryRepository {
+export interface RunEntryRepository {
   /** Of one process, in the order of the answers. */
   all(tx: ReadTx, process: number): Promise<RunEntry[]>;
   put(tx: WriteTx, entry: RunEntry): Promise<void>;
   remove(tx: WriteTx, process: number, key: string): Promise<void>;
   clear(tx: WriteTx, process: number): Promise<void>;
 }
-export const EntryRepository: Token<EntryRepository> = token('EntryRepository');
+export const RunEntryRepository: Token<RunEntryRepository> = token('EntryRepository');

@@ -4,7 +4,7 @@ import { pageLimitMax } from '../../base/page.js';
 import type { ReadTx } from '../../base/store.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { narrowestScan, type Selectors, selects } from '../process/process-filter.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import type { signalScope } from '../specs.js';
 
@@ -15,7 +15,7 @@ export type Target = string | z.output<typeof signalScope>;
 @injectable()
 export class SignalTargets {
   constructor(
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
   ) {}
 

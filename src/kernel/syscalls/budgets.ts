@@ -11,7 +11,7 @@ import { Accounts, limitsOf } from '../budget/accounts.js';
 import type { Budget, BudgetReport, Usage } from '../budget/budget.js';
 import { earliestDeadline } from '../process/deadline.js';
 import type { ProcessRow } from '../process/process.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict } from '../process/transitions.js';
 import { limitsSpec, parse, parseId, parsePid, reserveOptions, usageSpec } from '../specs.js';
@@ -23,7 +23,7 @@ export class Budgets {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(AccountRepository) private readonly repository: AccountRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,

@@ -3,7 +3,7 @@ import { Store } from '../../base/store.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict } from '../process/transitions.js';
 import { parsePath, parsePid } from '../specs.js';
@@ -14,7 +14,7 @@ export class Chdir {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(FolderAccess) private readonly access: FolderAccess,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,

@@ -3,7 +3,7 @@ import { ProcessError } from '../../base/errors.js';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/holding/grants.js';
-import { HostRules } from '../../capability/rule/rule-gate.js';
+import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Objects } from '../../memory/object/objects.js';
@@ -13,15 +13,15 @@ import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { CommandPlans } from '../command/command-plans.js';
-import { Births } from '../lifecycle/spawning.js';
+import { Spawning } from '../lifecycle/spawning.js';
 import { Images, imageReference } from '../process/images.js';
 import { isDriven, type ProcessRow } from '../process/process.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { EntryRepository } from '../process/run-entry-repository.js';
+import { RunEntryRepository } from '../process/run-entry-repository.js';
 import { conflict, nextState } from '../process/transitions.js';
 import { execSpec, parse, parsePid } from '../specs.js';
-import { noSuchObject, parseArgs, type ShapedBirth, shapeGoal } from './prepare-spawn.js';
+import { noSuchObject, type PreparedSpawn, parseArgs, prepareGoal } from './prepare-spawn.js';
 
 @injectable()
 export class Exec {
@@ -29,16 +29,16 @@ export class Exec {
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
     @inject(Images) private readonly images: Images,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(Grants) private readonly grants: Grants,
-    @inject(HostRules) private readonly rules: HostRules,
-    @inject(EntryRepository) private readonly entries: EntryRepository,
+    @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandPlans) private readonly plans: CommandPlans,
-    @inject(Births) private readonly births: Births,
+    @inject(Spawning) private readonly births: Spawning,
   ) {}
 
   /**
@@ -50,12 +50,12 @@ export class Exec {
     const spec = parse(execSpec, given, 'spec', this.payloads.specLimits);
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
-    const goal = spec.goal === undefined ? undefined : shapeGoal(this.payloads, spec.goal);
+    const goal = spec.goal === undefined ? undefined : prepareGoal(this.payloads, spec.goal);
     const plan = image.kind === 'command' ? await this.plans.ofImage(image, args, pid) : undefined;
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
-      const row = await this.lookup.fertile(tx, pid);
+      const row = await this.lookup.spawnable(tx, pid);
       if (row.kind === 'command' && isDriven(row)) throw runsAlready(row);
-      const approval = await this.rules.pass(tx, act, pid, 'spawn', `image:${image.name}`, args);
+      const approval = await this.rules.check(tx, act, pid, 'spawn', `image:${image.name}`, args);
       // What it runs from here on it has to be allowed by what it held until now.
       if (plan !== undefined) await this.births.command(tx, row.n, plan, await this.births.permitted(tx, act, plan));
       const next: ProcessRow = {
@@ -90,7 +90,7 @@ export class Exec {
     tx: WriteTx,
     act: Act,
     row: ProcessRow,
-    given: ShapedBirth['goal'],
+    given: PreparedSpawn['goal'],
     preserved: boolean,
   ): Promise<ObjectId> {
     if (ObjectHandle.is(given)) return this.givenGoal(tx, act, row, given, preserved);

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { parsePattern } from '../../capability/resource/resource.js';
-import { HostRules } from '../../capability/rule/rule-gate.js';
+import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { isOwnNamespace } from '../../memory/object/object.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
@@ -13,9 +13,9 @@ import { Payloads } from '../../memory/payloads.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { Endings } from '../lifecycle/process-ends.js';
+import { ProcessEnds } from '../lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../process/process.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { nextState } from '../process/transitions.js';
 import { exitSpec, parse, parsePid } from '../specs.js';
@@ -26,13 +26,13 @@ export class Exit {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
     @inject(Objects) private readonly objects: Objects,
     @inject(Grants) private readonly grants: Grants,
-    @inject(HostRules) private readonly rules: HostRules,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
   ) {}
 
   /** Ends a process once, with its result. Throws PROCESS_TERMINATED for one that has ended, NO_SUCH_OBJECT. */

@@ -3,9 +3,9 @@ import { ProcessError } from '../../base/errors.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Endings } from '../lifecycle/process-ends.js';
+import { ProcessEnds } from '../lifecycle/process-ends.js';
 import type { ProcessRow } from '../process/process.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict, nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
@@ -16,9 +16,9 @@ import { Exit } from './exit.js';
 export class External {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Exit) private readonly exit: Exit,
   ) {}

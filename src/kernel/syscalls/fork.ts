@@ -6,14 +6,14 @@ import { parseDelegationSpec } from '../../capability/holding/capability-spec.js
 import type { ViewNarrowing } from '../../memory/object/object.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { Payloads } from '../../memory/payloads.js';
-import { Narrowings } from '../../memory/view/view-limits.js';
+import { ViewLimits } from '../../memory/view/view-limits.js';
 import type { Caller } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
-import { Births } from '../lifecycle/spawning.js';
+import { Spawning } from '../lifecycle/spawning.js';
 import { imageReference } from '../process/images.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { forkSpec, parse, parsePid } from '../specs.js';
-import { BirthShaper } from './prepare-spawn.js';
+import { SpawnPreparer } from './prepare-spawn.js';
 
 @injectable()
 export class Fork {
@@ -21,10 +21,10 @@ export class Fork {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
-    @inject(BirthShaper) private readonly shaper: BirthShaper,
-    @inject(Births) private readonly births: Births,
-    @inject(Narrowings) private readonly narrowings: Narrowings,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
+    @inject(Spawning) private readonly births: Spawning,
+    @inject(ViewLimits) private readonly narrowings: ViewLimits,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
   ) {}
 
   /** Makes a child whose view is forked from the parent's; image and cwd default to the parent's. Throws as spawnChild. */
@@ -44,11 +44,12 @@ export class Fork {
       async (tx, act, shaped) => {
         const earlier = await this.shaper.earlier(tx, actor, shaped);
         if (earlier !== undefined) return earlier;
-        const parent = await this.lookup.fertile(tx, actor);
+        const parent = await this.lookup.spawnable(tx, actor);
         if (image === undefined && parent.image !== imageReference(shaped.image)) throw new OutdatedPreparation(actor);
         if (fork.narrowing !== null) await this.narrowings.assertWithin(tx, act, actor, fork.narrowing);
         const child = await this.shaper.child(tx, parent, shaped, act.at);
-        return this.births.create(tx, act, { ...child, authority: { delegate }, fork });
+        const { row } = await this.births.create(tx, act, { ...child, authority: { delegate }, fork });
+        return row.pid;
       },
     );
   }

@@ -1,8 +1,8 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
-import { Lookup } from '../process/process-lookup.js';
-import { EntryRepository, type EntryStatus, type RunEntry } from '../process/run-entry-repository.js';
+import { ProcessLookup } from '../process/process-lookup.js';
+import { type EntryStatus, type RunEntry, RunEntryRepository } from '../process/run-entry-repository.js';
 import { parsePid } from '../specs.js';
 
 /** One call of a body. What it was answered is the process's own affair, and not shown. */
@@ -21,11 +21,11 @@ export interface JournalEntry {
 
 /** Shows what bodies have done. */
 @injectable()
-export class Journals {
+export class RunHistory {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(Lookup) private readonly lookup: Lookup,
-    @inject(EntryRepository) private readonly entries: EntryRepository,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */

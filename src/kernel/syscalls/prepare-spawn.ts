@@ -12,8 +12,8 @@ import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../../unit/caller.js';
 import { CommandPlans } from '../command/command-plans.js';
-import { BirthRepository } from '../lifecycle/spawn-extras-repository.js';
-import type { Birth, Goal } from '../lifecycle/spawning.js';
+import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
+import type { Goal, NewProcess } from '../lifecycle/spawning.js';
 import { type ImageFacts, Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -25,23 +25,23 @@ type BornSpec = Omit<z.output<typeof childSpec>, 'delegate'>;
 type GivenSpec = { readonly goal?: BornSpec['goal']; readonly [property: string]: unknown };
 
 /** What every kind of birth has in common, looked at before the unit. */
-export type ShapedBirth = Omit<Birth, 'pid' | 'parent' | 'goal' | 'cwd' | 'authority' | 'fork'> & {
+export type PreparedSpawn = Omit<NewProcess, 'pid' | 'parent' | 'goal' | 'cwd' | 'authority' | 'fork'> & {
   readonly goal: { readonly payload: JsonValue } | ObjectHandle;
   /** Absent: the parent's. */
   readonly cwd?: string;
 };
 
-type ChildBirth = Omit<Birth, 'authority' | 'fork'>;
+type ChildBirth = Omit<NewProcess, 'authority' | 'fork'>;
 
 const pidCharsMax = 512;
 
 /** The parts of spawn, spawnChild and fork that are the same. */
 @injectable()
-export class BirthShaper {
+export class SpawnPreparer {
   constructor(
     @inject(Images) private readonly images: Images,
     @inject(FolderAccess) private readonly access: FolderAccess,
-    @inject(BirthRepository) private readonly births: BirthRepository,
+    @inject(SpawnExtrasRepository) private readonly births: SpawnExtrasRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(Grants) private readonly grants: Grants,
@@ -50,7 +50,7 @@ export class BirthShaper {
   ) {}
 
   /** `given` is what an id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED. */
-  async shape(caller: Caller, parent: Pid | null, spec: BornSpec, given: GivenSpec = spec): Promise<ShapedBirth> {
+  async shape(caller: Caller, parent: Pid | null, spec: BornSpec, given: GivenSpec = spec): Promise<PreparedSpawn> {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw hostOnly();
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
@@ -58,13 +58,13 @@ export class BirthShaper {
     return {
       image,
       args,
-      goal: shapeGoal(this.payloads, spec.goal ?? {}),
+      goal: prepareGoal(this.payloads, spec.goal ?? {}),
       ...(spec.cwd === undefined ? {} : await this.access.find(caller, 'process.spawnChild', '.', spec.cwd)),
       name: spec.name ?? null,
       labels: spec.labels ?? null,
-      owner: (spec.owner as Birth['owner']) ?? null,
+      owner: (spec.owner as NewProcess['owner']) ?? null,
       env: spec.env ?? null,
-      budget: spec.budget as Birth['budget'],
+      budget: spec.budget as NewProcess['budget'],
       onBudget: spec.onBudget,
       deadlineMs: spec.deadlineMs ?? command?.timeoutMs ?? null,
       onParentExit: spec.onParentExit,
@@ -75,7 +75,7 @@ export class BirthShaper {
   }
 
   /** The process that the same id and spec have made before, if any. Throws CONFLICT for another spec. */
-  async earlier(tx: ReadTx, parent: Pid | null, shaped: ShapedBirth): Promise<Pid | undefined> {
+  async earlier(tx: ReadTx, parent: Pid | null, shaped: PreparedSpawn): Promise<Pid | undefined> {
     if (shaped.registration === null) return undefined;
     const { id, hash } = shaped.registration;
     const found = await this.births.findRegistration(tx, parent, id);
@@ -84,14 +84,14 @@ export class BirthShaper {
   }
 
   /** A child of `parent`, but for its authority and its view. Throws CONFLICT, NO_SUCH_OBJECT. */
-  async child(tx: ReadTx, parent: ProcessRow, shaped: ShapedBirth, now: number): Promise<ChildBirth> {
+  async child(tx: ReadTx, parent: ProcessRow, shaped: PreparedSpawn, now: number): Promise<ChildBirth> {
     const pid = await this.childPid(tx, parent.pid, shaped);
     const goal = await this.goal(tx, parent.pid, shaped.goal, now);
     return { cwd: parent.cwd, ...shaped, ...pid, goal, parent };
   }
 
   /** The pid of a child that is given an id: it can be known before the child is there. */
-  private async childPid(tx: ReadTx, parent: Pid, shaped: ShapedBirth): Promise<{ pid?: Pid }> {
+  private async childPid(tx: ReadTx, parent: Pid, shaped: PreparedSpawn): Promise<{ pid?: Pid }> {
     if (shaped.registration === null) return {};
     const pid = `${parent}.${shaped.registration.id}`;
     if (pid.length > pidCharsMax) throw pidTooLong(pid);
@@ -100,7 +100,7 @@ export class BirthShaper {
   }
 
   /** A goal given as a handle is a delegation of `read`: `giver` must be able to hand it on. Throws NO_SUCH_OBJECT. */
-  async goal(tx: ReadTx, giver: Pid | 'host', given: ShapedBirth['goal'], now: number): Promise<Goal> {
+  async goal(tx: ReadTx, giver: Pid | 'host', given: PreparedSpawn['goal'], now: number): Promise<Goal> {
     if (!ObjectHandle.is(given)) return given;
     const object = await this.objects.find(tx, given.id);
     if (object === undefined || object.deletedAt !== null) throw noSuchObject(given.id);
@@ -116,10 +116,10 @@ export async function parseArgs(image: ImageFacts, args: JsonValue | undefined):
   return copyPlain(await image.parseArgs(given), 'spec.args', payloadLimits);
 }
 
-export function shapeGoal(
+export function prepareGoal(
   payloads: Payloads,
   goal: string | Record<string, JsonValue> | ObjectHandle,
-): ShapedBirth['goal'] {
+): PreparedSpawn['goal'] {
   if (ObjectHandle.is(goal)) return goal;
   return { payload: payloads.copied(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
 }

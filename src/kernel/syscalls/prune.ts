@@ -5,7 +5,7 @@ import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { AccountRepository } from '../budget/account-repository.js';
-import { OutputPlaces } from '../command/command-output.js';
+import { OutputPaths } from '../command/command-output.js';
 import { CommandRepository } from '../command/command-repository.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse } from '../specs.js';
@@ -21,7 +21,7 @@ export class Prune {
     @inject(AccountRepository) private readonly accounts: AccountRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRepository) private readonly commands: CommandRepository,
-    @inject(OutputPlaces) private readonly places: OutputPlaces,
+    @inject(OutputPaths) private readonly places: OutputPaths,
   ) {}
 
   /**

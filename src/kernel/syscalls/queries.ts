@@ -4,11 +4,11 @@ import { type Page, scanRowsMax } from '../../base/page.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
-import { OutputPlaces } from '../command/command-output.js';
+import { OutputPaths } from '../command/command-output.js';
 import { CommandRepository } from '../command/command-repository.js';
 import type { ProcessRecord, ProcessRow, ProcessTree, WaitFacet } from '../process/process.js';
 import { narrowestScan, processFilter, selects } from '../process/process-filter.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse, parsePid } from '../specs.js';
 
@@ -21,11 +21,11 @@ const scanPageRows = 500;
 export class Queries {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(CommandRepository) private readonly commands: CommandRepository,
-    @inject(OutputPlaces) private readonly places: OutputPlaces,
+    @inject(OutputPaths) private readonly places: OutputPaths,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */

@@ -9,12 +9,12 @@ import { openedBody } from '../message/message-body.js';
 import { MessageRepository } from '../message/message-repository.js';
 import type { ProcessRow } from '../process/process.js';
 import { parse, parsePid, receiveOptions } from '../specs.js';
-import { Arrivals } from '../waiting/inbox-wait.js';
+import { InboxWait } from '../waiting/inbox-wait.js';
 
 @injectable()
 export class Receive {
   constructor(
-    @inject(Arrivals) private readonly arrivals: Arrivals,
+    @inject(InboxWait) private readonly arrivals: InboxWait,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}

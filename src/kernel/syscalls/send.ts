@@ -3,7 +3,7 @@ import { ProcessError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { severalOf } from '../../capability/rule/rule-gate.js';
@@ -11,13 +11,13 @@ import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Enclosures, type Handed } from '../message/attachments.js';
+import { type Attached, Attachments } from '../message/attachments.js';
 import { type ParsedBody, parseBody } from '../message/message-body.js';
 import { MessageRepository } from '../message/message-repository.js';
 import type { ProcessRow } from '../process/process.js';
-import { Lookup } from '../process/process-lookup.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { parsePid } from '../specs.js';
-import { Wakes } from '../waiting/waker.js';
+import { Waker } from '../waiting/waker.js';
 
 /** Messages that wait for one process. */
 const mailboxMax = 1_000;
@@ -26,12 +26,12 @@ const mailboxMax = 1_000;
 export class Send {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
-    @inject(Warrants) private readonly warrants: Warrants,
-    @inject(Enclosures) private readonly enclosures: Enclosures,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(Attachments) private readonly enclosures: Attachments,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(Waker) private readonly wakes: Waker,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -60,14 +60,27 @@ export class Send {
   }
 
   /** What is sent are the arguments, so that a person who is asked approves this message and no other. */
-  private async warrant(tx: WriteTx, act: Act, from: Pid, to: Pid, { body, enclosures }: ParsedBody): Promise<Warrant> {
+  private async warrant(
+    tx: WriteTx,
+    act: Act,
+    from: Pid,
+    to: Pid,
+    { body, enclosures }: ParsedBody,
+  ): Promise<Authorization> {
     await this.lookup.live(tx, from);
     const objects = enclosures.map(({ path, object }) => ({ path, object }));
     const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
-    return this.warrants.take(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
+    return this.warrants.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
   }
 
-  private tell(tx: WriteTx, act: Act, to: ProcessRow, sent: Sent, { capability, approval }: Warrant, handed: Handed) {
+  private tell(
+    tx: WriteTx,
+    act: Act,
+    to: ProcessRow,
+    sent: Sent,
+    { capability, approval }: Authorization,
+    handed: Attached,
+  ) {
     const approvals = [...(approval === undefined ? [] : [approval]), ...handed.approvals];
     const { handles } = handed;
     const given = handles.map(({ object, capability: reading }) => ({ object, reading }));

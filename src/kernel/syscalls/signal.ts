@@ -8,7 +8,7 @@ import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Endings } from '../lifecycle/process-ends.js';
+import { ProcessEnds } from '../lifecycle/process-ends.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { conflict, nextState, type ProcessEvent } from '../process/transitions.js';
@@ -17,7 +17,7 @@ import { SignalAuthority } from '../signal/signal-authority.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { SignalTargets, type Target } from '../signal/signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
-import { Wakes } from '../waiting/waker.js';
+import { Waker } from '../waiting/waker.js';
 
 type Options = z.output<typeof signalOptions>;
 
@@ -30,9 +30,9 @@ export class Signal {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(SignalAuthority) private readonly authority: SignalAuthority,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(Waker) private readonly wakes: Waker,
   ) {}
 
   /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */

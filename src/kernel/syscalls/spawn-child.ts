@@ -7,10 +7,10 @@ import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Births } from '../lifecycle/spawning.js';
-import { Lookup } from '../process/process-lookup.js';
+import { Spawning } from '../lifecycle/spawning.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { childSpec, parse, parsePid } from '../specs.js';
-import { BirthShaper } from './prepare-spawn.js';
+import { SpawnPreparer } from './prepare-spawn.js';
 
 /** In whose place a child is started, and why. */
 export interface Restart {
@@ -30,9 +30,9 @@ export class SpawnChild {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
-    @inject(BirthShaper) private readonly shaper: BirthShaper,
-    @inject(Births) private readonly births: Births,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
+    @inject(Spawning) private readonly births: Spawning,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -48,11 +48,11 @@ export class SpawnChild {
     return this.units.commit({ caller, actor, action: 'process.spawnChild', target: actor }, async (tx, act) => {
       const earlier = await this.shaper.earlier(tx, actor, shaped);
       if (earlier !== undefined) return earlier;
-      const parent = await this.lookup.fertile(tx, actor);
+      const parent = await this.lookup.spawnable(tx, actor);
       const child = await this.shaper.child(tx, parent, shaped, act.at);
-      const pid = await this.births.create(tx, act, { ...child, authority: { delegate }, fork: null });
-      if (restart !== undefined) this.restarted(tx, act, { pid, root: parent.root, generation: 1 }, restart);
-      return pid;
+      const { row } = await this.births.create(tx, act, { ...child, authority: { delegate }, fork: null });
+      if (restart !== undefined) this.restarted(tx, act, row, restart);
+      return row.pid;
     });
   }
 

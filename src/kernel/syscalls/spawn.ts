@@ -4,17 +4,17 @@ import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js
 import { Payloads } from '../../memory/payloads.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { Births } from '../lifecycle/spawning.js';
+import { Spawning } from '../lifecycle/spawning.js';
 import { parse, spawnSpec } from '../specs.js';
-import { BirthShaper } from './prepare-spawn.js';
+import { SpawnPreparer } from './prepare-spawn.js';
 
 @injectable()
 export class Spawn {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
-    @inject(BirthShaper) private readonly shaper: BirthShaper,
-    @inject(Births) private readonly births: Births,
+    @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
+    @inject(Spawning) private readonly births: Spawning,
   ) {}
 
   /** Makes a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT. */
@@ -26,7 +26,7 @@ export class Spawn {
       const earlier = await this.shaper.earlier(tx, null, shaped);
       if (earlier !== undefined) return earlier;
       const goal = await this.shaper.goal(tx, 'host', shaped.goal, act.at);
-      return this.births.create(tx, act, {
+      const { row } = await this.births.create(tx, act, {
         cwd: '.',
         ...shaped,
         goal,
@@ -34,6 +34,7 @@ export class Spawn {
         authority: { grants },
         fork: null,
       });
+      return row.pid;
     });
   }
 }

@@ -7,12 +7,12 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { parse, parsePid, userSignal, waitOptions } from '../specs.js';
-import { Arrivals } from '../waiting/inbox-wait.js';
+import { InboxWait } from '../waiting/inbox-wait.js';
 
 @injectable()
 export class WaitSignal {
   constructor(
-    @inject(Arrivals) private readonly arrivals: Arrivals,
+    @inject(InboxWait) private readonly arrivals: InboxWait,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}

@@ -3,17 +3,17 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { HostRules } from '../../capability/rule/rule-gate.js';
+import { RuleGate } from '../../capability/rule/rule-gate.js';
 import type { Act } from '../../unit/act.js';
 import { type Call, type Caller, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { ProcessResult, ProcessRow } from '../process/process.js';
-import { Lookup, noSuchProcess } from '../process/process-lookup.js';
+import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessResults } from '../process/process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
-import { EndWait } from '../waiting/exit-wait.js';
+import { ExitWait } from '../waiting/exit-wait.js';
 import { WaitRepository } from '../waiting/wait-repository.js';
 
 /** wait, waitAny, waitAll and result. Waiting through these faces changes no status; it ends with the child or the waiter. */
@@ -23,12 +23,12 @@ export class Wait {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
-    @inject(HostRules) private readonly rules: HostRules,
-    @inject(EndWait) private readonly ends: EndWait,
+    @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(ExitWait) private readonly ends: ExitWait,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -116,7 +116,7 @@ export class Wait {
 
   private async reap(tx: WriteTx, act: Act, pid: Pid, child: Pid): Promise<ProcessResult> {
     await this.lookup.live(tx, pid);
-    const approval = await this.rules.pass(tx, act, pid, 'wait', `process:${child}`);
+    const approval = await this.rules.check(tx, act, pid, 'wait', `process:${child}`);
     const row = await this.lookup.any(tx, child);
     const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
     if (await this.waits.isReaped(tx, row)) return result;

@@ -6,20 +6,20 @@ import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
 import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
-import { Lookup, noSuchProcess } from '../process/process-lookup.js';
+import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { EndWatch } from './exit-watch.js';
-import { Bell, type WaitLimits } from './notifier.js';
+import { ExitWatch } from './exit-watch.js';
+import { Notifier, type WaitLimits } from './notifier.js';
 
 /** Waits until processes have ended. Every process is read once at the start, and again only when it may have ended. */
 @injectable()
-export class EndWait {
+export class ExitWait {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(EndWatch) private readonly ends: EndWatch,
+    @inject(ExitWatch) private readonly ends: ExitWatch,
   ) {}
 
   /**
@@ -35,9 +35,9 @@ export class EndWait {
   ): Promise<ProcessRow[]> {
     const { timeoutMs } = limits;
     const due = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
-    using bell = new Bell(limits);
+    using bell = new Notifier(limits);
     using _alive = keepAlive();
-    using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.ring(pid));
+    using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.notify(pid));
     const ended = new Map<Pid, ProcessRow>();
     for (let rung: Iterable<Pid> = pids; ; ) {
       for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
@@ -46,7 +46,7 @@ export class EndWait {
       if (limits.signal?.aborted === true) throw waitAborted(pids);
       if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
       const left = [...pids].filter((pid) => !ended.has(pid));
-      rung = await waitAs(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.rung());
+      rung = await waitAs(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.next());
     }
   }
 

@@ -4,7 +4,7 @@ import { ProcessWatch } from './process-watch.js';
 
 /** Tells who waits that a process has ended or is being stopped. */
 @injectable()
-export class EndWatch extends ProcessWatch {
+export class ExitWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
     super();
     feed.subscribe('exits', { 'process.exited': this.notify, 'process.stopping': this.notify });

@@ -10,12 +10,12 @@ import type { AuditAction } from '../../unit/actions.js';
 import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { ProcessRow } from '../process/process.js';
-import { Lookup } from '../process/process-lookup.js';
-import { ArrivalWatch } from './inbox-watch.js';
-import { Bell, type WaitLimits } from './notifier.js';
+import { ProcessLookup } from '../process/process-lookup.js';
+import { InboxWatch } from './inbox-watch.js';
+import { Notifier, type WaitLimits } from './notifier.js';
 
 /** Something that comes for a process and that one call gets. */
-export interface Arrival<T> {
+export interface AwaitedMessage<T> {
   readonly pid: Pid;
   /** The call, as its record names it. */
   readonly action: AuditAction;
@@ -27,22 +27,22 @@ export interface Arrival<T> {
 
 /** Takes what has come for a process, or waits until something does. What finds nothing writes nothing. */
 @injectable()
-export class Arrivals {
+export class InboxWait {
   constructor(
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
-    @inject(ArrivalWatch) private readonly watch: ArrivalWatch,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(InboxWatch) private readonly watch: InboxWatch,
   ) {}
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, CANCELLED, WAIT_TIMEOUT. */
-  async next<T>(caller: Caller, arrival: Arrival<T>, limits: WaitLimits): Promise<T> {
+  async next<T>(caller: Caller, arrival: AwaitedMessage<T>, limits: WaitLimits): Promise<T> {
     const { pid, blockage } = arrival;
     const { timeoutMs, signal } = limits;
     const awaited = timeoutMs === undefined ? blockage : { ...blockage, deadline: this.clock.peek() + timeoutMs };
-    const bell = new Bell(limits);
+    const bell = new Notifier(limits);
     const alive = keepAlive();
-    const watch = this.watch.watch([pid], (rung) => bell.ring(rung));
+    const watch = this.watch.watch([pid], (rung) => bell.notify(rung));
     try {
       for (;;) {
         const found = await this.found(caller, arrival);
@@ -50,7 +50,7 @@ export class Arrivals {
         if (found !== undefined) return found.value;
         if (signal?.aborted === true) throw givenUp(pid, blockage);
         if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
-        await waitAs(caller, awaited, () => bell.rung());
+        await waitAs(caller, awaited, () => bell.next());
       }
     } finally {
       watch[Symbol.dispose]();
@@ -60,7 +60,10 @@ export class Arrivals {
   }
 
   /** Undefined where there is nothing. A process that is being stopped gets what has come, and waits for nothing more. */
-  private async found<T>(caller: Caller, arrival: Arrival<T>): Promise<{ value: T } | 'taken by another' | undefined> {
+  private async found<T>(
+    caller: Caller,
+    arrival: AwaitedMessage<T>,
+  ): Promise<{ value: T } | 'taken by another' | undefined> {
     const { pid, action, blockage } = arrival;
     const isThere = await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
       const row = await this.lookup.live(tx, pid);
@@ -72,7 +75,7 @@ export class Arrivals {
   }
 
   /** Undefined where another call was faster: the unit is undone, so that nothing of it is kept, nor journalled. */
-  private async taken<T>(caller: Caller, { pid, action, take }: Arrival<T>): Promise<{ value: T } | undefined> {
+  private async taken<T>(caller: Caller, { pid, action, take }: AwaitedMessage<T>): Promise<{ value: T } | undefined> {
     try {
       const value = await this.units.commit({ caller, actor: pid, action, target: pid }, async (tx, act) => {
         const found = await take(tx, act, await this.lookup.live(tx, pid));

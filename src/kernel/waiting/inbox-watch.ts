@@ -4,7 +4,7 @@ import { ProcessWatch } from './process-watch.js';
 
 /** Tells who waits that a message or a signal has come for its process, or that this will come to nothing. */
 @injectable()
-export class ArrivalWatch extends ProcessWatch {
+export class InboxWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
     super();
     feed.subscribe('inbox', {

@@ -8,7 +8,7 @@ export interface WaitLimits {
 }
 
 /** Collects what has rung while nobody listened; time and the caller's signal ring too. */
-export class Bell {
+export class Notifier {
   expired: boolean;
   private pids: Set<Pid> | undefined;
   private pending = false;
@@ -22,14 +22,14 @@ export class Bell {
     signal?.addEventListener('abort', this.rouse);
   }
 
-  ring(pid: Pid): void {
+  notify(pid: Pid): void {
     this.pids ??= new Set();
     this.pids.add(pid);
     this.rouse();
   }
 
   /** Those that have rung since it was last asked; none where it was time or the signal. */
-  async rung(): Promise<ReadonlySet<Pid>> {
+  async next(): Promise<ReadonlySet<Pid>> {
     if (!this.pending) {
       await new Promise<void>((resolve) => {
         this.wake = resolve;

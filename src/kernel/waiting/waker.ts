@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Waking } from '../../capability/approval/wake-port.js';
+import type { WakePort } from '../../capability/approval/wake-port.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
@@ -10,7 +10,7 @@ import { conflict, nextState } from '../process/transitions.js';
 
 /** Wakes processes in the commit of what they waited for, so that no wake-up is lost. */
 @injectable()
-export class Wakes implements Waking {
+export class Waker implements WakePort {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
@@ -18,11 +18,11 @@ export class Wakes implements Waking {
 
   async wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void> {
     const row = await this.processes.find(tx, pid);
-    if (row?.wait?.on?.includes(what) === true) await this.rouse(tx, act, row, what);
+    if (row?.wait?.on?.includes(what) === true) await this.wakeRow(tx, act, row, what);
   }
 
   /** Wakes a process that is waiting, or waiting behind a pause; answers with its row. */
-  async rouse(tx: WriteTx, act: Act, row: ProcessRow, what: string): Promise<ProcessRow> {
+  async wakeRow(tx: WriteTx, act: Act, row: ProcessRow, what: string): Promise<ProcessRow> {
     const isWaiting = row.status === 'waiting' || (row.status === 'paused' && row.previous === 'waiting');
     if (!isWaiting) return row;
     const next = { ...nextState(row, 'wake'), alarmAt: row.deadlineAt, updatedAt: act.at };

@@ -3,7 +3,7 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { CapabilityError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion, type Question } from '../../capability/decision/question.js';
 import { Questions } from '../../capability/decision/questions.js';
 import { parseRequest } from '../../capability/resource/resource.js';
@@ -28,7 +28,7 @@ export class FolderAccess {
     @inject(Units) private readonly units: Units,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Questions) private readonly questions: Questions,
-    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(Authorizer) private readonly warrants: Authorizer,
     @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
   ) {}
 
@@ -42,20 +42,20 @@ export class FolderAccess {
     const name = parseRequest(`fs:${normalise(from, path)}`);
     await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
       const question = plainQuestion(pid, 'read', this.questions.compared(name));
-      await hidden(pid, this.warrants.look(tx, { via: caller.face, at: this.clock.peek() }, question));
+      await hidden(pid, this.warrants.preview(tx, { via: caller.face, at: this.clock.peek() }, question));
     });
     const cwd = await this.directories.resolve(from, path);
     return { cwd, folder: await this.questions.file(pid, 'read', name) };
   }
 
   /** In the unit that goes there. Throws CAPABILITY_DENIED. */
-  take(tx: WriteTx, act: Act, question: Question): Promise<Warrant> {
-    return hidden(question.pid, this.warrants.take(tx, act, question));
+  take(tx: WriteTx, act: Act, question: Question): Promise<Authorization> {
+    return hidden(question.pid, this.warrants.authorize(tx, act, question));
   }
 }
 
 /** A refusal does not say where links lead. */
-async function hidden(pid: Pid, warrant: Promise<Warrant>): Promise<Warrant> {
+async function hidden(pid: Pid, warrant: Promise<Authorization>): Promise<Authorization> {
   try {
     return await warrant;
   } catch (error) {

@@ -3,14 +3,14 @@ import { CapabilityError, MemoryError } from '../../base/errors.js';
 import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { ApprovalNeeded } from '../../capability/approval/approval-errors.js';
-import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { applying } from '../../capability/decision/decide.js';
 import type { Question } from '../../capability/decision/question.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import type { Right } from '../../capability/resource/rights.js';
 import { maskOfRight } from '../../capability/resource/rights.js';
 import type { Asking } from '../../capability/rule/rule-gate.js';
-import { RuleBook } from '../../capability/rule/rules.js';
+import { Rules } from '../../capability/rule/rules.js';
 import { Views } from '../view/views.js';
 import type { ObjectRecord } from './object.js';
 import { objectQuestion } from './object-question.js';
@@ -19,7 +19,7 @@ import { ObjectRepository } from './object-repository.js';
 /** An object that may be used, and by what. */
 export interface Accessed {
   readonly object: ObjectRecord;
-  readonly warrant: Warrant;
+  readonly warrant: Authorization;
   /** What it comes to, as a mask, where it is reached through a view: the capability is another process's. */
   readonly reached?: number;
 }
@@ -30,8 +30,8 @@ export class ObjectAccess {
   constructor(
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Warrants) private readonly warrants: Warrants,
-    @inject(RuleBook) private readonly rules: RuleBook,
+    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(Rules) private readonly rules: Rules,
     @inject(Views) private readonly views: Views,
   ) {}
 
@@ -39,14 +39,14 @@ export class ObjectAccess {
   async take(tx: WriteTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed> {
     const object = await this.live(tx, pid, id);
     const question = objectQuestion(pid, right, object);
-    return this.accessed(tx, asking, question, object, () => this.warrants.take(tx, asking, question));
+    return this.accessed(tx, asking, question, object, () => this.warrants.authorize(tx, asking, question));
   }
 
   /** Before that unit, or where nothing is done: nothing is taken. Throws as `take`. */
   async look(tx: ReadTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed> {
     const object = await this.live(tx, pid, id);
     const question = objectQuestion(pid, right, object);
-    return this.accessed(tx, asking, question, object, () => this.warrants.look(tx, asking, question));
+    return this.accessed(tx, asking, question, object, () => this.warrants.preview(tx, asking, question));
   }
 
   /** As `look`; undefined for what may not be used, and for what a person would have to be asked about. */
@@ -76,7 +76,7 @@ export class ObjectAccess {
     asking: Asking,
     question: Question,
     object: ObjectRecord,
-    direct: () => Promise<Warrant>,
+    direct: () => Promise<Authorization>,
   ): Promise<Accessed> {
     try {
       return { object, warrant: await direct() };
@@ -106,7 +106,7 @@ export class ObjectAccess {
   }
 }
 
-function byView(capability: CapabilityId, generation: number): Warrant {
+function byView(capability: CapabilityId, generation: number): Authorization {
   const decision = { effect: 'allow', code: 'ALLOWED', capability, reason: `Allowed by ${capability}.` } as const;
   return { capability, counted: 0, generation, decision };
 }

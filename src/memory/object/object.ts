@@ -130,10 +130,10 @@ export interface ViewEntry {
 }
 
 /** What the log of a view says of an object: its entry, or that it was taken out. Nothing: it is as in the base. */
-export type Standing = ViewEntry | 'out' | undefined;
+export type EntryState = ViewEntry | 'out' | undefined;
 
 /** How far the two logs of memory go: a snapshot is as of these. */
-export interface MemoryMark {
+export interface Snapshot {
   readonly entries: number;
   readonly versions: number;
 }

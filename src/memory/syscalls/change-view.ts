@@ -3,15 +3,15 @@ import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import type { NumberedView, ViewEntry } from '../object/object.js';
 import { type Accessed, ObjectAccess, unseen } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { parse, refSpec } from '../specs.js';
+import { parseMemorySpec, refSpec } from '../specs.js';
 import { ViewRepository } from '../view/view-repository.js';
 import { Views } from '../view/views.js';
 
@@ -20,14 +20,14 @@ import { Views } from '../view/views.js';
 export class ChangeView {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly rows: ViewRepository,
     @inject(Views) private readonly views: Views,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /**
@@ -35,7 +35,7 @@ export class ChangeView {
    * taken out, it comes back as it was. Throws NO_SUCH_OBJECT.
    */
   async add(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
-    const id = parse(refSpec, ref, 'ref');
+    const id = parseMemorySpec(refSpec, ref, 'ref');
     const call: Call = { caller, actor: pid, action: 'memory.addToView', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.take(tx, act, pid, id, 'read');
@@ -51,7 +51,7 @@ export class ChangeView {
    * object and the authority over it stay, and so does the goal that a view began with. What is not there is no mistake.
    */
   async remove(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
-    const id = parse(refSpec, ref, 'ref');
+    const id = parseMemorySpec(refSpec, ref, 'ref');
     const call: Call = { caller, actor: pid, action: 'memory.removeFromView', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { view, generation } = await this.viewOf(tx, pid);

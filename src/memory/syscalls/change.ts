@@ -2,10 +2,10 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { parse, refSpec, relationSpec } from '../specs.js';
+import { parseMemorySpec, refSpec, relationSpec } from '../specs.js';
 
 /** Changes around objects: deleting and linking. */
 @injectable()
@@ -14,12 +14,12 @@ export class ChangeObjects {
     @inject(Units) private readonly units: Units,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /** Nobody sees it any more; its name is free. Throws NO_SUCH_OBJECT. */
   async delete(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
-    const object = parse(refSpec, ref, 'ref');
+    const object = parseMemorySpec(refSpec, ref, 'ref');
     const call: Call = { caller, actor: pid, action: 'memory.delete', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { warrant } = await this.access.take(tx, act, pid, object, 'delete');
@@ -31,9 +31,9 @@ export class ChangeObjects {
 
   /** Needs `link` on the source and `read` on the target. Making it again changes nothing. Throws NO_SUCH_OBJECT. */
   async link(caller: Caller, pid: Pid, from: unknown, to: unknown, given: unknown): Promise<void> {
-    const source = parse(refSpec, from, 'from');
-    const target = parse(refSpec, to, 'to');
-    const relation = parse(relationSpec, given, 'relation');
+    const source = parseMemorySpec(refSpec, from, 'from');
+    const target = parseMemorySpec(refSpec, to, 'to');
+    const relation = parseMemorySpec(relationSpec, given, 'relation');
     const call: Call = { caller, actor: pid, action: 'memory.link', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { warrant } = await this.access.take(tx, act, pid, source, 'link');

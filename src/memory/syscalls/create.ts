@@ -3,39 +3,39 @@ import type { z } from 'zod';
 import { MemoryError } from '../../base/errors.js';
 import { IdSource, type ObjectId, type Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import { type NewObject, namespaceOf, type Source } from '../object/object.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion } from '../object/objects.js';
 import { Payloads } from '../payloads.js';
-import { createSpec, parse } from '../specs.js';
+import { createSpec, parseMemorySpec } from '../specs.js';
 import { ViewRepository } from '../view/view-repository.js';
-import { ShownVersions } from '../view/visible-versions.js';
+import { VisibleVersions } from '../view/visible-versions.js';
 
 @injectable()
 export class CreateObject {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
-    @inject(Holders) private readonly holders: Holders,
-    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(Authorizer) private readonly warrants: Authorizer,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly viewRows: ViewRepository,
-    @inject(ShownVersions) private readonly shown: ShownVersions,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(VisibleVersions) private readonly shown: VisibleVersions,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -44,14 +44,14 @@ export class CreateObject {
    * Throws CAPABILITY_DENIED, CONFLICT for a name that is taken, NO_SUCH_OBJECT for a source that it may not read.
    */
   async run(caller: Caller, pid: Pid, given: unknown): Promise<ObjectHandle> {
-    const spec = parse(createSpec, given, 'spec', this.payloads.specLimits);
+    const spec = parseMemorySpec(createSpec, given, 'spec', this.payloads.specLimits);
     const payload = this.payloads.copied(spec.payload, 'spec.payload');
     const namespace = spec.namespace ?? namespaceOf(pid);
     const call: Call = { caller, actor: pid, action: 'memory.create', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const id: ObjectId = this.ids.next('object');
       const place = parseRequest(`ns:${namespace}/${id}`);
-      const warrant = await this.warrants.take(tx, act, plainQuestion(pid, 'create', place));
+      const warrant = await this.warrants.authorize(tx, act, plainQuestion(pid, 'create', place));
       const { view } = await this.holders.live(tx, pid);
       await this.assertFree(tx, namespace, spec.name);
       const { sources, readings } = await this.sources(tx, act, pid, spec.sources);
@@ -80,7 +80,7 @@ export class CreateObject {
   /** What it is made from, as the process sees it, and by what it reads that. */
   private async sources(tx: WriteTx, act: Act, pid: Pid, refs: readonly ObjectId[]) {
     const sources: Source[] = [];
-    const readings: Warrant[] = [];
+    const readings: Authorization[] = [];
     for (const ref of new Set(refs)) {
       const { object, warrant } = await this.access.take(tx, act, pid, ref, 'read');
       sources.push(await this.shown.sourceOf(tx, pid, object));
@@ -89,7 +89,7 @@ export class CreateObject {
     return { sources, readings };
   }
 
-  private async rightsBy(tx: WriteTx, { capability }: Warrant): Promise<number> {
+  private async rightsBy(tx: WriteTx, { capability }: Authorization): Promise<number> {
     return (await this.capabilities.find(tx, capability))?.rights ?? 0;
   }
 }

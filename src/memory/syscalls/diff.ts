@@ -6,7 +6,7 @@ import { amount } from '../../base/spec.js';
 import type { Caller } from '../../unit/caller.js';
 import { type JsonPatch, patchBetween } from '../json-patch.js';
 import type { ObjectRef } from '../object/object-handle.js';
-import { parse, refSpec } from '../specs.js';
+import { parseMemorySpec, refSpec } from '../specs.js';
 import type { MemoryView } from './find.js';
 import { ReadObject } from './read.js';
 
@@ -23,7 +23,7 @@ export class DiffObjects {
 
   /** What turns the one into the other. Needs `diff` on both. Throws NO_SUCH_OBJECT, INVALID_INPUT. */
   async run(caller: Caller, pid: Pid, a: unknown, b: unknown): Promise<JsonPatch> {
-    const sides = [parse(sideSpec, a, 'a'), parse(sideSpec, b, 'b')] as const;
+    const sides = [parseMemorySpec(sideSpec, a, 'a'), parseMemorySpec(sideSpec, b, 'b')] as const;
     return patchBetween(await this.content(caller, pid, sides[0]), await this.content(caller, pid, sides[1]));
   }
 

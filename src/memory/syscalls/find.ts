@@ -6,7 +6,7 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import { type Page, scanRowsMax } from '../../base/page.js';
 import { label } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Right } from '../../capability/resource/rights.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Asking } from '../../capability/rule/rule-gate.js';
@@ -16,9 +16,9 @@ import { type Accessed, ObjectAccess, unseen } from '../object/object-access.js'
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { type StoredObject, toStored } from '../object/stored-object.js';
-import { linksOptions, namespaceSpec, parse, querySpec, refSpec } from '../specs.js';
+import { linksOptions, namespaceSpec, parseMemorySpec, querySpec, refSpec } from '../specs.js';
 import { Views } from '../view/views.js';
-import { ShownVersions } from '../view/visible-versions.js';
+import { VisibleVersions } from '../view/visible-versions.js';
 import { ReadObject } from './read.js';
 
 export interface MemoryView {
@@ -37,18 +37,18 @@ export class FindObjects {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(ShownVersions) private readonly shown: ShownVersions,
+    @inject(VisibleVersions) private readonly shown: VisibleVersions,
     @inject(Views) private readonly views: Views,
     @inject(ReadObject) private readonly reading: ReadObject,
   ) {}
 
   /** In the process's own namespace unless another is named. Throws NO_SUCH_OBJECT, whatever is missing. */
   async lookup(caller: Caller, pid: Pid, given: unknown, place?: unknown): Promise<ObjectHandle> {
-    const name = parse(label, given, 'name');
-    const namespace = place === undefined ? namespaceOf(pid) : parse(namespaceSpec, place, 'namespace');
+    const name = parseMemorySpec(label, given, 'name');
+    const namespace = place === undefined ? namespaceOf(pid) : parseMemorySpec(namespaceSpec, place, 'namespace');
     const id = await this.store.read((tx) => this.objects.named(tx, namespace, name));
     if (id === undefined) throw unseen(pid, `${namespace}/${name}`);
     try {
@@ -62,7 +62,7 @@ export class FindObjects {
 
   /** What of the process's view it may read and the filter selects, in the order of the ids. */
   async query(caller: Caller, pid: Pid, given: unknown = {}): Promise<Page<StoredObject>> {
-    const { limit, after, ...filter } = parse(querySpec, given, 'filter');
+    const { limit, after, ...filter } = parseMemorySpec(querySpec, given, 'filter');
     const items: StoredObject[] = [];
     let cursor = after ?? '';
     for (let scanned = 0; scanned < scanRowsMax; scanned += pageRows) {
@@ -98,8 +98,8 @@ export class FindObjects {
 
   /** Along links whose ends the process may read, nearest first. Throws NO_SUCH_OBJECT. */
   async links(caller: Caller, pid: Pid, ref: unknown, given: unknown = {}): Promise<Link[]> {
-    const start = parse(refSpec, ref, 'ref');
-    const { relation, depth, direction } = parse(linksOptions, given, 'options');
+    const start = parseMemorySpec(refSpec, ref, 'ref');
+    const { relation, depth, direction } = parseMemorySpec(linksOptions, given, 'options');
     const directions = direction === 'both' ? (['out', 'in'] as const) : [direction];
     return this.reading.looking(caller, pid, start, 'read', async (tx) => {
       const found = new Map<string, Link>();

@@ -7,20 +7,20 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import { objectTypes } from '../object/object.js';
 import { ObjectAccess, unseen } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { type StoredObject, toStored } from '../object/stored-object.js';
 import { byOrder, type ContextOrder, rendered } from '../rendering.js';
-import { parse } from '../specs.js';
+import { parseMemorySpec } from '../specs.js';
 import { TokenCharges } from '../token-charges.js';
 import { Tokenizer } from '../tokenizer.js';
 import { Views } from '../view/views.js';
-import { ShownVersions } from '../view/visible-versions.js';
+import { VisibleVersions } from '../view/visible-versions.js';
 
 export type ManifestReason = 'selected' | 'token_budget' | 'capability_denied' | 'filter' | 'missing';
 
@@ -59,19 +59,19 @@ export class Materialize {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(ShownVersions) private readonly versions: ShownVersions,
+    @inject(VisibleVersions) private readonly versions: VisibleVersions,
     @inject(Views) private readonly views: Views,
     @inject(Tokenizer) private readonly tokenizer: Tokenizer,
     @inject(TokenCharges) private readonly charges: TokenCharges,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /** Never longer than `tokensMax`; the manifest tells of every object of the view. Throws BUDGET_EXCEEDED. */
   async run(caller: Caller, pid: Pid, given: unknown): Promise<MaterializedContext> {
-    const { tokensMax, order, ...filter } = parse(options, given, 'options');
+    const { tokensMax, order, ...filter } = parseMemorySpec(options, given, 'options');
     await this.tokenizer.load();
     const { seen, unused } = await this.collected(caller, pid);
     const wanted = seen.filter((object) => selects(filter, object));

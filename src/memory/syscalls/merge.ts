@@ -11,11 +11,11 @@ import { Revocations } from '../../capability/holding/revocations.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import { handedNamespace, namespaceOf, type ObjectRecord } from '../object/object.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion } from '../object/objects.js';
-import { Writing } from '../object/version-writer.js';
+import { VersionWriter } from '../object/version-writer.js';
 import { Payloads } from '../payloads.js';
 import {
   fingerprint,
@@ -43,10 +43,10 @@ export class MergeChild {
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly views: ViewRepository,
-    @inject(Writing) private readonly writing: Writing,
+    @inject(VersionWriter) private readonly writing: VersionWriter,
     @inject(Revocations) private readonly revocations: Revocations,
     @inject(RevocationSweep) private readonly sweep: RevocationSweep,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /**

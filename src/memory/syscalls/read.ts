@@ -5,11 +5,11 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import { type Accessed, ObjectAccess } from '../object/object-access.js';
 import { type ObjectVersion, type StoredObject, toObjectVersion, toStored } from '../object/stored-object.js';
-import { parse, readOptions, refSpec } from '../specs.js';
-import { ShownVersions } from '../view/visible-versions.js';
+import { parseMemorySpec, readOptions, refSpec } from '../specs.js';
+import { VisibleVersions } from '../view/visible-versions.js';
 
 /** Looking at objects. Leaves no trace, unless it uses something up: then it is a unit of its own, and on record. */
 @injectable()
@@ -18,8 +18,8 @@ export class ReadObject {
     @inject(Units) private readonly units: Units,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
-    @inject(ShownVersions) private readonly shown: ShownVersions,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(VisibleVersions) private readonly shown: VisibleVersions,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /**
@@ -27,8 +27,8 @@ export class ReadObject {
    * may not read; where a rule asks, as `require` does.
    */
   async run(caller: Caller, pid: Pid, ref: unknown, given: unknown = {}): Promise<StoredObject> {
-    const id = parse(refSpec, ref, 'ref');
-    const { version } = parse(readOptions, given, 'options');
+    const id = parseMemorySpec(refSpec, ref, 'ref');
+    const { version } = parseMemorySpec(readOptions, given, 'options');
     return this.seen(caller, pid, id, 'read', version);
   }
 
@@ -45,7 +45,7 @@ export class ReadObject {
 
   /** The versions that led to what the process sees, oldest first. Throws as `run`. */
   async history(caller: Caller, pid: Pid, ref: unknown): Promise<ObjectVersion[]> {
-    const id = parse(refSpec, ref, 'ref');
+    const id = parseMemorySpec(refSpec, ref, 'ref');
     return this.looking(caller, pid, id, 'read', async (tx, { object }) => {
       return (await this.shown.versionsSeenBy(tx, pid, object)).map(toObjectVersion);
     });

@@ -5,38 +5,38 @@ import type { WriteTx } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { inChain } from '../../capability/errors.js';
 import { byPreference, type CapabilityRecord } from '../../capability/holding/capability-record.js';
-import { Drawing } from '../../capability/holding/derivation.js';
+import { Derivation } from '../../capability/holding/derivation.js';
 import { Grants } from '../../capability/holding/grants.js';
-import { Holders } from '../../capability/holding/holders.js';
-import { Held } from '../../capability/holding/holdings.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
+import { Holdings } from '../../capability/holding/holdings.js';
 import { Receivers } from '../../capability/holding/receivers.js';
 import { parsePattern } from '../../capability/resource/resource.js';
 import { maskOfRights, parseRights, type Right } from '../../capability/resource/rights.js';
-import { HostRules, severalOf } from '../../capability/rule/rule-gate.js';
+import { RuleGate, severalOf } from '../../capability/rule/rule-gate.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import type { ObjectRecord } from '../object/object.js';
 import { unseen } from '../object/object-access.js';
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
 import { objectQuestion } from '../object/object-question.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { parse, refSpec, rightsSpec } from '../specs.js';
+import { parseMemorySpec, refSpec, rightsSpec } from '../specs.js';
 
 @injectable()
 export class ShareObject {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(Receivers) private readonly receivers: Receivers,
-    @inject(HostRules) private readonly rules: HostRules,
-    @inject(Held) private readonly held: Held,
+    @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(Holdings) private readonly held: Holdings,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Drawing) private readonly drawing: Drawing,
+    @inject(Derivation) private readonly drawing: Derivation,
     @inject(Grants) private readonly grants: Grants,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /**
@@ -44,8 +44,8 @@ export class ShareObject {
    * on. Throws NO_SUCH_OBJECT, AMPLIFICATION, CAPABILITY_DENIED where the receiver is out of reach or of a rule.
    */
   async run(caller: Caller, from: Pid, to: Pid, ref: unknown, given: unknown): Promise<ObjectHandle> {
-    const id = parse(refSpec, ref, 'ref');
-    const rights = parseRights('object', parse(rightsSpec, given, 'rights'));
+    const id = parseMemorySpec(refSpec, ref, 'ref');
+    const rights = parseRights('object', parseMemorySpec(rightsSpec, given, 'rights'));
     if (rights.every((right) => right === 'grant')) throw grantAlone();
     const call: Call = { caller, actor: from, action: 'memory.share', target: to };
     return this.units.commit(call, async (tx, act) => {

@@ -4,13 +4,13 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { MemoryJournal } from '../memory-recorder.js';
+import { MemoryRecorder } from '../memory-recorder.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
 import { newVersion } from '../object/objects.js';
-import { Writing } from '../object/version-writer.js';
+import { VersionWriter } from '../object/version-writer.js';
 import { Payloads } from '../payloads.js';
-import { parse, refSpec, updateOptions } from '../specs.js';
+import { parseMemorySpec, refSpec, updateOptions } from '../specs.js';
 
 @injectable()
 export class UpdateObject {
@@ -18,8 +18,8 @@ export class UpdateObject {
     @inject(Units) private readonly units: Units,
     @inject(Payloads) private readonly payloads: Payloads,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
-    @inject(Writing) private readonly writing: Writing,
-    @inject(MemoryJournal) private readonly journal: MemoryJournal,
+    @inject(VersionWriter) private readonly writing: VersionWriter,
+    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
   ) {}
 
   /**
@@ -27,9 +27,9 @@ export class UpdateObject {
    * NO_SUCH_OBJECT, IMMUTABLE, VERSION_CONFLICT.
    */
   async run(caller: Caller, pid: Pid, ref: unknown, given: unknown, options: unknown = {}): Promise<ObjectHandle> {
-    const id = parse(refSpec, ref, 'ref');
+    const id = parseMemorySpec(refSpec, ref, 'ref');
     const payload = this.payloads.copied(given, 'payload');
-    const { ifVersion } = parse(updateOptions, options, 'options');
+    const { ifVersion } = parseMemorySpec(updateOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.take(tx, act, pid, id, 'write');

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { NumberedView, ObjectRecord, Overlay, Version } from '../object/object.js';
-import type { Place } from '../object/version-writer.js';
+import type { WriteTarget } from '../object/version-writer.js';
 
 /** What both sides have made of an object since the fork. A payload over 4 KiB is told by its hash only. */
 export type MergeConflict = {
@@ -43,7 +43,7 @@ export type SkipReason = 'no_right' | 'immutable' | 'name_taken' | 'same' | 'del
 
 /** One object that the child has written through its view. */
 export interface MergeStep {
-  readonly place: Place;
+  readonly place: WriteTarget;
   readonly theirs: Overlay;
   /** What it was at the fork; only where the parent has changed it since. */
   readonly base: Version | undefined;

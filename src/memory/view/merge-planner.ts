@@ -3,16 +3,16 @@ import { MemoryError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import { CapabilityRepository, type HolderState } from '../../capability/holding/capability-repository.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Asking } from '../../capability/rule/rule-gate.js';
 import { isOwnNamespace, type NumberedView, type ObjectRecord, type Overlay } from '../object/object.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { Writing } from '../object/version-writer.js';
+import { VersionWriter } from '../object/version-writer.js';
 import type { MergePlan, MergeResult, MergeStep } from './merge-plan.js';
 import { ViewRepository } from './view-repository.js';
 import { Views } from './views.js';
-import { ShownVersions } from './visible-versions.js';
+import { VisibleVersions } from './visible-versions.js';
 
 const pageRows = 500;
 
@@ -21,13 +21,13 @@ const pageRows = 500;
 export class MergePlanner {
   constructor(
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly rows: ViewRepository,
-    @inject(ShownVersions) private readonly shown: ShownVersions,
+    @inject(VisibleVersions) private readonly shown: VisibleVersions,
     @inject(Views) private readonly views: Views,
-    @inject(Writing) private readonly writing: Writing,
+    @inject(VersionWriter) private readonly writing: VersionWriter,
   ) {}
 
   /**

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { CapabilityError, MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
-import { Holders } from '../../capability/holding/holders.js';
+import { HolderLookup } from '../../capability/holding/holders.js';
 import { maskOfRight, type Right } from '../../capability/resource/rights.js';
 import type { Asking } from '../../capability/rule/rule-gate.js';
 import type { ViewNarrowing } from '../object/object.js';
@@ -11,9 +11,9 @@ import { type Reached, throughViews, Views } from './views.js';
 
 /** What a fork may be narrowed to: objects that it can have from its parent's view, and rights that the parent has on them. */
 @injectable()
-export class Narrowings {
+export class ViewLimits {
   constructor(
-    @inject(Holders) private readonly holders: Holders,
+    @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(Views) private readonly views: Views,
   ) {}

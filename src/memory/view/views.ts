@@ -7,10 +7,10 @@ import { Grants } from '../../capability/holding/grants.js';
 import { maskOfRights, type Right } from '../../capability/resource/rights.js';
 import {
   copies,
-  type MemoryMark,
+  type EntryState,
   type NumberedView,
   type ObjectRecord,
-  type Standing,
+  type Snapshot,
   type ViewEntry,
   type ViewNarrowing,
 } from '../object/object.js';
@@ -27,10 +27,10 @@ export interface Reached {
 export interface Base {
   readonly view: NumberedView;
   /** As of when the fork shows it. */
-  readonly asOf: MemoryMark;
+  readonly asOf: Snapshot;
   /** What the forks on the way here leave of rights, as a mask. */
   readonly rights: number;
-  readonly standing: Exclude<Standing, 'out'> | 'root';
+  readonly standing: Exclude<EntryState, 'out'> | 'root';
 }
 
 /** A part of what is in a view; there may be more after `last`. */
@@ -40,7 +40,7 @@ export interface ViewPage {
 }
 
 /** Behind every row of the logs. */
-export const latest: MemoryMark = { entries: Number.MAX_SAFE_INTEGER, versions: Number.MAX_SAFE_INTEGER };
+export const latest: Snapshot = { entries: Number.MAX_SAFE_INTEGER, versions: Number.MAX_SAFE_INTEGER };
 
 const seeing = maskOfRights(['read', 'diff', 'materialize']);
 const writing = maskOfRights(['write']);
@@ -168,7 +168,7 @@ function note(found: Map<ObjectId, Place>, id: ObjectId, place: Place): void {
   if (found.get(id) === undefined) found.set(id, place);
 }
 
-function earlier(mark: MemoryMark, { baseEntries, baseVersions }: NumberedView): MemoryMark {
+function earlier(mark: Snapshot, { baseEntries, baseVersions }: NumberedView): Snapshot {
   return {
     entries: Math.min(mark.entries, baseEntries ?? mark.entries),
     versions: Math.min(mark.versions, baseVersions ?? mark.versions),

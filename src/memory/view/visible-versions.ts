@@ -4,13 +4,13 @@ import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
-import { Held } from '../../capability/holding/holdings.js';
+import { Holdings } from '../../capability/holding/holdings.js';
 import { maskOfRight } from '../../capability/resource/rights.js';
 import {
   copies,
-  type MemoryMark,
   type NumberedView,
   type ObjectRecord,
+  type Snapshot,
   type Source,
   type Version,
 } from '../object/object.js';
@@ -28,7 +28,7 @@ export interface Seen {
 /** Views whose own versions of an object come first, nearest first; and as of when the main line is looked at below. */
 interface Layers {
   readonly views: readonly Pick<Base, 'view' | 'asOf'>[];
-  readonly main: MemoryMark;
+  readonly main: Snapshot;
 }
 
 const mainLine: Layers = { views: [], main: latest };
@@ -36,13 +36,13 @@ const writeMask = maskOfRight('write');
 
 /** Which version of an object a view shows, and a process sees. */
 @injectable()
-export class ShownVersions {
+export class VisibleVersions {
   constructor(
     @inject(Views) private readonly views: Views,
     @inject(ViewRepository) private readonly rows: ViewRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Held) private readonly held: Held,
+    @inject(Holdings) private readonly held: Holdings,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(Clock) private readonly clock: KernelClock,
   ) {}

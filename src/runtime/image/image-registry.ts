@@ -3,7 +3,7 @@ import { ProcessError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { type Token, token } from '../../base/token.js';
 import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
-import { commandOfRuns, type ImageFacts, type Images, imageReference } from '../../kernel/process/images.js';
+import { anonymousCommandImage, type ImageFacts, type Images, imageReference } from '../../kernel/process/images.js';
 import { storedRetry } from '../step/retry.js';
 import { commandSpecOf } from './command-program.js';
 import { baseImage, type Image } from './image.js';
@@ -35,7 +35,8 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     const parsed = parseImage(image);
     const { name, version, kind, input, recovery, retry, command } = parsed;
     const reference = `${name}@${version}`;
-    if (this.byReference.has(reference) || reference === imageReference(commandOfRuns)) throw alreadyThere(reference);
+    if (this.byReference.has(reference) || reference === imageReference(anonymousCommandImage))
+      throw alreadyThere(reference);
     const facts: ImageFacts = {
       name,
       version,

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.js';
 import type { CapabilitySpec } from '../../capability/holding/capability.js';
-import type { ProcessKind, Recovery } from '../../kernel/process/process.js';
+import type { ProcessKind, RecoveryDisposition } from '../../kernel/process/process.js';
 import type { ObjectHandle } from '../../memory/object/object-handle.js';
 import type { Syscalls } from '../run/body-context.js';
 import type { RetryPolicy } from '../step/retry.js';
@@ -23,7 +23,7 @@ export interface Image {
   readonly input?: Schema;
   readonly tools?: readonly string[];
   readonly requires: readonly CapabilitySpec[];
-  readonly recovery: Recovery;
+  readonly recovery: RecoveryDisposition;
   readonly retry?: RetryPolicy;
   readonly run?: ImageBody;
   readonly steps?: readonly StepSpec[];
@@ -41,7 +41,7 @@ export interface ImageSpec<Args = JsonValue> {
   readonly tools?: readonly string[];
   /** What a process of it must hold; grants nothing. */
   readonly requires?: readonly CapabilitySpec[];
-  readonly recovery?: Recovery;
+  readonly recovery?: RecoveryDisposition;
   readonly retry?: RetryPolicy;
   readonly run: (ctx: Syscalls, args: Args) => BodyReturn;
 }

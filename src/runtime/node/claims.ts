@@ -3,11 +3,11 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import { Endings } from '../../kernel/lifecycle/process-ends.js';
+import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { ProcessResults } from '../../kernel/process/process-results.js';
-import { EntryRepository } from '../../kernel/process/run-entry-repository.js';
+import { RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -29,9 +29,9 @@ export class Claims {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(EntryRepository) private readonly entries: EntryRepository,
+    @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 

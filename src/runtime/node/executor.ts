@@ -9,7 +9,7 @@ import { EventFeed } from '../../events/event-feed.js';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
-import { Bodies } from '../run/body-runner.js';
+import { BodyRunner } from '../run/body-runner.js';
 import { ProgressReports } from '../run/progress-reports.js';
 import { leaseLost, Run, type RunStart } from '../run/run.js';
 import { RunEnded } from '../run/run-ended.js';
@@ -50,7 +50,7 @@ export class Executor {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(Claims) private readonly claims: Claims,
     @inject(RunTable) private readonly table: RunTable,
-    @inject(Bodies) private readonly bodies: Bodies,
+    @inject(BodyRunner) private readonly bodies: BodyRunner,
     @inject(RunEndings) private readonly endings: RunEndings,
     @inject(ProgressReports) private readonly reports: ProgressReports,
     @inject(Logger) private readonly logger: Logger,
@@ -64,10 +64,10 @@ export class Executor {
     this.subscriptions = [
       this.feed.subscribe('executor', this.handlers()),
       this.lease.onLost(() => this.loseAll()),
-      this.lease.onRenewed(() => void this.lookAround()),
+      this.lease.onRenewed(() => void this.scanRunnable()),
     ];
-    this.images.onRegister(() => void this.lookAround());
-    await this.lookAround();
+    this.images.onRegister(() => void this.scanRunnable());
+    await this.scanRunnable();
   }
 
   /** Resolves when nothing is runnable or running on this node. Throws WAIT_TIMEOUT. */
@@ -147,7 +147,7 @@ export class Executor {
   }
 
   /** What the feed has not told: what was runnable before, and what a node that is gone has left. */
-  private async lookAround(): Promise<void> {
+  private async scanRunnable(): Promise<void> {
     try {
       for (const pid of await this.claims.claimable(this.images.runnables())) this.enqueue(pid);
     } catch (error) {
@@ -247,7 +247,7 @@ export class Executor {
 
   private loseAll(): void {
     for (const run of [...this.runs.values()]) run.end(leaseLost(run.pid, run.fence));
-    void this.lookAround();
+    void this.scanRunnable();
   }
 
   private async isIdle(): Promise<boolean> {

@@ -14,7 +14,7 @@ import { NodeSettings } from './node-settings.js';
 import { type Released, type ReleasedProcess, Releases } from './releases.js';
 
 /** What a node gave up when it stopped. */
-export interface GivenUp {
+export interface Relinquished {
   /** To be run by another node, or paused. */
   readonly released: readonly Pid[];
   /** Ended, since they are never run twice. */
@@ -91,7 +91,7 @@ export class NodeLease {
   }
 
   /** Gives up, in one unit, everything that this node holds, and the lease itself. The store must still be open. */
-  async close(): Promise<GivenUp> {
+  async close(): Promise<Relinquished> {
     if (this.held === undefined) return givenUp([]);
     clearInterval(this.timer);
     await this.renewing;
@@ -154,7 +154,7 @@ export class NodeLease {
     return epoch;
   }
 
-  private async stop(tx: WriteTx): Promise<GivenUp> {
+  private async stop(tx: WriteTx): Promise<Relinquished> {
     const { nodeId } = this.node;
     const row = await this.nodes.find(tx, nodeId);
     if (row === undefined || !this.isHeld(row)) return givenUp([]);
@@ -199,7 +199,7 @@ function subscription(listeners: Set<() => void>, listener: () => void): Disposa
   return { [Symbol.dispose]: () => void listeners.delete(listener) };
 }
 
-function givenUp(all: readonly ReleasedProcess[]): GivenUp {
+function givenUp(all: readonly ReleasedProcess[]): Relinquished {
   const pids = (...kinds: Released[]) => all.flatMap(({ pid, released }) => (kinds.includes(released) ? [pid] : []));
   return { released: pids('rerun', 'paused'), abandoned: pids('abandoned'), stopped: pids('stopped') };
 }

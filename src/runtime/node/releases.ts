@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Effects } from '../../kernel/effect/effects.js';
-import { Endings } from '../../kernel/lifecycle/process-ends.js';
+import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
@@ -26,7 +26,7 @@ export class Releases {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Effects) private readonly effects: Effects,
-    @inject(Endings) private readonly endings: Endings,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -52,11 +52,11 @@ export class Releases {
     if (row.status === 'stopping') return this.endStop(tx, act, row);
     if (row.recovery === 'fail' && row.startedAt !== null) return this.abandon(tx, act, row, reason);
     if (row.status === 'paused') {
-      await this.hand(tx, act, row, reason);
+      await this.requeue(tx, act, row, reason);
       return 'paused';
     }
     if (row.kind === 'external' || (row.status !== 'running' && row.status !== 'waiting')) return 'left';
-    await this.hand(tx, act, row, reason);
+    await this.requeue(tx, act, row, reason);
     return 'rerun';
   }
 
@@ -74,7 +74,7 @@ export class Releases {
   }
 
   /** What it waited for is waited for again by the run that follows; until then its deadline alone can wake it. */
-  private async hand(tx: WriteTx, act: Act, row: ProcessRow, reason: ReleaseReason): Promise<void> {
+  private async requeue(tx: WriteTx, act: Act, row: ProcessRow, reason: ReleaseReason): Promise<void> {
     const next = { ...nextState(row, 'release'), alarmAt: row.deadlineAt, updatedAt: act.at };
     if (!(await this.processes.update(tx, next))) throw conflict(row);
     const node = row.node ?? '';

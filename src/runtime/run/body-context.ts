@@ -17,9 +17,9 @@ import type { ProcessCaller } from '../../unit/caller.js';
 import { type StepOptions, Steps } from '../step/steps.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, message, nothing, plain, result, results } from './calls.js';
-import { keptCapabilities, keptMemory } from './journalled-faces.js';
+import { journalledCapabilities, journalledMemory } from './journalled-faces.js';
 import { ProgressReports } from './progress-reports.js';
-import { RunJournal } from './replay-journal.js';
+import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 import { RunEnded } from './run-ended.js';
 import { RunTools } from './run-tools.js';
@@ -48,12 +48,12 @@ export interface Syscalls extends ProcessFace {
 
 /** What the calls of bodies are made with. */
 @injectable()
-export class SyscallFaces {
+export class BodyContexts {
   constructor(
     @inject(Calls) readonly calls: Calls,
     @inject(Steps) readonly steps: Steps,
     @inject(Sleeps) readonly sleeps: Sleeps,
-    @inject(RunJournal) readonly journal: RunJournal,
+    @inject(ReplayJournal) readonly journal: ReplayJournal,
     @inject(ProgressReports) readonly reports: ProgressReports,
     @inject(WaitSignal) readonly signals: WaitSignal,
     @inject(RunTools) readonly tools: RunTools,
@@ -73,9 +73,9 @@ class RunSyscalls implements Syscalls {
   #memory: ProcessMemory | undefined;
   #capabilities: ProcessCapabilities | undefined;
   readonly #run: Run;
-  readonly #kit: SyscallFaces;
+  readonly #kit: BodyContexts;
 
-  constructor(run: Run, kit: SyscallFaces) {
+  constructor(run: Run, kit: BodyContexts) {
     this.#run = run;
     this.#kit = kit;
   }
@@ -105,12 +105,12 @@ class RunSyscalls implements Syscalls {
   }
 
   get memory(): ProcessMemory {
-    this.#memory ??= keptMemory(this.#kit.calls, this.#run);
+    this.#memory ??= journalledMemory(this.#kit.calls, this.#run);
     return this.#memory;
   }
 
   get capabilities(): ProcessCapabilities {
-    this.#capabilities ??= keptCapabilities(this.#kit.calls, this.#run);
+    this.#capabilities ??= journalledCapabilities(this.#kit.calls, this.#run);
     return this.#capabilities;
   }
 
@@ -141,11 +141,12 @@ class RunSyscalls implements Syscalls {
 
   get spawnChild(): Syscalls['spawnChild'] {
     return (spec = {}) =>
-      this.#kit.calls.kept(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
+      this.#kit.calls.journalled(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
   }
 
   get fork(): Syscalls['fork'] {
-    return (spec = {}) => this.#kit.calls.kept(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
+    return (spec = {}) =>
+      this.#kit.calls.journalled(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
   }
 
   get exec(): Syscalls['exec'] {
@@ -158,27 +159,27 @@ class RunSyscalls implements Syscalls {
 
   get wait(): Syscalls['wait'] {
     return (child, options) =>
-      this.#kit.calls.kept(this.#run, 'wait', String(child), result, (face, call) =>
+      this.#kit.calls.journalled(this.#run, 'wait', String(child), result, (face, call) =>
         this.#timed(call, options, (limits) => face.wait(child, limits)),
       );
   }
 
   get waitAny(): Syscalls['waitAny'] {
     return (children, options) =>
-      this.#kit.calls.kept(this.#run, 'waitAny', '', result, (face, call) =>
+      this.#kit.calls.journalled(this.#run, 'waitAny', '', result, (face, call) =>
         this.#timed(call, options, (limits) => face.waitAny(children, limits)),
       );
   }
 
   get waitAll(): Syscalls['waitAll'] {
     return (children, options) =>
-      this.#kit.calls.kept(this.#run, 'waitAll', '', results, (face, call) =>
+      this.#kit.calls.journalled(this.#run, 'waitAll', '', results, (face, call) =>
         this.#timed(call, options, (limits) => face.waitAll(children, limits)),
       );
   }
 
   get children(): Syscalls['children'] {
-    return (filter) => this.#kit.calls.unkept(this.#run, (face) => face.children(filter));
+    return (filter) => this.#kit.calls.live(this.#run, (face) => face.children(filter));
   }
 
   /** The pid is kept in the commit of the birth: whichever run comes later waits for the same command. */
@@ -186,7 +187,7 @@ class RunSyscalls implements Syscalls {
     const { calls, commands } = this.#kit;
     const run = async (spec: CommandSpec) => {
       const begin = (_face: ProcessFace, _call: OpenCall, caller: ProcessCaller) => commands.begin(caller, spec);
-      const pid = await calls.kept(this.#run, 'run', programOf(spec), plain<Pid>(), begin);
+      const pid = await calls.journalled(this.#run, 'run', programOf(spec), plain<Pid>(), begin);
       if (spec.background === true) return { pid };
       await this.wait(pid);
       return commands.result(pid);
@@ -195,12 +196,12 @@ class RunSyscalls implements Syscalls {
   }
 
   get readOutput(): Syscalls['readOutput'] {
-    return (child, options) => this.#kit.calls.unkept(this.#run, (face) => face.readOutput(child, options));
+    return (child, options) => this.#kit.calls.live(this.#run, (face) => face.readOutput(child, options));
   }
 
   get waitOutput(): Syscalls['waitOutput'] {
     return (child, pattern, options) =>
-      this.#kit.calls.unkept(this.#run, (face) => face.waitOutput(child, pattern, options));
+      this.#kit.calls.live(this.#run, (face) => face.waitOutput(child, pattern, options));
   }
 
   get kill(): Syscalls['kill'] {
@@ -222,50 +223,55 @@ class RunSyscalls implements Syscalls {
   get chdir(): Syscalls['chdir'] {
     return async (path) => {
       const run = this.#run;
-      run.cwd = await this.#kit.calls.kept(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
+      run.cwd = await this.#kit.calls.journalled(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
       return run.cwd;
     };
   }
 
   get charge(): Syscalls['charge'] {
     return (usage) =>
-      this.#kit.calls.kept(this.#run, 'charge', '', plain<BudgetReport>(), (face) => face.charge(usage));
+      this.#kit.calls.journalled(this.#run, 'charge', '', plain<BudgetReport>(), (face) => face.charge(usage));
   }
 
   get reserve(): Syscalls['reserve'] {
     return (usage, options) =>
-      this.#kit.calls.kept(this.#run, 'reserve', '', plain<ReservationId>(), (face) => face.reserve(usage, options));
+      this.#kit.calls.journalled(this.#run, 'reserve', '', plain<ReservationId>(), (face) =>
+        face.reserve(usage, options),
+      );
   }
 
   get settle(): Syscalls['settle'] {
     return (reservation, usage) =>
-      this.#kit.calls.kept(this.#run, 'settle', '', plain<BudgetReport>(), (face) => face.settle(reservation, usage));
+      this.#kit.calls.journalled(this.#run, 'settle', '', plain<BudgetReport>(), (face) =>
+        face.settle(reservation, usage),
+      );
   }
 
   get budget(): Syscalls['budget'] {
-    return () => this.#kit.calls.unkept(this.#run, (face) => face.budget());
+    return () => this.#kit.calls.live(this.#run, (face) => face.budget());
   }
 
   get send(): Syscalls['send'] {
-    return (to, body) => this.#kit.calls.kept(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
+    return (to, body) =>
+      this.#kit.calls.journalled(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
   }
 
   get receive(): Syscalls['receive'] {
     return (options = {}) =>
-      this.#kit.calls.kept(this.#run, 'receive', String(options?.from ?? ''), message, (face, call) =>
+      this.#kit.calls.journalled(this.#run, 'receive', String(options?.from ?? ''), message, (face, call) =>
         this.#timed(call, options, (limits) => face.receive(limits)),
       );
   }
 
   get waitSignal(): Syscalls['waitSignal'] {
     return (name, options = {}) =>
-      this.#kit.calls.kept(this.#run, 'waitSignal', String(name), plain<JsonValue>(), (_face, call, caller) =>
+      this.#kit.calls.journalled(this.#run, 'waitSignal', String(name), plain<JsonValue>(), (_face, call, caller) =>
         this.#timed(call, options, (limits) => this.#kit.signals.run(caller, this.#run.pid, name, limits)),
       );
   }
 
   #signalled(name: string, child: Pid, send: (face: ProcessFace) => Promise<SignalReport>): Promise<SignalReport> {
-    return this.#kit.calls.kept(this.#run, name, String(child), plain<SignalReport>(), send);
+    return this.#kit.calls.journalled(this.#run, name, String(child), plain<SignalReport>(), send);
   }
 
   /** Waits for no longer than is left of a limit which an earlier run may have begun. */

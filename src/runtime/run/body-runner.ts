@@ -5,20 +5,20 @@ import { runSteps } from '../step/step-list.js';
 import { Restarts } from '../supervision/restarts.js';
 import { Supervisor } from '../supervision/supervise.js';
 import type { Supervision } from '../supervision/supervision.js';
-import { SyscallFaces, type Syscalls } from './body-context.js';
-import { attended } from './handled-rejections.js';
+import { BodyContexts, type Syscalls } from './body-context.js';
+import { withHandledRejections } from './handled-rejections.js';
 import type { Run } from './run.js';
 
 /** What the processes of each form of image do. */
 @injectable()
-export class Bodies {
+export class BodyRunner {
   constructor(
-    @inject(SyscallFaces) private readonly faces: SyscallFaces,
+    @inject(BodyContexts) private readonly faces: BodyContexts,
     @inject(Restarts) private readonly restarts: Restarts,
   ) {}
 
   async run(run: Run, { run: body, steps, supervision }: ParsedImage): Promise<ImageResult> {
-    const ctx = attended(this.faces.of(run));
+    const ctx = withHandledRejections(this.faces.of(run));
     if (steps !== undefined) return runSteps(ctx, steps);
     const ended = supervision === undefined ? body?.(ctx, run.args as never) : this.supervised(run, ctx, supervision);
     // A body that returns nothing gives undefined.

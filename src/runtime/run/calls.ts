@@ -10,7 +10,7 @@ import { mintHandle, type ObjectHandle } from '../../memory/object/object-handle
 import type { ProcessCaller } from '../../unit/caller.js';
 import type { OpenCall } from './call-tree.js';
 import { revivedError } from './recorded-error.js';
-import { isAnswer, RunJournal } from './replay-journal.js';
+import { isAnswer, ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 
 /** How an answer is kept, and given to a body that is run again. */
@@ -70,11 +70,11 @@ export class Calls {
 
   constructor(
     @inject(ProcessFaces) private readonly faces: ProcessFaces,
-    @inject(RunJournal) private readonly journal: RunJournal,
+    @inject(ReplayJournal) private readonly journal: ReplayJournal,
   ) {}
 
   /** A call that is made once, whichever run makes it: its answer is in the commit of its effect. */
-  kept<T>(run: Run, kind: string, name: string, codec: Codec<T>, live: Live<T>): Promise<T> {
+  journalled<T>(run: Run, kind: string, name: string, codec: Codec<T>, live: Live<T>): Promise<T> {
     const make = (call: OpenCall) => {
       const leave = async (tx: Leave[0], act: Leave[1], answer: unknown) => {
         const value = codec.encode(answer);
@@ -88,7 +88,7 @@ export class Calls {
   }
 
   /** A call whose effect is the same when it is made twice: its answer is kept after it. */
-  keptAfter<T>(run: Run, kind: string, name: string, live: (face: ProcessFace) => Promise<T>): Promise<T> {
+  journalledAfter<T>(run: Run, kind: string, name: string, live: (face: ProcessFace) => Promise<T>): Promise<T> {
     const make = async (call: OpenCall) => {
       const answer = await live(this.faces.of(run.pid, run.hooks(call)));
       const value = answer as JsonValue;
@@ -99,7 +99,7 @@ export class Calls {
   }
 
   /** A call that every run makes anew. */
-  unkept<T>(run: Run, live: (face: ProcessFace) => Promise<T>): Promise<T> {
+  live<T>(run: Run, live: (face: ProcessFace) => Promise<T>): Promise<T> {
     return this.made(run, live, (call) => run.goesOn(call));
   }
 

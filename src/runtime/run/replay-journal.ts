@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { EntryRepository, type EntryStatus, type RunEntry } from '../../kernel/process/run-entry-repository.js';
+import { type EntryStatus, type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { conflict } from '../../kernel/process/transitions.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
@@ -24,10 +24,10 @@ interface Told {
 
 /** Writes down what the calls of runs were answered, each in the commit of what it did. */
 @injectable()
-export class RunJournal {
+export class ReplayJournal {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(EntryRepository) private readonly entries: EntryRepository,
+    @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -139,11 +139,11 @@ export class RunJournal {
     };
     await this.entries.put(tx, entry);
     if (isAnswer) run.replay.answer(entry);
-    await this.gotOn(tx, run);
+    await this.resetRecoveries(tx, run);
   }
 
   /** A run that writes something down is not one that is started again and again in vain. */
-  private async gotOn(tx: WriteTx, { pid }: Run): Promise<void> {
+  private async resetRecoveries(tx: WriteTx, { pid }: Run): Promise<void> {
     const row = await this.processes.find(tx, pid);
     if (row === undefined || row.recoveries === 0) return;
     if (!(await this.processes.update(tx, { ...row, recoveries: 0, version: row.version + 1 }))) throw conflict(row);
@@ -163,7 +163,7 @@ export function isOfShutdown(run: Run, error: unknown): boolean {
 /** What work that heeds `ctx.signal` throws. */
 const stopCodes: ReadonlySet<string> = new Set(['SHUTDOWN', 'CANCELLED', 'AbortError', 'ABORT_ERR']);
 
-export function outcomeUnknown(name: string): ProcessError {
+export function stepOutcomeUnknown(name: string): ProcessError {
   return new ProcessError('OUTCOME_UNKNOWN', `Whether ${JSON.stringify(name)} has happened is not known.`, {
     facts: { step: name },
     hint: 'The program ended while it was under way, and it may happen only once: find out what happened, then decide.',

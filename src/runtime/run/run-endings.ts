@@ -4,10 +4,10 @@ import { Entropy } from '../../base/entropy.js';
 import { KernelError, StoreError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { Store, type WriteTx } from '../../base/store.js';
-import { Endings } from '../../kernel/lifecycle/process-ends.js';
+import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { EntryRepository } from '../../kernel/process/run-entry-repository.js';
+import { RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
 import { Exit } from '../../kernel/syscalls/exit.js';
 import type { Act } from '../../unit/act.js';
@@ -20,7 +20,7 @@ import type { OpenCall } from './call-tree.js';
 import { Calls } from './calls.js';
 import { codeOfError, evidenceOf, messageOf } from './recorded-error.js';
 import { nonDeterministic } from './replay.js';
-import { RunJournal } from './replay-journal.js';
+import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 
 interface Retry {
@@ -36,11 +36,11 @@ export class RunEndings {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Exit) private readonly exit: Exit,
-    @inject(Endings) private readonly endings: Endings,
-    @inject(RunJournal) private readonly runs: RunJournal,
+    @inject(ProcessEnds) private readonly endings: ProcessEnds,
+    @inject(ReplayJournal) private readonly runs: ReplayJournal,
     @inject(Releases) private readonly releases: Releases,
     @inject(Calls) private readonly calls: Calls,
-    @inject(EntryRepository) private readonly entries: EntryRepository,
+    @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Entropy) private readonly entropy: Entropy,

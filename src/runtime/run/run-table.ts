@@ -4,11 +4,11 @@ import { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import type { ProcessRow, Waiting } from '../../kernel/process/process.js';
+import type { ProcessRow, WaitState } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { conflict, nextState } from '../../kernel/process/transitions.js';
 import { WaitGraph } from '../../kernel/waiting/wait-graph.js';
-import { Wakes } from '../../kernel/waiting/waker.js';
+import { Waker } from '../../kernel/waiting/waker.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Blocked, OpenCall } from './call-tree.js';
@@ -32,7 +32,7 @@ export class RunTable {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitGraph) private readonly graph: WaitGraph,
-    @inject(Wakes) private readonly wakes: Wakes,
+    @inject(Waker) private readonly wakes: Waker,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -50,7 +50,7 @@ export class RunTable {
   }
 
   async rouse(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
-    await this.wakes.rouse(tx, act, row, 'run');
+    await this.wakes.wakeRow(tx, act, row, 'run');
   }
 
   /** Writes that the run waits, if it still does. Answers with the call that would wait for ever. */
@@ -73,7 +73,7 @@ export class RunTable {
     return undefined;
   }
 
-  private async write(tx: WriteTx, { pid, fence }: Waiter, wait: Waiting): Promise<void> {
+  private async write(tx: WriteTx, { pid, fence }: Waiter, wait: WaitState): Promise<void> {
     const row = await this.processes.find(tx, pid);
     if (row === undefined || row.fence !== fence || !changes(row, wait)) return;
     await this.graph.assertNoCycle(tx, pid, { ...wait, on: wait.on ?? [] });
@@ -94,12 +94,12 @@ export class RunTable {
 }
 
 /** A process that waits for something else now says so; one that is paused or stopping is left alone. */
-function changes(row: ProcessRow, wait: Waiting): boolean {
+function changes(row: ProcessRow, wait: WaitState): boolean {
   if (row.status === 'running') return true;
   return row.status === 'waiting' && row.wait?.on?.join() !== wait.on?.join();
 }
 
-function waitOf(blocked: readonly BlockedCall[]): Waiting {
+function waitOf(blocked: readonly BlockedCall[]): WaitState {
   const oldest = (blocked[0] as BlockedCall).blockage;
   const on = [...new Set(blocked.flatMap(({ blockage }) => blockage.on))];
   const { kind, what, since, deadline } = oldest;

@@ -7,7 +7,7 @@ import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';
 import type { ProcessCaller } from '../../unit/caller.js';
 import type { OpenCall } from './call-tree.js';
 import { Calls, plain } from './calls.js';
-import { isOfShutdown, RunJournal } from './replay-journal.js';
+import { isOfShutdown, ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 
 /** The tools of bodies: a call that has been answered is not made again, and one that had begun is known. */
@@ -17,18 +17,18 @@ export class RunTools {
     @inject(ToolGate) private readonly gate: ToolGate,
     @inject(ProcessFaces) private readonly faces: ProcessFaces,
     @inject(Calls) private readonly calls: Calls,
-    @inject(RunJournal) private readonly journal: RunJournal,
+    @inject(ReplayJournal) private readonly journal: ReplayJournal,
   ) {}
 
   of(run: Run): ProcessTools {
     return {
-      list: async () => this.calls.unkept(run, (face) => face.tools.list()),
+      list: async () => this.calls.live(run, (face) => face.tools.list()),
       call: async (name, args = {}, options = {}) => this.call(run, name, args, options),
     };
   }
 
   private call(run: Run, name: string, args: JsonValue, options: ToolCallOptions): Promise<JsonValue> {
-    const kept = new KeptStage();
+    const kept = new JournalledStage();
     const make = (call: OpenCall) => {
       const attempt = (run.replay.begun(call)?.attempt ?? 0) + 1;
       const { signal } = run;
@@ -48,7 +48,7 @@ export class RunTools {
     return this.calls.answered(run, 'tool', String(name), plain<JsonValue>(), make, note);
   }
 
-  private caller(run: Run, call: OpenCall, attempt: number, kept: KeptStage): ProcessCaller {
+  private caller(run: Run, call: OpenCall, attempt: number, kept: JournalledStage): ProcessCaller {
     const leave = async (tx: Leave[0], act: Leave[1], answer: unknown) => {
       const told = answer as ToolStage;
       kept.reached(told);
@@ -69,7 +69,7 @@ export class RunTools {
 type Leave = Parameters<NonNullable<Parameters<Run['hooks']>[1]>['leave'] & {}>;
 
 /** How far a call has come in this run. */
-class KeptStage {
+class JournalledStage {
   hasBegun = false;
   /** Written in the unit of the outcome: the journal has it. */
   failure: unknown;

@@ -14,7 +14,7 @@ import type { Slots } from '../node/slots.js';
 import { CallTree, type OpenCall } from './call-tree.js';
 import { Replay } from './replay.js';
 import type { RunTable } from './run-table.js';
-import { endsRun } from './unhandled-rejections.js';
+import { markRunEnd } from './unhandled-rejections.js';
 
 /** What a run keeps of the row of its process. */
 export type RunRow = Pick<ProcessRow, 'n' | 'pid' | 'root' | 'generation' | 'attempt'>;
@@ -173,7 +173,7 @@ export class Run {
   /** The process is being stopped: what waits is given up, the rest goes on until the grace is over. */
   stop(reason: KernelError): void {
     if (this.stopping !== undefined) return;
-    this.stopping = endsRun(reason);
+    this.stopping = markRunEnd(reason);
     this.abort();
     for (const { call } of this.tree.blockages()) call.interrupt?.(reason);
     this.resumed();
@@ -181,7 +181,7 @@ export class Run {
 
   /** The node shuts down: the run ends when all that it does is wait, and new calls do nothing else. */
   close(reason: KernelError): void {
-    this.closing = endsRun(reason);
+    this.closing = markRunEnd(reason);
     this.abort();
     this.settle();
   }
@@ -189,7 +189,7 @@ export class Run {
   /** Refuses everything from now on, and gives the place back. */
   end(reason: KernelError): void {
     if (this.refusal !== undefined) return;
-    this.refusal = endsRun(reason);
+    this.refusal = markRunEnd(reason);
     this.abort();
     for (const call of this.tree.calls()) call.interrupt?.(reason);
     this.leaveSlot();
@@ -229,7 +229,7 @@ export class Run {
     const isEnd = row !== undefined && isTerminal(row.status) && row.fence === this.fence + 1;
     const error = isEnd ? terminated(row) : leaseLost(this.pid, this.fence);
     setImmediate(() => this.end(error));
-    return endsRun(error);
+    return markRunEnd(error);
   }
 
   private parked(call: OpenCall): Promise<void> {

@@ -3,7 +3,7 @@ const known = new WeakSet<object>();
 let isGuarded = false;
 
 /** Says that `error` ends a run, or its waits. */
-export function endsRun<E extends Error>(error: E): E {
+export function markRunEnd<E extends Error>(error: E): E {
   known.add(error);
   return error;
 }

@@ -8,7 +8,7 @@ import { label, parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import type { OpenCall } from '../run/call-tree.js';
 import { Calls, type Codec } from '../run/calls.js';
-import { isAnswer, outcomeUnknown, RunJournal } from '../run/replay-journal.js';
+import { isAnswer, ReplayJournal, stepOutcomeUnknown } from '../run/replay-journal.js';
 import type { Run } from '../run/run.js';
 import { Sleeps } from '../run/sleeps.js';
 import { isPermanent, type RetryPolicy, retryDelay, retryPolicy } from './retry.js';
@@ -50,7 +50,7 @@ const stepAnswer: Codec<unknown> = {
 export class Steps {
   constructor(
     @inject(Calls) private readonly calls: Calls,
-    @inject(RunJournal) private readonly journal: RunJournal,
+    @inject(ReplayJournal) private readonly journal: ReplayJournal,
     @inject(Sleeps) private readonly sleeps: Sleeps,
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
@@ -68,7 +68,7 @@ export class Steps {
     const { run, call, name, options } = step;
     const begun = run.replay.begun(call);
     if (begun?.status === 'started' && options.effect === 'once')
-      return this.fail(step, begun.attempt, outcomeUnknown(name));
+      return this.fail(step, begun.attempt, stepOutcomeUnknown(name));
     let due = begun?.status === 'backoff' ? (begun.dueAt ?? undefined) : undefined;
     for (let attempt = begun?.attempt ?? 1; ; attempt++) {
       if (due !== undefined) await this.sleeps.until(run, call, due);

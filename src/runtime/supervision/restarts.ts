@@ -3,7 +3,7 @@ import type { Pid } from '../../base/ids.js';
 import type { ChildSpec } from '../../kernel/face/process-manager.js';
 import { type Restart, SpawnChild } from '../../kernel/syscalls/spawn-child.js';
 import { Calls, plain } from '../run/calls.js';
-import { RunJournal } from '../run/replay-journal.js';
+import { ReplayJournal } from '../run/replay-journal.js';
 import type { Run } from '../run/run.js';
 
 /** What the run of a supervisor can do beyond other bodies. */
@@ -18,7 +18,7 @@ export interface RestartCalls {
 export class Restarts {
   constructor(
     @inject(Calls) private readonly calls: Calls,
-    @inject(RunJournal) private readonly journal: RunJournal,
+    @inject(ReplayJournal) private readonly journal: ReplayJournal,
     @inject(SpawnChild) private readonly spawnChild: SpawnChild,
   ) {}
 
@@ -26,7 +26,7 @@ export class Restarts {
     return {
       now: async () => this.now(run),
       restart: async (spec, restart) =>
-        this.calls.kept(run, 'restart', restart.child, plain<Pid>(), (_face, _call, caller) =>
+        this.calls.journalled(run, 'restart', restart.child, plain<Pid>(), (_face, _call, caller) =>
           this.spawnChild.run(caller, run.pid, spec, restart),
         ),
     };

@@ -74,7 +74,7 @@ export class SqliteApprovalRepository implements ApprovalRepository {
     return done;
   }
 
-  spend(tx: WriteTx, id: ApprovalId, at: number): Promise<void> {
+  use(tx: WriteTx, id: ApprovalId, at: number): Promise<void> {
     statements.write(tx).spend.run({ id, spentAt: at });
     return done;
   }

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { and, eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { EntryRepository, RunEntry } from '../../kernel/process/run-entry-repository.js';
+import type { RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { runEntries } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/sqlite-tx.js';
@@ -28,7 +28,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
 }));
 
 @injectable()
-export class SqliteEntryRepository implements EntryRepository {
+export class SqliteRunEntryRepository implements RunEntryRepository {
   async all(tx: ReadTx, process: number): Promise<RunEntry[]> {
     return statements.read(tx).all.all({ process }) as RunEntry[];
   }

@@ -3,7 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { BirthRepository, Registration } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import type { Registration, SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { environments, processTags, registrations } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
@@ -28,7 +28,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
 }));
 
 @injectable()
-export class SqliteBirthRepository implements BirthRepository {
+export class SqliteSpawnExtrasRepository implements SpawnExtrasRepository {
   async findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined> {
     return statements.read(tx).findRegistration.get({ parent: parent ?? '', id });
   }

@@ -4,11 +4,11 @@ import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type {
-  MemoryMark,
+  EntryState,
   NewVersion,
   NumberedView,
   Overlay,
-  Standing,
+  Snapshot,
   Version,
   ViewEntry,
   ViewRecord,
@@ -124,7 +124,7 @@ export class SqliteViewRepository implements ViewRepository {
     return done;
   }
 
-  async mark(tx: ReadTx): Promise<MemoryMark> {
+  async mark(tx: ReadTx): Promise<Snapshot> {
     const { lastEntry, lastVersion } = statements.read(tx);
     return { entries: lastEntry.get()?.n ?? 0, versions: lastVersion.get()?.n ?? 0 };
   }
@@ -144,7 +144,7 @@ export class SqliteViewRepository implements ViewRepository {
     return done;
   }
 
-  async standing(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Standing> {
+  async standing(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<EntryState> {
     const found = statements.read(tx).standing.get({ view, object, asOf });
     return found && toStanding(found);
   }
@@ -153,7 +153,7 @@ export class SqliteViewRepository implements ViewRepository {
     tx: ReadTx,
     view: number,
     { asOf = now, after, limit }: { asOf?: number | undefined; after: ObjectId; limit: number },
-  ): Promise<readonly { object: ObjectId; standing: Standing }[]> {
+  ): Promise<readonly { object: ObjectId; standing: EntryState }[]> {
     const rows = statements.read(tx).standings.all({ view, asOf, after, limit });
     return rows.map((row) => ({ object: row.object, standing: toStanding(row) }));
   }
@@ -200,7 +200,7 @@ export class SqliteViewRepository implements ViewRepository {
 /** A row that puts nothing there names no capability. */
 const noEntry = { capability: '', rights: 0 };
 
-function toStanding(row: typeof viewEntries.$inferSelect): Standing {
+function toStanding(row: typeof viewEntries.$inferSelect): EntryState {
   if (!row.isThere) return 'out';
   const { object, capability, rights } = row;
   return capability === noEntry.capability ? undefined : { object, capability, rights };

@@ -9,9 +9,9 @@ import type {
   ProcessKind,
   ProcessStatus,
   Progress,
-  Recovery,
+  RecoveryDisposition,
   StopOrder,
-  Waiting,
+  WaitState,
 } from '../../kernel/process/process.js';
 import { jsonText } from './json-text.js';
 
@@ -45,14 +45,14 @@ export const processes = sqliteTable(
     version: integer().notNull(),
     fence: integer().notNull(),
     node: text(),
-    wait: jsonText<Waiting>(),
+    wait: jsonText<WaitState>(),
     stop: jsonText<StopOrder>(),
     outcome: jsonText<Outcome>(),
     message: text(),
     result: text(),
     onParentExit: text('on_parent_exit').$type<OnParentExit>().notNull(),
     onBudget: text('on_budget').$type<OnBudget>().notNull(),
-    recovery: text().$type<Recovery>().notNull(),
+    recovery: text().$type<RecoveryDisposition>().notNull(),
     retry: jsonText<JsonObject>(),
     progress: jsonText<Progress>(),
     createdAt: integer('created_at').notNull(),

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The kernels of one program on one file take turns: a second writer in the same thread could only wait for ever. */
-export class Turns {
-  private static readonly byPath = new Map<string, Turns>();
+export class FileLocks {
+  private static readonly byPath = new Map<string, FileLocks>();
   private tail: Promise<void> = Promise.resolve();
   private readonly members = new Set<() => void>();
 
-  static of(path: string): Turns {
-    const turns = Turns.byPath.get(path) ?? new Turns();
-    Turns.byPath.set(path, turns);
+  static of(path: string): FileLocks {
+    const turns = FileLocks.byPath.get(path) ?? new FileLocks();
+    FileLocks.byPath.set(path, turns);
     return turns;
   }
 
@@ -18,7 +18,7 @@ export class Turns {
     return {
       [Symbol.dispose]: () => {
         this.members.delete(poke);
-        if (this.members.size === 0) Turns.byPath.delete(path);
+        if (this.members.size === 0) FileLocks.byPath.delete(path);
       },
     };
   }

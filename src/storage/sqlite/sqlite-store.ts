@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3';
 import { StoreError } from '../../base/errors.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
-import { backoff, Turns } from './file-locks.js';
+import { backoff, FileLocks } from './file-locks.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { ReadQueue } from './read-queue.js';
@@ -94,7 +94,7 @@ export class SqliteStore implements Store {
       raw.pragma(`synchronous = ${this.options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
     }
     const key = inMemory ? `memory:${performance.now()}:${Math.random()}` : realpathSync(path);
-    const turns = Turns.of(key);
+    const turns = FileLocks.of(key);
     const poke = () => this.lookForForeignCommit();
     this.membership = turns.join(key, poke);
     this.writes = new WriteQueue(this.writer, turns, () => turns.committed(poke));

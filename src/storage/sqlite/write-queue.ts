@@ -5,7 +5,7 @@ import { StoreError } from '../../base/errors.js';
 import type { Channel, WriteTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
 import { Fifo } from './fifo.js';
-import { backoff, type Turns } from './file-locks.js';
+import { backoff, type FileLocks } from './file-locks.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
 
@@ -38,7 +38,7 @@ export class WriteQueue {
 
   constructor(
     private readonly connection: Connection,
-    private readonly turns: Turns,
+    private readonly turns: FileLocks,
     private readonly onCommit: () => void,
   ) {}
 

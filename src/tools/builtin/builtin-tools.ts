@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
 import type { Tool } from '../tool.js';
-import { commandRun } from './command-run-tool.js';
+import { commandRunTool } from './command-run-tool.js';
 import { fsTools } from './fs-tools.js';
 import { httpFetch } from './http-fetch.js';
 import { kernelTools } from './kernel-tools.js';
@@ -14,6 +14,13 @@ export class BuiltinTools {
   constructor(@inject(Clock) private readonly clock: Clock) {}
 
   all(): Tool[] {
-    return [...fsTools(), httpFetch(), commandRun(), ...processTools(), ...memoryTools(), ...kernelTools(this.clock)];
+    return [
+      ...fsTools(),
+      httpFetch(),
+      commandRunTool(),
+      ...processTools(),
+      ...memoryTools(),
+      ...kernelTools(this.clock),
+    ];
   }
 }

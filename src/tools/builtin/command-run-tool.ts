@@ -23,7 +23,7 @@ const input = z.strictObject({
 type Args = z.output<typeof input>;
 
 /** Runs a program. The right to do so is asked where every command is started, whoever starts it. */
-export function commandRun(): Tool {
+export function commandRunTool(): Tool {
   return defineTool<Args, ReturnType<typeof told>>({
     name: 'command.run',
     description:

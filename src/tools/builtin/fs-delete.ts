@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { invalidPath, within } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { type FileTarget, fileResources, fileTarget } from '../files/file-target.js';
-import { openBelow, type Reach } from '../files/open-folder.js';
+import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { removeEntry } from '../files/remove-entry.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
@@ -14,7 +14,7 @@ const input = z.strictObject({ path: pathInput('The file or empty folder') });
 const output = z.strictObject({ deleted: z.literal(true) });
 
 /** Deletes a file, a link or an empty folder. */
-export function fsDelete(reach: Reach): Tool {
+export function fsDelete(reach: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.delete',
     description:

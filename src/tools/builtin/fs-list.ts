@@ -3,7 +3,7 @@ import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget } from '../files/file-target.js';
 import { entryIn, entryType, entryTypes, namesIn } from '../files/folder-entries.js';
-import { openBelow, type Reach } from '../files/open-folder.js';
+import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
 
@@ -22,7 +22,7 @@ const output = z.strictObject({
 });
 
 /** Lists a folder. */
-export function fsList(reach: Reach): Tool {
+export function fsList(reach: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.list',
     description:

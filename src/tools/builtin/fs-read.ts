@@ -4,7 +4,7 @@ import { textContent } from '../../base/text-content.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget } from '../files/file-target.js';
-import { openBelow, type Reach } from '../files/open-folder.js';
+import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { openRegular } from '../files/regular-file.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
@@ -33,7 +33,7 @@ const output = z.strictObject({
 });
 
 /** Reads a part of a file. */
-export function fsRead(reach: Reach): Tool {
+export function fsRead(reach: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.read',
     description:

@@ -4,7 +4,7 @@ import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
 import { matchesMax, searchFiles } from '../files/file-search.js';
 import { fileResources, fileTarget } from '../files/file-target.js';
-import type { Reach } from '../files/open-folder.js';
+import type { LookupMode } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
 
@@ -33,7 +33,7 @@ const output = z.strictObject({
 });
 
 /** Searches the files of a folder for a text. */
-export function fsSearch(reach: Reach): Tool {
+export function fsSearch(reach: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.search',
     description:

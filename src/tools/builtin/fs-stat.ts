@@ -5,7 +5,7 @@ import { amount } from '../../base/spec.js';
 import { LinkMet, withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget } from '../files/file-target.js';
 import { entryType, entryTypes } from '../files/folder-entries.js';
-import { openBelow, type Reach } from '../files/open-folder.js';
+import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
 
@@ -19,7 +19,7 @@ const output = z.strictObject({
 });
 
 /** Tells what a file is, without its contents. */
-export function fsStat(reach: Reach): Tool {
+export function fsStat(reach: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.stat',
     description: 'Tells whether a file or folder is there, and its type, size and time of change.',
@@ -40,7 +40,7 @@ export function fsStat(reach: Reach): Tool {
 }
 
 /** Nothing is opened but folders. */
-async function statOf(workspace: string, names: readonly string[], reach: Reach): Promise<Stats> {
+async function statOf(workspace: string, names: readonly string[], reach: LookupMode): Promise<Stats> {
   await using folder = await openBelow(workspace, names.slice(0, -1), reach);
   const name = names.at(-1);
   if (name === undefined) return folder.stat();

@@ -5,7 +5,7 @@ import { amount } from '../../base/spec.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget, isThere, workspacePath } from '../files/file-target.js';
-import { openBelow, type Reach } from '../files/open-folder.js';
+import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { createFile, replaceFile } from '../files/write-file.js';
 import { defineTool, type Tool } from '../tool.js';
 import { pathInput } from './fs-input.js';
@@ -23,7 +23,7 @@ const output = z.strictObject({
 });
 
 /** Writes a whole file. */
-export function fsWrite(reach: Reach): Tool {
+export function fsWrite(reach: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.write',
     description:

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { untilAborted } from '../../base/until-aborted.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
-import { checkedAddresses, type Lookup, systemLookup } from '../http/checked-addresses.js';
+import { type AddressLookup, checkedAddresses, systemLookup } from '../http/checked-addresses.js';
 import { type Hop, nextHop } from '../http/hop.js';
 import { asRequestError, requestFailed, requestTimeout } from '../http/http-errors.js';
 import { type NetTarget, netTarget } from '../http/net-target.js';
@@ -74,7 +74,7 @@ type Answer = z.output<typeof output>;
 
 export interface HttpFetchOptions {
   /** Finds the addresses of a name; default: as the system does. */
-  readonly lookup?: Lookup;
+  readonly lookup?: AddressLookup;
 }
 
 /** Sends a request and gives the answer. Every name, and every address that it stands for, is checked at every hop. */
@@ -124,7 +124,7 @@ function targetOf(args: Args): NetTarget {
 async function followed(
   context: ToolContext,
   first: Hop,
-  lookup: Lookup,
+  lookup: AddressLookup,
   signal: AbortSignal,
 ): Promise<{ hop: Hop; response: IncomingMessage }> {
   let hop = first;

@@ -18,7 +18,7 @@ import type { ParsedTool } from '../tool-definition.js';
 import { toolFailed } from '../tool-errors.js';
 
 /** A call whose arguments have been looked at: what is checked is, value for value, what is run. */
-export interface ShapedCall {
+export interface PreparedCall {
   readonly tool: ParsedTool;
   readonly place: ToolPlace;
   readonly args: JsonValue;
@@ -39,14 +39,19 @@ const resourceList = z
 
 /** What stands before the unit of a call: schemas, functions of the tool, the disk. */
 @injectable()
-export class CallShaper {
+export class CallPreparer {
   constructor(
     @inject(Questions) private readonly questions: Questions,
     @inject(FilePlaces) private readonly places: FilePlaces,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, and TOOL_FAILED for a tool that cannot tell what it needs. */
-  async shape(tool: ParsedTool, row: ProcessRow, given: unknown, using: CapabilityId | undefined): Promise<ShapedCall> {
+  async shape(
+    tool: ParsedTool,
+    row: ProcessRow,
+    given: unknown,
+    using: CapabilityId | undefined,
+  ): Promise<PreparedCall> {
     const { pid, cwd } = row;
     const { name } = tool;
     const args = frozen(await this.args(tool, given));

@@ -3,20 +3,20 @@ import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import type { CapabilityId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
-import { type Warrant, Warrants } from '../../capability/decision/authorizer.js';
+import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { severalOf } from '../../capability/rule/rule-gate.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { Lookup } from '../../kernel/process/process-lookup.js';
+import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import type { Act } from '../../unit/act.js';
 import type { Call } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { outcomeUnknown } from '../tool-errors.js';
-import { CallShaper, type ShapedCall } from './call-preparer.js';
+import { toolOutcomeUnknown } from '../tool-errors.js';
+import { CallPreparer, type PreparedCall } from './call-preparer.js';
 
 /** A call that somebody wants to make. */
-export interface Wanted {
+export interface CallRequest {
   readonly call: Call;
   readonly tool: ParsedTool;
   readonly args: unknown;
@@ -26,9 +26,9 @@ export interface Wanted {
 }
 
 /** A call whose intent is on record: the stage that it has reached, for the journal of a run. */
-export interface Begun {
+export interface BegunCall {
   readonly stage: 'intent';
-  readonly shaped: ShapedCall;
+  readonly shaped: PreparedCall;
   /** The id of its effect. */
   readonly effect: string;
   /** Of the process then: another program has no use for the result. */
@@ -43,19 +43,19 @@ const recordedArgsMax = 4_096;
 export class ToolIntents {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
-    @inject(CallShaper) private readonly shaper: CallShaper,
-    @inject(Warrants) private readonly warrants: Warrants,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(CallPreparer) private readonly shaper: CallPreparer,
+    @inject(Authorizer) private readonly warrants: Authorizer,
     @inject(Effects) private readonly effects: Effects,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
-  begin({ call, tool, args, using, isRepeated }: Wanted): Promise<Begun> {
+  begin({ call, tool, args, using, isRepeated }: CallRequest): Promise<BegunCall> {
     const pid = call.actor;
     const shape = async () => {
       const row = await this.units.read(call, (tx) => this.lookup.live(tx, pid));
       const shaped = await this.shaper.shape(tool, row, args, using);
-      if (isRepeated && shaped.effect === 'once') throw outcomeUnknown(tool.name);
+      if (isRepeated && shaped.effect === 'once') throw toolOutcomeUnknown(tool.name);
       return shaped;
     };
     return this.units.commitPrepared(call, shape, async (tx, act, shaped) => {
@@ -66,11 +66,11 @@ export class ToolIntents {
     });
   }
 
-  private async intent(tx: WriteTx, act: Act, row: ProcessRow, shaped: ShapedCall): Promise<string> {
+  private async intent(tx: WriteTx, act: Act, row: ProcessRow, shaped: PreparedCall): Promise<string> {
     const { tool, args, questions } = shaped;
-    const warrants: Warrant[] = [];
-    for (const question of questions) warrants.push(await this.warrants.take(tx, act, question));
-    const [warrant, ...others] = warrants as [Warrant, ...Warrant[]];
+    const warrants: Authorization[] = [];
+    for (const question of questions) warrants.push(await this.warrants.authorize(tx, act, question));
+    const [warrant, ...others] = warrants as [Authorization, ...Authorization[]];
     return this.effects.begin(tx, act, {
       row,
       action: toolCall,
@@ -90,7 +90,7 @@ export class ToolIntents {
 }
 
 /** What the record keeps of the arguments and of what else was asked for. */
-function recorded({ shown, questions: [, ...needed] }: ShapedCall): JsonObject {
+function recorded({ shown, questions: [, ...needed] }: PreparedCall): JsonObject {
   const resources = needed.map(({ right, request }) => `${right} ${request.text}`);
   const also = resources.length === 0 ? {} : { resources };
   return canonicalJson(shown).length > recordedArgsMax ? also : { args: shown, ...also };

@@ -16,13 +16,13 @@ import type { Act } from '../../unit/act.js';
 import type { Call } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import type { Begun } from './intents.js';
-import type { Ran } from './tool-runner.js';
+import type { BegunCall } from './intents.js';
+import type { RunResult } from './tool-runner.js';
 
 /** A call that has been carried out. */
-export interface Carried extends Omit<Begun, 'stage'> {
+export interface CallResult extends Omit<BegunCall, 'stage'> {
   readonly call: Call;
-  readonly ran: Ran;
+  readonly ran: RunResult;
 }
 
 /** How far the call has come; `ended`: the row of a process that has ended meanwhile. */
@@ -47,7 +47,7 @@ export class ToolOutcomes {
    * Gives the result, or throws why there is none. A process that has ended meanwhile, or whose run does not count any
    * more, is refused the result, and the outcome is on record all the same.
    */
-  async settle(carried: Carried): Promise<JsonValue> {
+  async settle(carried: CallResult): Promise<JsonValue> {
     const { ran } = carried;
     const { ended } = await this.written(carried);
     if (ended !== undefined) throw terminated(ended);
@@ -55,7 +55,7 @@ export class ToolOutcomes {
     return ran.value;
   }
 
-  private async written(carried: Carried): Promise<Written> {
+  private async written(carried: CallResult): Promise<Written> {
     try {
       return await this.units.commit(carried.call, (tx, act) => this.write(tx, act, carried));
     } catch (error) {
@@ -64,13 +64,13 @@ export class ToolOutcomes {
     }
   }
 
-  private async settleAlone(carried: Carried): Promise<void> {
+  private async settleAlone(carried: CallResult): Promise<void> {
     const { pid } = carried.shaped.place;
     const act: Act = { actor: pid, via: 'process', at: this.clock.now() };
     await this.store.write((tx) => this.write(tx, act, carried));
   }
 
-  private async write(tx: WriteTx, act: Act, { shaped, effect, generation, ran }: Carried): Promise<Written> {
+  private async write(tx: WriteTx, act: Act, { shaped, effect, generation, ran }: CallResult): Promise<Written> {
     const { tool, place } = shaped;
     const row = await this.processes.find(tx, place.pid);
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
@@ -101,7 +101,7 @@ export class ToolOutcomes {
   }
 }
 
-function outcomeOf(ran: Ran): { readonly outcome: 'ok' | 'failed' | 'unknown'; readonly code?: string } {
+function outcomeOf(ran: RunResult): { readonly outcome: 'ok' | 'failed' | 'unknown'; readonly code?: string } {
   if ('value' in ran) return { outcome: 'ok' };
   const { code } = ran.error satisfies KernelError;
   return { outcome: ran.isOver ? 'failed' : 'unknown', code };

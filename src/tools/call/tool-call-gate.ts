@@ -5,7 +5,7 @@ import type { JsonValue } from '../../base/json.js';
 import { label, parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
-import { Lookup } from '../../kernel/process/process-lookup.js';
+import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Call, ProcessCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
@@ -14,7 +14,7 @@ import { noSuchTool } from '../tool-errors.js';
 import { ToolIntents, toolCall } from './intents.js';
 import { ToolOutcomes } from './outcomes.js';
 import { StopSignals } from './stop-signals.js';
-import { ToolPlaces } from './tool-concurrency.js';
+import { ToolConcurrency } from './tool-concurrency.js';
 import { ToolRunner } from './tool-runner.js';
 import { VisibleTools } from './visible-tools.js';
 
@@ -33,13 +33,13 @@ const callOptions = z.strictObject({
  * budget, the intent on record; then the tool runs, and what became of it is on record as well.
  */
 @injectable()
-export class Broker implements ToolGate {
+export class ToolCallGate implements ToolGate {
   constructor(
     @inject(VisibleTools) private readonly tools: VisibleTools,
     @inject(Units) private readonly units: Units,
-    @inject(Lookup) private readonly lookup: Lookup,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(NodeLease) private readonly lease: NodeLease,
-    @inject(ToolPlaces) private readonly places: ToolPlaces,
+    @inject(ToolConcurrency) private readonly places: ToolConcurrency,
     @inject(StopSignals) private readonly stops: StopSignals,
     @inject(ToolIntents) private readonly intents: ToolIntents,
     @inject(ToolRunner) private readonly runner: ToolRunner,

@@ -11,7 +11,7 @@ interface Queue {
 
 /** How many calls of each tool are under way on this node: the others wait in the order in which they came. */
 @injectable()
-export class ToolPlaces {
+export class ToolConcurrency {
   private readonly queues = new Map<string, Queue>();
 
   /** Resolves with a place, given back when it is disposed of. Throws CANCELLED, or why else `signal` aborts before. */

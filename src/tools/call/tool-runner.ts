@@ -10,7 +10,7 @@ import { validated } from '../../runtime/image/validated.js';
 import type { ToolContext } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { badResult, givenUp, toolFailed, toolTimeout } from '../tool-errors.js';
-import type { ShapedCall } from './call-preparer.js';
+import type { PreparedCall } from './call-preparer.js';
 
 /** How a tool is run this time. */
 export interface Running {
@@ -24,7 +24,7 @@ export interface Running {
 }
 
 /** What came of it. `isOver`: the tool itself has ended, so that nothing more can happen. */
-export type Ran =
+export type RunResult =
   | { readonly value: JsonValue; readonly used: Usage }
   | { readonly error: KernelError; readonly isOver: boolean };
 
@@ -36,7 +36,7 @@ export class ToolRunner {
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
-  async run(call: ShapedCall, running: Running): Promise<Ran> {
+  async run(call: PreparedCall, running: Running): Promise<RunResult> {
     const { tool, place, args } = call;
     const { timeoutMs, abandoned } = running;
     if (isGivenUp(running)) return { error: givenUp(tool.name, place.pid), isOver: true };
@@ -61,7 +61,7 @@ export class ToolRunner {
     }
   }
 
-  private context({ place, resources, files }: ShapedCall, running: Running, signal: AbortSignal): ToolContext {
+  private context({ place, resources, files }: PreparedCall, running: Running, signal: AbortSignal): ToolContext {
     const { face, attempt, idempotencyKey } = running;
     return {
       ...place,

@@ -5,7 +5,7 @@ import { systemCode } from './file-errors.js';
 import type { FileTarget } from './file-target.js';
 import { entryIn, namesIn } from './folder-entries.js';
 import { type LineMatch, type LineQuery, matchingLines } from './line-matches.js';
-import { type OpenFolder, openBelow, type Reach } from './open-folder.js';
+import { type LookupMode, type OpenFolder, openBelow } from './open-folder.js';
 import { openRegular } from './regular-file.js';
 
 export const matchesMax = 200;
@@ -35,7 +35,7 @@ export interface SearchReport {
 export async function searchFiles(
   context: ToolContext,
   target: FileTarget,
-  reach: Reach,
+  reach: LookupMode,
   query: LineQuery,
 ): Promise<SearchReport> {
   const search = new FileSearch(context, target, query);

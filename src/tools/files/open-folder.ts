@@ -8,9 +8,10 @@ import { LinkMet, systemCode } from './file-errors.js';
  * it is looked up again, and no link that takes its place leads elsewhere. Elsewhere there is only the path: links on it
  * are refused where the system can (macOS), and the folder is compared with what was opened before and after each use.
  */
-export type Reach = 'descriptor' | 'path';
+export type LookupMode = 'descriptor' | 'path';
 
-export const bestReach: Reach = process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path';
+export const bestReach: LookupMode =
+  process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path';
 
 // macOS: no link anywhere in the path. Windows has none of these flags.
 const noLinks = (constants.O_NOFOLLOW ?? 0) | (process.platform === 'darwin' ? 0x20000000 : 0);
@@ -20,7 +21,7 @@ const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noLinks;
 export async function openBelow(
   workspace: string,
   names: readonly string[],
-  reach: Reach,
+  reach: LookupMode,
   make = false,
 ): Promise<OpenFolder> {
   let folder = await OpenFolder.workspace(workspace, reach);
@@ -36,15 +37,15 @@ export class OpenFolder implements AsyncDisposable {
   private constructor(
     private readonly handle: FileHandle,
     private readonly real: string,
-    private readonly reach: Reach,
+    private readonly reach: LookupMode,
   ) {}
 
   /** `workspace` is a real path. */
-  static async workspace(workspace: string, reach: Reach): Promise<OpenFolder> {
+  static async workspace(workspace: string, reach: LookupMode): Promise<OpenFolder> {
     return OpenFolder.opened(workspace, workspace, reach);
   }
 
-  private static async opened(reached: string, real: string, reach: Reach): Promise<OpenFolder> {
+  private static async opened(reached: string, real: string, reach: LookupMode): Promise<OpenFolder> {
     const folder = new OpenFolder(await open(reached, folderFlags), real, reach);
     try {
       await folder.confirm();

@@ -5,7 +5,7 @@ import type { OpenFolder } from './open-folder.js';
 import { refuseOthers } from './regular-file.js';
 
 /** What is to be in a file. */
-export interface Writing {
+export interface FileWrite {
   readonly folder: OpenFolder;
   readonly name: string;
   /** The path that was asked for. */
@@ -17,7 +17,7 @@ export interface Writing {
 }
 
 /** Puts other bytes into a file that is there: all of them or none. It keeps its mode. Throws CONFLICT, INVALID_PATH. */
-export async function replaceFile(writing: Writing): Promise<void> {
+export async function replaceFile(writing: FileWrite): Promise<void> {
   const old = await present(writing);
   await withDraft(writing, 0o600, old, async () => {
     await present(writing);
@@ -26,7 +26,7 @@ export async function replaceFile(writing: Writing): Promise<void> {
 }
 
 /** Makes a file that is not there yet: all of it or nothing. Throws CONFLICT when there is something of that name. */
-export async function createFile(writing: Writing): Promise<void> {
+export async function createFile(writing: FileWrite): Promise<void> {
   await withDraft(writing, 0o666, undefined, async () => {
     try {
       await publish(writing);
@@ -39,7 +39,7 @@ export async function createFile(writing: Writing): Promise<void> {
 
 /** Writes the bytes under another name, then lets `put` give them their own. Leaves nothing behind when that fails. */
 async function withDraft(
-  writing: Writing,
+  writing: FileWrite,
   mode: number,
   like: Stats | undefined,
   put: () => Promise<void>,
@@ -82,7 +82,7 @@ async function takeAfter(handle: FileHandle, { mode, uid, gid }: Stats): Promise
 }
 
 /** A second name, which is refused if there is one already; then the first is taken away. */
-async function publish({ folder, name, draft }: Writing): Promise<void> {
+async function publish({ folder, name, draft }: FileWrite): Promise<void> {
   try {
     await link(folder.at(draft), folder.at(name));
   } catch (error) {
@@ -96,7 +96,7 @@ async function publish({ folder, name, draft }: Writing): Promise<void> {
 
 const withoutLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-async function present({ folder, name, shown }: Writing): Promise<Stats> {
+async function present({ folder, name, shown }: FileWrite): Promise<Stats> {
   try {
     const stats = await lstat(folder.at(name));
     refuseOthers(stats, shown);

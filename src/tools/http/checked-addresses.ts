@@ -6,9 +6,9 @@ import { type NetTarget, netResource } from './net-target.js';
 import { isLoopback, isPublicAddress } from './public-address.js';
 
 /** The addresses of a name. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
+export type AddressLookup = (host: string) => Promise<readonly string[]>;
 
-export const systemLookup: Lookup = async (host) => {
+export const systemLookup: AddressLookup = async (host) => {
   const found = await lookup(host, { all: true });
   return found.map(({ address }) => address);
 };
@@ -24,7 +24,7 @@ export async function checkedAddresses(
   context: ToolContext,
   { host, port }: NetTarget,
   method: string,
-  find: Lookup,
+  find: AddressLookup,
 ): Promise<readonly string[]> {
   if (isAddress(host)) return [bare(host)];
   const found = (await find(host)).slice(0, addressesMax).map(canonicalAddress);

@@ -1,14 +1,14 @@
 import { boundedFetch } from './bounded-fetch.js';
-import { type Dialling, mcpClient, shakeHands } from './mcp-client.js';
+import { type ClientOptions, initialize, mcpClient } from './mcp-client.js';
 import { notConnected } from './mcp-errors.js';
-import { McpLink } from './mcp-session.js';
+import { McpSession } from './mcp-session.js';
 import type { ParsedEndpoint } from './mcp-target.js';
 
 /** How long a server is given to end its session. */
 const farewellMs = 1_000;
 
 /** Speaks with a server over streamable HTTP. The package comes back by itself when a stream breaks. */
-export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedEndpoint): Promise<McpLink> {
+export async function connectEndpoint(dialling: ClientOptions, { url, headers }: ParsedEndpoint): Promise<McpSession> {
   const { sdk, server, signal } = dialling;
   const client = mcpClient(dialling, 'auto');
   let lose: () => void = () => undefined;
@@ -21,7 +21,7 @@ export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedE
     fetch: boundedFetch,
   });
   try {
-    await shakeHands(client, transport, signal);
+    await initialize(client, transport, signal);
   } catch (error) {
     await transport.close();
     throw notConnected(sdk, server, error);
@@ -34,5 +34,5 @@ export async function dialEndpoint(dialling: Dialling, { url, headers }: ParsedE
     await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())]);
     await client.close();
   };
-  return new McpLink(sdk, client, { silent, isMeant: silent.then(() => false) }, hangUp, lose);
+  return new McpSession(sdk, client, { silent, isMeant: silent.then(() => false) }, hangUp, lose);
 }

@@ -3,9 +3,9 @@ import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { KernelError } from '../../base/errors.js';
 import type { PipedCommand, PipedCommands } from '../../command/drive/piped-commands.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
-import { type Dialling, mcpClient, shakeHands } from './mcp-client.js';
+import { type ClientOptions, initialize, mcpClient } from './mcp-client.js';
 import { notConnected } from './mcp-errors.js';
-import { type LinkEnds, McpLink } from './mcp-session.js';
+import { type LinkEnds, McpSession } from './mcp-session.js';
 import type { ParsedProgram } from './mcp-target.js';
 import { PipeTransport } from './pipe-transport.js';
 
@@ -16,11 +16,11 @@ const endMs = 3_000;
  * Starts a program and speaks with it through its pipes. Most programs know the handshake of 2025, and some end when they
  * are asked anything before it: it comes first. One that refuses it is started again and asked what it knows.
  */
-export async function dialProgram(
-  dialling: Dialling,
+export async function connectProgram(
+  dialling: ClientOptions,
   commands: PipedCommands,
   target: ParsedProgram,
-): Promise<McpLink> {
+): Promise<McpSession> {
   const { ProtocolError, ProtocolErrorCode } = dialling.sdk;
   try {
     return await attempt(dialling, commands, target, 'legacy');
@@ -33,11 +33,11 @@ export async function dialProgram(
 }
 
 async function attempt(
-  dialling: Dialling,
+  dialling: ClientOptions,
   commands: PipedCommands,
   target: ParsedProgram,
   mode: VersionNegotiationMode,
-): Promise<McpLink> {
+): Promise<McpSession> {
   const { sdk, server, signal } = dialling;
   const { command: program, args, env, cwd } = target;
   const place = cwd === undefined ? {} : { cwd };
@@ -47,13 +47,13 @@ async function attempt(
     client.onclose = resolve;
   });
   try {
-    await shakeHands(client, new PipeTransport(sdk, command), signal);
+    await initialize(client, new PipeTransport(sdk, command), signal);
   } catch (error) {
     await commands.stop(command, 'the handshake failed');
     const { pid, exitCode = null } = await command.ended;
     throw notConnected(sdk, server, error, { pid, exitCode });
   }
-  return new McpLink(sdk, client, endsOf(command, closed), async () => {
+  return new McpSession(sdk, client, endsOf(command, closed), async () => {
     await client.close();
     await commands.stop(command, 'the connection was closed');
   });

@@ -6,7 +6,7 @@ import type { McpPackage } from './mcp-package.js';
 import { toolsMax } from './mcp-tools.js';
 
 /** What is needed to begin a conversation with a server. */
-export interface Dialling {
+export interface ClientOptions {
   readonly sdk: McpPackage;
   readonly server: string;
   /** Aborts when it takes too long. */
@@ -23,7 +23,7 @@ const reportsMax = 10;
  * The client of one conversation. It has no capabilities: what a server asks of its client, such as the roots of the files,
  * the answer of a model or the answer of a person, it is refused.
  */
-export function mcpClient({ sdk, server, onChanged, logger }: Dialling, mode: VersionNegotiationMode): Client {
+export function mcpClient({ sdk, server, onChanged, logger }: ClientOptions, mode: VersionNegotiationMode): Client {
   const client = new sdk.Client(
     { name: 'procura', version: packageVersion() },
     {
@@ -44,7 +44,7 @@ export function mcpClient({ sdk, server, onChanged, logger }: Dialling, mode: Ve
 }
 
 /** Closes the transport when it takes too long; not every step of the package looks at the signal. */
-export async function shakeHands(client: Client, transport: Transport, signal: AbortSignal): Promise<void> {
+export async function initialize(client: Client, transport: Transport, signal: AbortSignal): Promise<void> {
   const onAbort = () => void transport.close();
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -7,11 +7,11 @@ import { payloadLimits } from '../../base/plain.js';
 import { PipedCommands } from '../../command/drive/piped-commands.js';
 import { PayloadBytesMax } from '../../memory/payloads.js';
 import { ToolRegistry } from '../tool-registry.js';
-import { dialEndpoint } from './connect-endpoint.js';
-import { dialProgram } from './connect-program.js';
+import { connectEndpoint } from './connect-endpoint.js';
+import { connectProgram } from './connect-program.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
-import { type McpEnd, McpJournal } from './mcp-recorder.js';
-import { McpServer } from './mcp-server-connection.js';
+import { type McpEnd, McpRecorder } from './mcp-recorder.js';
+import { McpServerConnection } from './mcp-server-connection.js';
 import {
   type McpConnection,
   type ParsedEndpoint,
@@ -23,13 +23,13 @@ import {
 /** The MCP servers whose tools this kernel has. To connect one is an act of the host, and needs no capability. */
 @injectable()
 export class McpConnections {
-  private readonly servers = new Map<string, McpServer>();
+  private readonly servers = new Map<string, McpServerConnection>();
   private isClosed = false;
 
   constructor(
     @inject(ToolRegistry) private readonly registry: ToolRegistry,
     @inject(PipedCommands) private readonly commands: PipedCommands,
-    @inject(McpJournal) private readonly journal: McpJournal,
+    @inject(McpRecorder) private readonly journal: McpRecorder,
     @inject(PayloadBytesMax) private readonly bytesMax: number,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Logger) private readonly logger: Logger,
@@ -54,7 +54,7 @@ export class McpConnections {
     await Promise.all([...this.servers.values()].map((server) => this.end(server, 'shutdown')));
   }
 
-  private async open(name: string, server: McpServer): Promise<void> {
+  private async open(name: string, server: McpServerConnection): Promise<void> {
     try {
       await server.open();
     } catch (error) {
@@ -70,15 +70,16 @@ export class McpConnections {
     }
   }
 
-  private made(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServer {
+  private made(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServerConnection {
     const { registry, commands, clock, logger, journal, bytesMax } = this;
-    const server: McpServer = new McpServer(name, target, {
+    const server: McpServerConnection = new McpServerConnection(name, target, {
       sdk,
       registry,
       clock,
       logger,
       limits: { ...payloadLimits, bytesMax },
-      dial: (dialling) => ('url' in target ? dialEndpoint(dialling, target) : dialProgram(dialling, commands, target)),
+      dial: (dialling) =>
+        'url' in target ? connectEndpoint(dialling, target) : connectProgram(dialling, commands, target),
       onChanged: (changes, tools) => journal.changed(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.release(name, server);
@@ -89,11 +90,11 @@ export class McpConnections {
   }
 
   /** The name may have been taken again. */
-  private release(name: string, server: McpServer): void {
+  private release(name: string, server: McpServerConnection): void {
     if (this.servers.get(name) === server) this.servers.delete(name);
   }
 
-  private async end(server: McpServer, reason: McpEnd): Promise<void> {
+  private async end(server: McpServerConnection, reason: McpEnd): Promise<void> {
     await server.closeFor(reason).catch((error) => {
       this.logger.error({ problem: errorText(error) }, 'an MCP server could not be closed');
     });

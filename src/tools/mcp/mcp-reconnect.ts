@@ -5,7 +5,7 @@ import type { Logger } from '../../base/logger.js';
 import { untilAborted } from '../../base/until-aborted.js';
 import { RestartWindow } from '../../runtime/supervision/restart-window.js';
 import { connectionClosed, notInTime, serverDown } from './mcp-errors.js';
-import type { McpLink } from './mcp-session.js';
+import type { McpSession } from './mcp-session.js';
 
 /** A program that ended is started again so often; the next time the connection is down. */
 const restarts = { intensity: 5, periodMs: 60_000, backoff: { baseMs: 100, factor: 2 } };
@@ -17,25 +17,25 @@ export interface LineSettings {
   readonly connectTimeoutMs: number;
   readonly clock: KernelClock;
   readonly logger: Logger;
-  readonly dial: (signal: AbortSignal) => Promise<McpLink>;
+  readonly dial: (signal: AbortSignal) => Promise<McpSession>;
   /** What has to be done with a new conversation before anybody else uses it. */
-  readonly greet: (link: McpLink, signal: AbortSignal) => Promise<void>;
+  readonly greet: (link: McpSession, signal: AbortSignal) => Promise<void>;
   /** Somebody has stopped the server on purpose. */
   readonly onStopped: () => void;
 }
 
 /** Keeps one conversation with a server, as long as that can be had. */
-export class McpLine {
+export class McpReconnect {
   private readonly window = new RestartWindow(restarts);
   private readonly ending = new AbortController();
-  private link: McpLink | undefined;
-  private reviving: Promise<McpLink> | undefined;
+  private link: McpSession | undefined;
+  private reviving: Promise<McpSession> | undefined;
   private isDown = false;
 
   constructor(private readonly settings: LineSettings) {}
 
   /** The conversation of now, if there is one. */
-  get live(): McpLink | undefined {
+  get live(): McpSession | undefined {
     return this.link;
   }
 
@@ -45,7 +45,7 @@ export class McpLine {
   }
 
   /** The conversation to use, when there is one again. Throws TOOL_FAILED when there will be none, and what `signal` says. */
-  async current(signal: AbortSignal): Promise<McpLink> {
+  async current(signal: AbortSignal): Promise<McpSession> {
     if (this.ending.signal.aborted) throw connectionClosed(this.settings.server);
     if (this.isDown) throw serverDown(this.settings.server);
     return this.link ?? untilAborted(signal, this.reviving ?? this.beginning(this.begin()));
@@ -61,11 +61,11 @@ export class McpLine {
     await link?.close();
   }
 
-  private async begin(): Promise<McpLink> {
+  private async begin(): Promise<McpSession> {
     const { server, connectTimeoutMs, dial, greet } = this.settings;
     const late = AbortSignal.timeout(connectTimeoutMs);
     const signal = AbortSignal.any([late, this.ending.signal]);
-    let link: McpLink | undefined;
+    let link: McpSession | undefined;
     try {
       link = await dial(signal);
       await greet(link, signal);
@@ -80,7 +80,7 @@ export class McpLine {
     return link;
   }
 
-  private async watch(link: McpLink): Promise<void> {
+  private async watch(link: McpSession): Promise<void> {
     await link.ends.silent;
     if (this.link !== link) return;
     this.link = undefined;
@@ -89,14 +89,14 @@ export class McpLine {
     else await this.hangUp(link);
   }
 
-  private beginning(begun: Promise<McpLink>): Promise<McpLink> {
+  private beginning(begun: Promise<McpSession>): Promise<McpSession> {
     this.reviving = begun.finally(() => {
       this.reviving = undefined;
     });
     return this.reviving;
   }
 
-  private async restart(lost: McpLink): Promise<McpLink> {
+  private async restart(lost: McpSession): Promise<McpSession> {
     const { server, clock, logger, onStopped } = this.settings;
     if (await lost.ends.isMeant) {
       onStopped();
@@ -119,7 +119,7 @@ export class McpLine {
     throw serverDown(server);
   }
 
-  private async hangUp(link: McpLink): Promise<void> {
+  private async hangUp(link: McpSession): Promise<void> {
     const { server, logger } = this.settings;
     await link.close().catch((error) => {
       logger.warn({ server, problem: errorText(error) }, `MCP server ${server} could not be stopped`);

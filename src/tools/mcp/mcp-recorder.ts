@@ -18,7 +18,7 @@ export type McpEnd = 'requested' | 'stopped' | 'shutdown';
 
 /** Connections are acts of the host: what they bring and take away is on record. */
 @injectable()
-export class McpJournal {
+export class McpRecorder {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,

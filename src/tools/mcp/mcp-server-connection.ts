@@ -5,27 +5,27 @@ import type { Logger } from '../../base/logger.js';
 import type { PlainLimits } from '../../base/plain.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { ToolRegistry } from '../tool-registry.js';
-import type { Dialling } from './mcp-client.js';
+import type { ClientOptions } from './mcp-client.js';
 import { callFailed, connectionClosed, notConnected } from './mcp-errors.js';
 import type { McpPackage } from './mcp-package.js';
-import { McpLine } from './mcp-reconnect.js';
+import { McpReconnect } from './mcp-reconnect.js';
 import type { McpEnd, ToolChanges } from './mcp-recorder.js';
 import { mcpResult } from './mcp-result.js';
-import type { McpLink } from './mcp-session.js';
+import type { McpSession } from './mcp-session.js';
 import type { McpConnection, ParsedEndpoint, ParsedProgram } from './mcp-target.js';
 import type { ListedTool } from './mcp-tool.js';
 import { mcpToolName } from './mcp-tool-name.js';
 import { McpTools } from './mcp-tools.js';
 
 /** What a server needs besides itself. */
-export interface McpSurroundings {
+export interface McpDeps {
   readonly sdk: McpPackage;
   readonly registry: ToolRegistry;
   readonly clock: KernelClock;
   readonly logger: Logger;
   /** Of what its tools give back. */
   readonly limits: PlainLimits;
-  readonly dial: (dialling: Dialling) => Promise<McpLink>;
+  readonly dial: (dialling: ClientOptions) => Promise<McpSession>;
   /** Its tools are not what they were. */
   readonly onChanged: (changes: ToolChanges, tools: number) => Promise<void>;
   /** Its tools are gone, and it has been stopped. */
@@ -33,8 +33,8 @@ export interface McpSurroundings {
 }
 
 /** A server that is connected: one conversation after another, and the tools that it told last. */
-export class McpServer implements McpConnection {
-  private readonly line: McpLine;
+export class McpServerConnection implements McpConnection {
+  private readonly line: McpReconnect;
   private readonly shown: McpTools;
   private refreshing: Promise<unknown> = Promise.resolve();
   private isStale = false;
@@ -44,12 +44,12 @@ export class McpServer implements McpConnection {
   constructor(
     private readonly server: string,
     private readonly target: ParsedProgram | ParsedEndpoint,
-    private readonly around: McpSurroundings,
+    private readonly around: McpDeps,
   ) {
     const { sdk, registry, clock, logger, dial } = around;
     const onChanged = () => this.refresh();
     this.shown = new McpTools(server, target.effects, (...call) => this.call(...call), registry, logger);
-    this.line = new McpLine({
+    this.line = new McpReconnect({
       server,
       isProgram: 'command' in target,
       connectTimeoutMs: target.connectTimeoutMs,
@@ -124,7 +124,7 @@ export class McpServer implements McpConnection {
     }).catch((error) => this.report(error, 'could not tell its tools again'));
   }
 
-  private async show(link: McpLink, signal: AbortSignal): Promise<void> {
+  private async show(link: McpSession, signal: AbortSignal): Promise<void> {
     const { sdk, onChanged } = this.around;
     const listed = await link.list(signal).catch((error) => {
       throw notConnected(sdk, this.server, error);

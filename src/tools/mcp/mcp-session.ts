@@ -14,7 +14,7 @@ export interface LinkEnds {
 }
 
 /** One conversation with a server: from the handshake until one of both ends it. */
-export class McpLink {
+export class McpSession {
   constructor(
     private readonly sdk: McpPackage,
     private readonly client: Client,

@@ -42,7 +42,7 @@ export async function mcpTool(
  * What a call may do when it is repeated. The annotations are hints of a server that nobody has to believe: the worst that
  * a false one can bring about is that a call of that server's own tool is repeated after a crash.
  */
-export function effectOf({ annotations }: ListedTool): Effect {
+export function effectOfAnnotations({ annotations }: ListedTool): Effect {
   if (annotations?.readOnlyHint === true) return 'pure';
   return annotations?.idempotentHint === true ? 'idempotent' : 'once';
 }

@@ -6,7 +6,7 @@ import type { Compilers } from '../../runtime/image/json-schema.js';
 import type { Tool } from '../tool.js';
 import type { ToolRegistry } from '../tool-registry.js';
 import type { ToolChanges } from './mcp-recorder.js';
-import { effectOf, type ListedTool, type McpCall, mcpTool } from './mcp-tool.js';
+import { effectOfAnnotations, type ListedTool, type McpCall, mcpTool } from './mcp-tool.js';
 import { mcpToolName } from './mcp-tool-name.js';
 
 /** How many tools of one server are shown. */
@@ -76,7 +76,7 @@ export class McpTools {
       if (this.shown.get(name)?.told === textOf(listed)) continue;
       await setImmediate();
       try {
-        const effect = this.effects.get(listed.name) ?? effectOf(listed);
+        const effect = this.effects.get(listed.name) ?? effectOfAnnotations(listed);
         made.set(name, await mcpTool(name, listed, effect, this.call, compilers));
       } catch (error) {
         this.warn({ tool: name, problem: errorText(error) }, 'has a tool that cannot be used');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { includingTexts } from '../../../src/capability/resource/covering-texts.js';
+import { coveringTexts } from '../../../src/capability/resource/covering-texts.js';
 import { PatternIndex } from '../../../src/capability/resource/pattern-index.js';
 import { type Pattern, parsePattern, parseRequest, type Request } from '../../../src/capability/resource/resource.js';
 import { covers, matches } from '../../../src/capability/resource/resource-matching.js';
@@ -109,7 +109,7 @@ describe('the texts that may include a resource', () => {
     await fc.assert(
       fc.asyncProperty(sets, async ([wanted, patterns]) => {
         const stored = patterns.map(({ text }) => text);
-        const texts = await includingTexts(wanted, async (prefix) => stored.some((text) => text.startsWith(prefix)));
+        const texts = await coveringTexts(wanted, async (prefix) => stored.some((text) => text.startsWith(prefix)));
         const including = patterns.filter((one) =>
           wanted.form === 'request' ? matches(one, wanted) : covers(one, wanted),
         );
@@ -125,7 +125,7 @@ describe('the texts that may include a resource', () => {
 
   it('do not double with every segment of a long name', async () => {
     const long = parseRequest(`tool:${Array.from({ length: 200 }, () => 'a').join('/')}`);
-    expect(await includingTexts(long, async () => false)).toHaveLength(7);
+    expect(await coveringTexts(long, async () => false)).toHaveLength(7);
   });
 });
 

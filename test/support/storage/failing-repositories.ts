@@ -5,10 +5,10 @@ import type { Token } from '../../../src/base/token.js';
 import { CapabilityRepository } from '../../../src/capability/holding/capability-repository.js';
 import { EventRepository } from '../../../src/events/event-repository.js';
 import { AccountRepository } from '../../../src/kernel/budget/account-repository.js';
-import { BirthRepository } from '../../../src/kernel/lifecycle/spawn-extras-repository.js';
+import { SpawnExtrasRepository } from '../../../src/kernel/lifecycle/spawn-extras-repository.js';
 import { MessageRepository } from '../../../src/kernel/message/message-repository.js';
 import { ProcessRepository } from '../../../src/kernel/process/process-repository.js';
-import { EntryRepository } from '../../../src/kernel/process/run-entry-repository.js';
+import { RunEntryRepository } from '../../../src/kernel/process/run-entry-repository.js';
 import { SignalRepository } from '../../../src/kernel/signal/signal-repository.js';
 import { WaitRepository } from '../../../src/kernel/waiting/wait-repository.js';
 import { ObjectRepository } from '../../../src/memory/object/object-repository.js';
@@ -19,9 +19,9 @@ import { SqliteEventRepository } from '../../../src/storage/repository/sqlite-ev
 import { SqliteMessageRepository } from '../../../src/storage/repository/sqlite-message-repository.js';
 import { SqliteObjectRepository } from '../../../src/storage/repository/sqlite-object-repository.js';
 import { SqliteProcessRepository } from '../../../src/storage/repository/sqlite-process-repository.js';
-import { SqliteEntryRepository } from '../../../src/storage/repository/sqlite-run-entry-repository.js';
+import { SqliteRunEntryRepository } from '../../../src/storage/repository/sqlite-run-entry-repository.js';
 import { SqliteSignalRepository } from '../../../src/storage/repository/sqlite-signal-repository.js';
-import { SqliteBirthRepository } from '../../../src/storage/repository/sqlite-spawn-extras-repository.js';
+import { SqliteSpawnExtrasRepository } from '../../../src/storage/repository/sqlite-spawn-extras-repository.js';
 import { SqliteWaitRepository } from '../../../src/storage/repository/sqlite-wait-repository.js';
 
 /** Counts the calls of all repositories and makes one of them fail, before or after it has done its work. */
@@ -52,9 +52,9 @@ export class Sabotage {
       };
       put(AccountRepository, new SqliteAccountRepository());
       put(AuditRepository, new SqliteAuditRepository());
-      put(BirthRepository, new SqliteBirthRepository());
+      put(SpawnExtrasRepository, new SqliteSpawnExtrasRepository());
       put(CapabilityRepository, new SqliteCapabilityRepository());
-      put(EntryRepository, new SqliteEntryRepository());
+      put(RunEntryRepository, new SqliteRunEntryRepository());
       put(EventRepository, new SqliteEventRepository());
       put(MessageRepository, new SqliteMessageRepository());
       put(ObjectRepository, new SqliteObjectRepository());

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { CapabilitySpec, JsonObject, Kernel, KernelOptions, Pid, Right, Tool } from '../../../src/index.js';
 import { fsTools } from '../../../src/tools/builtin/fs-tools.js';
-import type { Reach } from '../../../src/tools/files/open-folder.js';
+import type { LookupMode } from '../../../src/tools/files/open-folder.js';
 import { openKernel, tempFolder } from '../kernel.js';
 
 export const everyRight: readonly Right[] = ['read', 'write', 'create', 'delete', 'list'];
@@ -43,7 +43,11 @@ export function memoryFolder(): string {
 }
 
 /** A kernel with the file tools on a workspace of its own, beside a folder that is none of its business; both in `above`. */
-export async function fileStage(reach?: Reach, options: KernelOptions = {}, above = tempFolder()): Promise<FileStage> {
+export async function fileStage(
+  reach?: LookupMode,
+  options: KernelOptions = {},
+  above = tempFolder(),
+): Promise<FileStage> {
   const [workspace, outside] = [path.join(realpathSync(above), 'inside'), path.join(realpathSync(above), 'outside')];
   for (const folder of [workspace, outside]) mkdirSync(folder);
   writeFileSync(path.join(outside, 'secret'), 'the outside secret');
