@@ -31,21 +31,24 @@ const layerRules = Object.entries(mayImport).map(
   }),
 );
 
+/** The public API; and the version, which the command line prints without loading the kernel. */
+const publicFiles = ['^src/index\\.ts$', '^src/base/package-version\\.ts$'];
+
 export const forbidden: IForbiddenRuleType[] = [
   ...layerRules,
   {
     name: 'cli-imports',
-    comment: 'the command line uses the public API, and the integrations',
+    comment: 'the command line uses the public API, the integrations, and the version of the package',
     severity: 'error',
     from: { path: '^src/cli/' },
-    to: { path: '^src/', pathNot: ['^src/cli/', '^src/index\\.ts$', '^src/integrations/[^/]+/index\\.ts$'] },
+    to: { path: '^src/', pathNot: ['^src/cli/', ...publicFiles, '^src/integrations/[^/]+/index\\.ts$'] },
   },
   {
     name: 'integrations-imports',
-    comment: 'an integration uses the public API, itself, and what integrations share',
+    comment: 'an integration uses the public API, itself, what integrations share, and the version of the package',
     severity: 'error',
     from: { path: '^src/integrations/([^/]+)/' },
-    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/integrations/[^/]+\\.ts$', '^src/index\\.ts$'] },
+    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/integrations/[^/]+\\.ts$', ...publicFiles] },
   },
   {
     name: 'verifier-stands-alone',

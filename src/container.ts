@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Container, ContainerModule } from 'inversify';
 import { auditModule } from './audit/audit-module.js';
-import { CheckpointAnnouncer } from './audit/checkpoint/checkpoint-announcer.js';
+import { CheckpointAnnouncer } from './audit/checkpoint/checkpoints.js';
 import { Signer } from './audit/checkpoint/signer.js';
 import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
 import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
@@ -9,14 +9,14 @@ import { IdSource, TimeOrderedIds } from './base/ids.js';
 import { Logger, silentLogger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { capabilityModule } from './capability/capability-module.js';
-import { commandsModule } from './command/commands-module.js';
+import { commandModule } from './command/command-module.js';
 import { EventOutbox } from './events/event-outbox.js';
 import { eventsModule } from './events/events-module.js';
 import { kernelModule } from './kernel/kernel-module.js';
 import { Workspace } from './kernel/workspace/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
-import { PayloadBytesMax } from './memory/payloads.js';
+import { PayloadBytesMax } from './memory/object/object-writer.js';
 import { NodeSettings } from './runtime/node/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { sqliteModule } from './storage/storage-module.js';
@@ -38,7 +38,7 @@ export function buildContainer(options: ParsedOptions): Container {
     kernelModule,
     runtimeModule,
     toolsModule,
-    commandsModule({ path }),
+    commandModule({ path }),
   );
   if (options.signer !== undefined) container.rebind<Signer>(Signer).toConstantValue(options.signer);
   container.load(...options.modules.map(replacing));
@@ -67,8 +67,7 @@ function baseModule(options: ParsedOptions): ContainerModule {
 /** A checkpoint is also an event. */
 function announcer(events: EventOutbox): CheckpointAnnouncer {
   return {
-    checkpointed: (tx, { at, size, root }) =>
-      events.append(tx, { type: 'audit.checkpointed', at, data: { size, root } }),
+    announce: (tx, { at, size, root }) => events.append(tx, { type: 'audit.checkpointed', at, data: { size, root } }),
   };
 }
 

@@ -16,7 +16,7 @@ import { ApprovalQueue } from './capability/approval/approval-queue.js';
 import { ApprovalWatch } from './capability/approval/approval-watch.js';
 import { CapabilityManager } from './capability/capability-manager.js';
 import { RevocationSweep } from './capability/holding/revocation-sweep.js';
-import { Commands } from './command/commands.js';
+import { CommandService } from './command/command-service.js';
 import { buildContainer } from './container.js';
 import { EventBus, LogEventBus } from './events/event-bus.js';
 import { EventFeed } from './events/event-feed.js';
@@ -118,7 +118,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(ProcessTimers).start();
   await container.get(RevocationSweep).start();
   await container.get(Executor).start();
-  await container.get(Commands).start();
+  await container.get(CommandService).start();
 }
 
 async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
@@ -198,14 +198,14 @@ class OpenKernel implements Kernel {
     const { readOnly } = this.options;
     const report = await this.giveUp(graceMs);
     if (!readOnly) {
-      await container.get(RevocationSweep).settled();
+      await container.get(RevocationSweep).waitUntilIdle();
       await container.get(Refusals).close();
       await container.get(Checkpoints).close();
     }
     container.get(LogEventBus).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
-    container.get(Commands).dispose();
+    container.get(CommandService).dispose();
     container.get(ExitWatch).close();
     container.get(InboxWatch).close();
     container.get(ApprovalWatch).close();
@@ -219,7 +219,7 @@ class OpenKernel implements Kernel {
     const lease = container.get(NodeLease);
     const fenced = node.executor && !readOnly ? await container.get(Executor).close(graceMs) : [];
     await container.get(McpConnections).close();
-    const commands = await container.get(Commands).close(graceMs);
+    const commands = await container.get(CommandService).close(graceMs);
     if (node.executor && !readOnly) {
       await container.get(ProcessTimers).stop();
       await container.get(Recovery).stop();

@@ -57,20 +57,27 @@ export type { RevocationReport } from './capability/syscalls/revoke.js';
 export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.js';
 export type { EventData, EventType, KernelEvent } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
-export type { Budget, BudgetLine, BudgetReport, ReserveOptions, Usage } from './kernel/budget/budget.js';
+export {
+  type Budget,
+  type BudgetLine,
+  type BudgetReport,
+  budgetDimensions,
+  type ReserveOptions,
+  type Usage,
+} from './kernel/budget/budget.js';
 export type { CommandHandle, CommandResult, CommandSpec, EnvMode } from './kernel/command/command.js';
 export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command/command-output.js';
 export type { ProcessFace, RunCommand } from './kernel/face/process-face.js';
-export {
-  type ChildSpec,
-  type ExecSpec,
-  type ExitSpec,
-  type ForkSpec,
-  ProcessManager,
-  type SpawnSpec,
-  type ViewSpec,
-  type WaitOptions,
-} from './kernel/face/process-manager.js';
+export { ProcessManager } from './kernel/face/process-manager.js';
+export type {
+  ChildSpec,
+  ExecSpec,
+  ExitSpec,
+  ForkSpec,
+  SpawnSpec,
+  ViewSpec,
+  WaitOptions,
+} from './kernel/face/process-specs.js';
 export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/face/process-tools.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message/message.js';
 export type { HostIdentity } from './kernel/node/node-repository.js';
@@ -91,13 +98,20 @@ export type {
   WaitFacet,
 } from './kernel/process/process.js';
 export type { ProcessFilter } from './kernel/process/process-filter.js';
-export type { Refusal, SignalName, SignalOptions, SignalReport, SignalScope } from './kernel/signal/signal.js';
+export {
+  controlSignals,
+  type Refusal,
+  type SignalName,
+  type SignalOptions,
+  type SignalReport,
+  type SignalScope,
+} from './kernel/signal/signal.js';
 export type { JournalEntry } from './kernel/syscalls/history.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
+export type { ObjectVersion, StoredObject } from './memory/object/object.js';
 export { type Link, type ObjectType, objectTypes, type Relation, type Source } from './memory/object/object.js';
 export { ObjectHandle, type ObjectRef } from './memory/object/object-handle.js';
-export type { ObjectVersion, StoredObject } from './memory/object/stored-object.js';
 export {
   type LinksOptions,
   type MaterializeOptions,

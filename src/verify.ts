@@ -22,9 +22,9 @@ export interface ExportReport {
 export async function verifyExport(path: string, keys: readonly string[] = []): Promise<ExportReport> {
   try {
     const pinned = keys.map(readPinned);
-    return { ok: true, message: await new ExportCheck(pinned).run(lines(path)) };
+    return { ok: true, message: await new ExportCheck(pinned).run(readLines(path)) };
   } catch (error) {
-    if (error instanceof Finding) return { ok: false, message: error.message, ...error.place };
+    if (error instanceof Finding) return { ok: false, message: error.message, ...error.location };
     return {
       ok: false,
       message: `${path} cannot be checked: ${error instanceof Error ? error.message : String(error)}`,
@@ -35,7 +35,7 @@ export async function verifyExport(path: string, keys: readonly string[] = []): 
 class Finding extends Error {
   constructor(
     message: string,
-    readonly place: { kind?: string; seq?: number } = {},
+    readonly location: { kind?: string; seq?: number } = {},
   ) {
     super(message);
   }
@@ -68,10 +68,10 @@ class ExportCheck {
   private prev = '0'.repeat(64);
   private readonly tree = new Tree();
   /** Checkpoints of sizes that the records have not reached yet. */
-  private readonly ahead = new Map<number, Members[]>();
+  private readonly pendingCheckpoints = new Map<number, Members[]>();
   private readonly unexplained = new Set<number>();
-  private signed = 0;
-  private checkpoints = 0;
+  private signedSize = 0;
+  private checkpointCount = 0;
 
   constructor(private readonly pinned: readonly KeyObject[]) {}
 
@@ -84,7 +84,7 @@ class ExportCheck {
       const { number, value } = next.value;
       if (value.kind === 'checkpoint') this.readCheckpoint(number, value);
       else if (value.kind !== 'record') throw new Finding(`Line ${number} is a second manifest.`);
-      else if (Number(value.seq) > this.count + 1) throw await gap(this.count + 1, feed);
+      else if (Number(value.seq) > this.count + 1) throw await explainGap(this.count + 1, feed);
       else this.readRecord(number, value);
     }
     return this.finish();
@@ -117,8 +117,8 @@ class ExportCheck {
     this.count = seq;
     this.prev = own;
     this.tree.add(Buffer.from(own, 'hex'));
-    for (const checkpoint of this.ahead.get(seq) ?? []) this.compareRoot(checkpoint);
-    this.ahead.delete(seq);
+    for (const checkpoint of this.pendingCheckpoints.get(seq) ?? []) this.compareRoot(checkpoint);
+    this.pendingCheckpoints.delete(seq);
   }
 
   private checkLink(seq: number, header: string, own: string, body: string): void {
@@ -172,33 +172,34 @@ class ExportCheck {
       throw fault('BAD_SIGNATURE', size, `A checkpoint is signed with another key than the given one: ${key}.`);
     }
     if (log !== this.log) throw fault('FORKED', size, 'A checkpoint is of another log.');
-    this.checkpoints++;
+    this.checkpointCount++;
     if (size === this.count) this.compareRoot(value);
     else if (size < this.count) throw new Finding(`Line ${number}: the checkpoint at ${size} is out of order.`);
-    else this.ahead.set(size, [...(this.ahead.get(size) ?? []), value]);
+    else this.pendingCheckpoints.set(size, [...(this.pendingCheckpoints.get(size) ?? []), value]);
   }
 
   private compareRoot({ size, root }: Members): void {
     if (this.tree.root() !== root) {
       throw fault('FORKED', Number(size), 'The log had another root when a checkpoint was signed here.');
     }
-    this.signed = Number(size);
+    this.signedSize = Number(size);
   }
 
   private finish(): string {
     const { count, size, log } = this;
     if (count < size) throw fault('TRUNCATED', count + 1, `The manifest tells of ${size} records, ${count} are there.`);
     if (count > size) throw fault('INSERTED', size + 1, `The manifest tells of ${size} records, ${count} are there.`);
-    const [longer] = this.ahead.keys();
-    if (longer !== undefined) throw fault('TRUNCATED', count + 1, `There are ${count} records; ${longer} were signed.`);
+    const [pendingSize] = this.pendingCheckpoints.keys();
+    if (pendingSize !== undefined)
+      throw fault('TRUNCATED', count + 1, `There are ${count} records; ${pendingSize} were signed.`);
     if (this.tree.root() !== this.root) throw fault('FORKED', count, 'The manifest has another root.');
     const [erased] = this.unexplained;
     if (erased !== undefined) throw fault('PAYLOAD_ERASED', erased, 'The payload is gone and no record says why.');
-    if (this.pinned.length > 0 && this.checkpoints === 0)
+    if (this.pinned.length > 0 && this.checkpointCount === 0)
       throw new Finding('No checkpoint is signed with the given key.');
-    const open = count - this.signed;
-    const tail = open === 0 ? '' : `; ${open} came after the last checkpoint and are not signed`;
-    return `log ${log}: ${count} records, ${this.checkpoints} checkpoints, root ${this.root}${tail}.`;
+    const unsignedCount = count - this.signedSize;
+    const tail = unsignedCount === 0 ? '' : `; ${unsignedCount} came after the last checkpoint and are not signed`;
+    return `log ${log}: ${count} records, ${this.checkpointCount} checkpoints, root ${this.root}${tail}.`;
   }
 }
 
@@ -227,7 +228,7 @@ function join(left: Buffer, right: Buffer): Buffer {
 }
 
 /** A record came too early: the one that should be here either comes later or not at all. */
-async function gap(expected: number, feed: AsyncIterator<Line>): Promise<Finding> {
+async function explainGap(expected: number, feed: AsyncIterator<Line>): Promise<Finding> {
   for (let next = await feed.next(); next.done !== true; next = await feed.next()) {
     if (next.value.value.kind === 'record' && next.value.value.seq === expected) {
       return fault('REORDERED', expected, 'The record stands behind a later one.');
@@ -238,7 +239,7 @@ async function gap(expected: number, feed: AsyncIterator<Line>): Promise<Finding
 
 const lineBytesMax = 64 * 1024 * 1024;
 
-async function* lines(path: string): AsyncIterable<Line> {
+async function* readLines(path: string): AsyncIterable<Line> {
   let number = 0;
   let rest: Buffer[] = [];
   let restBytes = 0;
@@ -260,9 +261,9 @@ function* parseLine(number: number, bytes: Buffer): Iterable<Line> {
   if (text === '') return;
   const value = parseObject(text);
   if (value === undefined) throw new Finding(`Line ${number} is not a JSON object; the export is damaged or cut off.`);
-  const known = members.get(value.kind);
-  if (known === undefined) throw new Finding(`Line ${number} is not a manifest, a record or a checkpoint.`);
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  const allowed = members.get(value.kind);
+  if (allowed === undefined) throw new Finding(`Line ${number} is not a manifest, a record or a checkpoint.`);
+  const unknown = Object.keys(value).find((name) => !allowed.includes(name));
   if (unknown !== undefined) throw new Finding(`Line ${number} has a member that a ${String(value.kind)} has not.`);
   yield { number, value };
 }
@@ -302,9 +303,9 @@ function isHash(value: unknown): value is string {
 async function main(args: readonly string[]): Promise<number> {
   const keys: string[] = [];
   const files: string[] = [];
-  for (let at = 0; at < args.length; at++) {
-    if (args[at] === '--key') keys.push(args[++at] ?? '');
-    else files.push(args[at] ?? '');
+  for (let index = 0; index < args.length; index++) {
+    if (args[index] === '--key') keys.push(args[++index] ?? '');
+    else files.push(args[index] ?? '');
   }
   const [file] = files;
   if (file === undefined || files.length > 1) {

@@ -27,10 +27,10 @@ export function parseAuditFilter(filter: unknown): ParsedAuditFilter {
   return parseSpec(schema, filter, 'filter');
 }
 
-const compared = ['actor', 'action', 'target', 'resource', 'capability', 'decision', 'outcome'] as const;
+const comparedFields = ['actor', 'action', 'target', 'resource', 'capability', 'decision', 'outcome'] as const;
 
 export function matchesFilter(filter: ParsedAuditFilter, record: AuditRecord): boolean {
   if (filter.from !== undefined && record.at < filter.from) return false;
   if (filter.to !== undefined && record.at > filter.to) return false;
-  return compared.every((field) => filter[field] === undefined || filter[field] === record[field]);
+  return comparedFields.every((field) => filter[field] === undefined || filter[field] === record[field]);
 }

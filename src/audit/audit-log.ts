@@ -32,7 +32,7 @@ const proveSchema = z.strictObject({ size: amount.exactOptional() });
 const exportSchema = z.strictObject({ payloads: z.boolean().exactOptional() });
 
 /** A log that cannot be signed can still be exported: the reader is told how much of it is signed. */
-const unsignable: ReadonlySet<string> = new Set(['STORE_READONLY', 'AUDIT_BROKEN']);
+const unsignableCodes: ReadonlySet<string> = new Set(['STORE_READONLY', 'AUDIT_BROKEN']);
 
 /** The record of everything that was done, for those who ask afterwards: `kernel.audit`. */
 @injectable()
@@ -62,11 +62,11 @@ export class AuditLog {
 
   /** Throws NO_SUCH_RECORD, INVALID_INPUT. */
   async get(seq: number): Promise<AuditRecord> {
-    const wanted = parseSpec(seqSchema, seq, 'seq');
+    const parsedSeq = parseSpec(seqSchema, seq, 'seq');
     return this.store.read(async (tx) => {
-      const record = await this.repository.find(tx, wanted);
-      if (record === undefined) throw noSuchRecord(wanted);
-      const [payload] = await this.repository.payloads(tx, wanted, wanted);
+      const record = await this.repository.find(tx, parsedSeq);
+      if (record === undefined) throw noSuchRecord(parsedSeq);
+      const [payload] = await this.repository.payloads(tx, parsedSeq, parsedSeq);
       return decodeRecord(record, payload);
     });
   }
@@ -115,7 +115,7 @@ export class AuditLog {
   async *export(options: ExportOptions = {}): AsyncIterable<string> {
     const parsed = parseSpec(exportSchema, options, 'options');
     await this.checkpoints.take().catch((error: unknown) => {
-      if (!(error instanceof KernelError && unsignable.has(error.code))) throw error;
+      if (!(error instanceof KernelError && unsignableCodes.has(error.code))) throw error;
     });
     yield* exportLines(this.store, this.repository, parsed);
   }
@@ -125,21 +125,21 @@ export class AuditLog {
    * the erasure. Throws NO_SUCH_RECORD, NO_PAYLOAD, ALREADY_ERASED, INVALID_INPUT.
    */
   async erase(seq: number, reason: string): Promise<void> {
-    const wanted = parseSpec(seqSchema, seq, 'seq');
-    const why = parseSpec(reasonText, reason, 'reason');
+    const parsedSeq = parseSpec(seqSchema, seq, 'seq');
+    const parsedReason = parseSpec(reasonText, reason, 'reason');
     await this.store.write(async (tx) => {
-      const record = await this.repository.find(tx, wanted);
-      if (record === undefined) throw noSuchRecord(wanted);
-      if (commitmentIn(record.body) === undefined) throw noPayload(wanted);
-      if (!(await this.repository.deletePayload(tx, wanted))) throw alreadyErased(wanted);
+      const record = await this.repository.find(tx, parsedSeq);
+      if (record === undefined) throw noSuchRecord(parsedSeq);
+      if (commitmentIn(record.body) === undefined) throw noPayload(parsedSeq);
+      if (!(await this.repository.deletePayload(tx, parsedSeq))) throw alreadyErased(parsedSeq);
       this.writer.append(tx, {
         actor: 'host',
         via: `host:${this.node.operator}`,
         action: eraseAction,
         outcome: 'ok',
         at: this.clock.now(),
-        target: String(wanted),
-        payload: { reason: why },
+        target: String(parsedSeq),
+        payload: { reason: parsedReason },
       });
     });
   }

@@ -1,6 +1,5 @@
-import type { JsonObject } from '../base/json.js';
+import type { Hash, JsonObject } from '../base/json.js';
 import type { StoredPayload, StoredRecord } from './audit-repository.js';
-import type { Hash } from './writing/hashing.js';
 import type { AuditBody } from './writing/record-encoding.js';
 
 /** One record of the log, as it is shown. */
@@ -17,17 +16,17 @@ export interface AuditRecord extends Omit<AuditBody, 'commitment'> {
 /** What a record says. One whose body was damaged is shown as such, so that a broken log can still be listed. */
 export function decodeRecord(stored: StoredRecord, payload: StoredPayload | undefined): AuditRecord {
   const { seq, hash } = stored;
-  const prev = parse<{ prev: Hash }>(stored.header)?.prev ?? '';
-  const body = parse<AuditBody>(stored.body);
+  const prev = parseJsonObject<{ prev: Hash }>(stored.header)?.prev ?? '';
+  const body = parseJsonObject<AuditBody>(stored.body);
   if (body === undefined) return { ...unreadable, seq, hash, prev };
-  const { commitment, ...shown } = body;
-  if (commitment === undefined) return { ...shown, seq, hash, prev };
-  if (payload === undefined) return { ...shown, seq, hash, prev, payload: null };
-  return { ...shown, seq, hash, prev, ...decodePayload(payload.bytes) };
+  const { commitment, ...members } = body;
+  if (commitment === undefined) return { ...members, seq, hash, prev };
+  if (payload === undefined) return { ...members, seq, hash, prev, payload: null };
+  return { ...members, seq, hash, prev, ...decodePayload(payload.bytes) };
 }
 
 function decodePayload(bytes: string): Pick<AuditRecord, 'resource' | 'payload'> {
-  const { resource, ...payload } = parse<JsonObject>(bytes) ?? {};
+  const { resource, ...payload } = parseJsonObject<JsonObject>(bytes) ?? {};
   return {
     ...(typeof resource === 'string' ? { resource } : {}),
     ...(Object.keys(payload).length > 0 ? { payload } : {}),
@@ -44,7 +43,7 @@ const unreadable = {
   outcome: 'unknown',
 } as const;
 
-function parse<T extends object>(text: string): T | undefined {
+function parseJsonObject<T extends object>(text: string): T | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as T) : undefined;

@@ -1,8 +1,8 @@
+import type { Hash } from '../base/json.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
 import type { Checkpoint } from './checkpoint/checkpoint.js';
 import type { Subtree } from './merkle/merkle-tree.js';
-import type { Hash } from './writing/hashing.js';
 
 export interface StoredRecord {
   readonly seq: number;

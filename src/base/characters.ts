@@ -1,4 +1,7 @@
-/** How many of the first bytes end at the end of a character, at most three less than there are. */
+/** Control characters (C0, DEL and C1) and the bidi controls, which change the direction of text. */
+export const controlCharacters = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/** The length of `bytes` without a UTF-8 character that is cut off at its end: at most three bytes less. */
 export function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -8,7 +11,7 @@ export function wholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** How many of the first bytes belong to a character that begins before them. */
+/** The number of bytes at the start that belong to a UTF-8 character which begins before them. */
 export function brokenCharacter(bytes: Buffer): number {
   let broken = 0;
   while (broken < Math.min(3, bytes.length) && isContinuation(bytes[broken] ?? 0)) broken++;
@@ -19,8 +22,8 @@ function isContinuation(byte: number): boolean {
   return byte >= 0x80 && byte < 0xc0;
 }
 
-/** Of a character by its first byte. */
-function lengthOf(byte: number): number {
-  if (byte >= 0xf0) return 4;
-  return byte >= 0xe0 ? 3 : 2;
+/** The length of a UTF-8 character of several bytes. */
+function lengthOf(firstByte: number): number {
+  if (firstByte >= 0xf0) return 4;
+  return firstByte >= 0xe0 ? 3 : 2;
 }

@@ -49,8 +49,8 @@ export class SeededEntropy implements Entropy {
         .digest();
       this.pool = Buffer.concat([this.pool, block]);
     }
-    const taken = Buffer.from(this.pool.subarray(0, length));
+    const result = Buffer.from(this.pool.subarray(0, length));
     this.pool = this.pool.subarray(length);
-    return taken;
+    return result;
   }
 }

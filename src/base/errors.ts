@@ -51,3 +51,12 @@ export class AuditError extends KernelError {}
 export function invalidInput(path: string, problem: string, hint: string, facts: JsonObject = {}): InputError {
   return new InputError('INVALID_INPUT', `${path}: ${problem}.`, { facts: { path, problem, ...facts }, hint });
 }
+
+/** A thrown value as text, for logs. Never throws, although code of users may throw values that have no text. */
+export function errorText(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return `a thrown ${typeof error}`;
+  }
+}

@@ -61,7 +61,7 @@ export class TimeOrderedIds implements IdSource {
   }
 
   next(kind: IdKind): string {
-    return prefixes[kind] + shortened(this.generator.generateOrResetWithTs(this.clock.now()).bytes);
+    return prefixes[kind] + toShortText(this.generator.generateOrResetWithTs(this.clock.now()).bytes);
   }
 }
 
@@ -70,7 +70,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const pairs = Array.from({ length: 1024 }, (_, bits) => `${alphabet.charAt(bits >> 5)}${alphabet.charAt(bits & 31)}`);
 
 /** 48 bits of time, the 12 after the version digit, and the 40 after the variant bits, in groups of 20. */
-function shortened(uuid: Readonly<Uint8Array>): string {
+function toShortText(uuid: Readonly<Uint8Array>): string {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0, m = 0, n = 0] = uuid;
   return (
     twentyBits((a << 12) | (b << 4) | (c >> 4)) +

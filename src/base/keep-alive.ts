@@ -1,20 +1,20 @@
-let keepers = 0;
+let waiters = 0;
 let timer: NodeJS.Timeout | undefined;
 
 /** Keeps the program running while somebody waits for something that another program may do. */
 export function keepAlive(): Disposable {
-  keepers++;
+  waiters++;
   timer ??= setInterval(() => undefined, 2 ** 30);
-  return new Keeper();
+  return new Waiter();
 }
 
-class Keeper implements Disposable {
-  private isOver = false;
+class Waiter implements Disposable {
+  private isDisposed = false;
 
   [Symbol.dispose](): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    if (--keepers > 0) return;
+    if (this.isDisposed) return;
+    this.isDisposed = true;
+    if (--waiters > 0) return;
     clearInterval(timer);
     timer = undefined;
   }

@@ -24,12 +24,12 @@ export function copyPlain(
   limits: PlainLimits,
   opaque: (value: object) => boolean = () => false,
 ): JsonValue {
-  const state: CopyState = { left: limits.bytesMax, limits, opaque };
+  const state: CopyState = { bytesLeft: limits.bytesMax, limits, opaque };
   return copy(value, path, 0, state) as JsonValue;
 }
 
 interface CopyState {
-  left: number;
+  bytesLeft: number;
   readonly limits: PlainLimits;
   readonly opaque: (value: object) => boolean;
 }
@@ -56,7 +56,7 @@ function copy(value: unknown, path: string, depth: number, state: CopyState): un
 
 function copyText(text: string, path: string, state: CopyState): string {
   // No text has fewer bytes than characters: one that is far too long is not looked through.
-  spend(text.length > state.left ? text.length : jsonBytes(text), path, state);
+  spend(text.length > state.bytesLeft ? text.length : jsonBytes(text), path, state);
   if (!text.isWellFormed()) throw notJson(path, 'the text has a lone surrogate');
   return text;
 }
@@ -113,8 +113,8 @@ function copyArray(value: readonly unknown[], path: string, depth: number, state
 }
 
 function spend(bytes: number, path: string, state: CopyState): void {
-  state.left -= bytes;
-  if (state.left < 0) {
+  state.bytesLeft -= bytes;
+  if (state.bytesLeft < 0) {
     throw notJson(path.slice(0, 200), `larger than ${state.limits.bytesMax} bytes`, {
       bytesMax: state.limits.bytesMax,
     });

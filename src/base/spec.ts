@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { controlCharacters } from './characters.js';
 import { type InputError, invalidInput } from './errors.js';
 import { pageLimitDefault, pageLimitMax } from './page.js';
 import { copyPlain, type PlainLimits, specLimits } from './plain.js';
 
 /**
- * Copies what a caller gave to plain data and parses it. Throws INVALID_INPUT that names the path.
- * `name` is what the message calls the value, such as `spec`.
+ * Copies the input of a caller to plain data and parses it. `name` is what the message calls the value, such as `spec`;
+ * `opaque` as in `copyPlain`. Throws INVALID_INPUT with the path of the first wrong member.
  */
 export function parseSpec<Schema extends z.ZodType>(
   schema: Schema,
@@ -31,24 +32,41 @@ function fromIssue(name: string, issue: z.core.$ZodIssue | undefined): InputErro
   );
 }
 
-const controls = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const id = z.string().min(1).max(512);
 
-/** Text that people give as a name or a key: bounded, printable, stored as it is. */
+/** Parses an id; `name` is what the message calls it, such as `pid`. Throws INVALID_INPUT. */
+export function parseId(input: unknown, name: string): string {
+  return parseSpec(id, input, name);
+}
+
+/** Whether a value is an AbortSignal, and not an object that merely has its prototype. */
+export function isAbortSignal(value: unknown): value is AbortSignal {
+  // This test comes first because it is cheap, and every object of every spec is tested; a getter that throws is slow.
+  if (!(value instanceof AbortSignal)) return false;
+  try {
+    return typeof Reflect.get(AbortSignal.prototype, 'aborted', value) === 'boolean';
+  } catch {
+    // The getter throws for every object that is not a signal.
+    return false;
+  }
+}
+
+/** Names and keys that people choose: bounded and printable, stored unchanged. */
 export const label = z
   .string()
   .min(1)
   .max(256)
-  .refine((text) => !controls.test(text), 'has control or bidi characters');
+  .refine((text) => !controlCharacters.test(text), 'has control or bidi characters');
 
 export const reasonText = z.string().max(4096);
 
-/** Whole numbers that a double holds exactly. */
+/** A whole number from 0 that a double holds exactly. */
 export const amount = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** The longest time that a timer can be set to. */
+/** The longest delay of a Node.js timer. */
 export const timerMsMax = 2 ** 31 - 1;
 
-/** How long something may take. */
+/** A time limit, short enough for a timer. */
 export const timeLimitMs = z.number().int().positive().max(timerMsMax);
 
 export const pageOptions = {

@@ -14,7 +14,7 @@ const jsonBytesMax = 900 * 1024;
 /** `hasMore`: other bytes follow these, so that a character may be cut in two at the end. */
 export function textContent(bytes: Buffer, hasMore: boolean): TextContent {
   const whole = hasMore ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
-  const text = whole.length === 0 && bytes.length > 0 ? undefined : decoded(whole);
+  const text = whole.length === 0 && bytes.length > 0 ? undefined : decodeUtf8(whole);
   if (text === undefined) return { content: bytes.toString('base64'), encoding: 'base64', taken: bytes.length };
   if (whole.length > jsonBytesMax / 6 && Buffer.byteLength(JSON.stringify(text)) > jsonBytesMax) {
     return textContent(whole.subarray(0, Math.ceil(whole.length / 2)), true);
@@ -22,7 +22,7 @@ export function textContent(bytes: Buffer, hasMore: boolean): TextContent {
   return { content: text, encoding: 'utf8', taken: whole.length };
 }
 
-function decoded(bytes: Buffer): string | undefined {
+function decodeUtf8(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -1,5 +1,6 @@
 import { ContainerModule } from 'inversify';
 import { AuthorityQuery } from '../audit/query/authority-trace.js';
+import { hostFaceOf } from '../unit/faces.js';
 import { InterruptionHandler } from '../unit/interruption.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { ApprovalGate } from './approval/approval-gate.js';
@@ -8,14 +9,20 @@ import { ApprovalQueue, HostApprovalQueue } from './approval/approval-queue.js';
 import { ApprovalValidity } from './approval/approval-validity.js';
 import { ApprovalWait } from './approval/approval-wait.js';
 import { ApprovalWatch } from './approval/approval-watch.js';
-import { CapabilityManager, HostCapabilityManager } from './capability-manager.js';
+import { CapabilityManager } from './capability-manager.js';
+import {
+  CapabilityTargetSyscalls,
+  HostCapabilitySyscalls,
+  ProcessCapabilitySyscalls,
+  SharedCapabilitySyscalls,
+} from './capability-syscalls.js';
 import { AuthorityCache } from './decision/authority-cache.js';
+import { GraphLoader } from './decision/authority-graph.js';
 import { AuthorityTraces } from './decision/authority-traces.js';
 import { Authorizer } from './decision/authorizer.js';
 import { DenialEvents } from './decision/denial-events.js';
 import { Evaluator } from './decision/evaluator.js';
-import { GraphLoader } from './decision/graph-loader.js';
-import { Questions } from './decision/questions.js';
+import { QuestionParser } from './decision/question.js';
 import { CapabilityViews } from './holding/capability-views.js';
 import { Derivation } from './holding/derivation.js';
 import { FamilyRights } from './holding/family-rights.js';
@@ -25,7 +32,6 @@ import { Holdings } from './holding/holdings.js';
 import { Receivers } from './holding/receivers.js';
 import { RevocationSweep } from './holding/revocation-sweep.js';
 import { Revocations } from './holding/revocations.js';
-import { UseCounter } from './holding/use-counter.js';
 import { CapabilityFaces } from './process-capabilities.js';
 import { CaseFolding } from './resource/case-folding.js';
 import { RuleGate } from './rule/rule-gate.js';
@@ -60,14 +66,20 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
     RuleGate,
     FamilyRights,
     CapabilityViews,
-    Questions,
+    QuestionParser,
     Receivers,
     RevocationSweep,
     Revocations,
     Rules,
     RuleWriter,
-    UseCounter,
     Authorizer,
+  ];
+  const surface = [
+    CapabilityFaces,
+    CapabilityTargetSyscalls,
+    HostCapabilitySyscalls,
+    ProcessCapabilitySyscalls,
+    SharedCapabilitySyscalls,
   ];
   const operations = [
     Answer,
@@ -81,8 +93,12 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
     Revoke,
     Transfer,
   ];
-  for (const part of [...parts, ...operations, CapabilityFaces]) bind<object>(part).toSelf();
-  bind(CapabilityManager).to(HostCapabilityManager);
+  for (const part of [...parts, ...operations, ...surface]) bind<object>(part).toSelf();
+  bind(CapabilityManager).toDynamicValue(({ get }) => ({
+    ...hostFaceOf(get(SharedCapabilitySyscalls)),
+    ...hostFaceOf(get(CapabilityTargetSyscalls)),
+    ...hostFaceOf(get(HostCapabilitySyscalls)),
+  }));
   bind(ApprovalQueue).to(HostApprovalQueue);
   bind(AuthorityQuery).to(AuthorityTraces);
   bind(InterruptionHandler).toService(ApprovalGate);

@@ -16,7 +16,7 @@ export function noSuchCapability(capability: CapabilityId): CapabilityError {
 }
 
 /** A capability that was named as the source of another one and no longer works. */
-export function deadSource({ id, holder, resource }: CapabilityRecord, status: CapabilityStatus): CapabilityError {
+export function sourceNotLive({ id, holder, resource }: CapabilityRecord, status: CapabilityStatus): CapabilityError {
   const details = {
     facts: { capability: id, pid: holder, resource, status },
     hint: `Name a live one of capabilities.list('${holder}'), or none: one that covers it is then chosen.`,
@@ -27,12 +27,12 @@ export function deadSource({ id, holder, resource }: CapabilityRecord, status: C
   return new CapabilityError('CAPABILITY_REVOKED', message, details);
 }
 
-export function inChain(pid: Pid): string {
+export function chainProblem(pid: Pid): string {
   return `${pid} gave it, or stands above it in its chain`;
 }
 
 /** Refusals about a process that is to hold, give or get something. */
-export function noHolder(code: string, pid: Pid, problem: string): ProcessError {
+export function unusableHolder(code: string, pid: Pid, problem: string): ProcessError {
   return new ProcessError(code, `Process ${JSON.stringify(pid)} ${problem}.`, {
     facts: { pid },
     hint: 'Name a live process that is not being stopped.',

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { packageVersion } from '../base/package-version.js';
 import { CliError } from './cli-error.js';
 import { reportError } from './report-error.js';
 import { parseDuration } from './times.js';
@@ -207,12 +207,6 @@ function command(program: Command, name: string, description: string): Command {
     .description(description)
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)');
   return withoutJson.has(name) ? made : made.option('--json', 'print JSON');
-}
-
-function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
-  return version;
 }
 
 function usageError(error: CommanderError): CliError {

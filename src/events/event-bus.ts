@@ -1,17 +1,15 @@
 import { EventEmitter } from 'eventemitter3';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { isAbortSignal } from '../base/abort-signal.js';
-import { errorText } from '../base/error-text.js';
-import { InputError } from '../base/errors.js';
+import { Deferred } from '../base/deferred.js';
+import { errorText, InputError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
 import { type Page, scanRowsMax } from '../base/page.js';
-import { pageOptions, parseSpec } from '../base/spec.js';
+import { isAbortSignal, pageOptions, parseSpec } from '../base/spec.js';
 import { Store } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
-import { Ancestry } from './ancestry.js';
 import { type EventType, isEventType, type KernelEvent } from './event.js';
 import { EventFeed } from './event-feed.js';
 import { EventOutbox } from './event-outbox.js';
@@ -19,19 +17,19 @@ import { EventRepository } from './event-repository.js';
 
 export interface EventFilter {
   readonly pid?: Pid;
-  /** The process and everything born under it. */
+  /** The process and every process that was spawned under it. */
   readonly tree?: Pid;
 }
 
 export type EventListener<T extends EventType = EventType> = (event: KernelEvent<T>) => unknown;
 
-/** Facts, told after they were committed. Nothing subscribes in order to change kernel state. */
+/** Events, published after their commit. Nothing subscribes in order to change kernel state. */
 export interface EventBus {
-  /** Calls `listener` with this node's events, in order, after their commit. A listener that throws is isolated. */
+  /** Calls `listener` with this node's events, in order, after their commit. An error of a listener is only logged. */
   on<T extends EventType>(type: T, listener: EventListener<T>, filter?: EventFilter): Disposable;
   on(type: '*', listener: EventListener, filter?: EventFilter): Disposable;
   /**
-   * The durable log of all nodes after `after` (default: from the beginning), then what is committed from now on. No
+   * The durable log of all nodes after `after` (default: from the beginning), then new events as they are committed. No
    * gaps, no repeats; a slow reader slows only itself. Ends when `signal` aborts or the kernel is shut down.
    */
   stream(
@@ -60,16 +58,17 @@ const streamPageRows = 500;
 export class LogEventBus implements EventBus {
   private readonly emitter = new EventEmitter();
   private readonly closed = new AbortController();
+  private readonly trees: TreeMembership;
 
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(EventRepository) private readonly repository: EventRepository,
     @inject(EventFeed) private readonly feed: EventFeed,
-    @inject(Ancestry) private readonly ancestry: Ancestry,
     @inject(Logger) private readonly logger: Logger,
-    @inject(EventOutbox) log: EventOutbox,
+    @inject(EventOutbox) outbox: EventOutbox,
   ) {
-    log.onCommit((events) => {
+    this.trees = new TreeMembership(store, repository);
+    outbox.onCommit((events) => {
       for (const event of events) {
         this.emitter.emit(event.type, event);
         this.emitter.emit('*', event);
@@ -99,18 +98,22 @@ export class LogEventBus implements EventBus {
   async *stream(options: Parameters<EventBus['stream']>[0] = {}): AsyncGenerator<KernelEvent> {
     const { after, signal, ...filter } = parseSpec(streamOptions, options, 'options', isAbortSignal);
     const ended = AbortSignal.any(signal === undefined ? [this.closed.signal] : [signal, this.closed.signal]);
-    const wake = new Wake(ended);
+    let advanced = new Deferred();
+    ended.addEventListener('abort', () => advanced.resolve(), { once: true });
     using _alive = keepAlive();
-    using _subscription = this.feed.onAdvance(() => wake.up());
+    using _subscription = this.feed.onAdvance(() => advanced.resolve());
     for (let cursor = after; !ended.aborted; ) {
       const from = cursor;
       const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));
-      if (page.length === 0) await wake.wait();
+      if (page.length === 0) {
+        await advanced.promise;
+        advanced = new Deferred();
+      }
       for (const event of page) {
-        // The reader may have held an event for long: what follows must not look at a store that is closed.
+        // The store may have been closed while the reader held an event.
         if (ended.aborted) return;
         cursor = event.seq;
-        if (!(await this.selects(event, filter))) continue;
+        if (!(await this.matches(event, filter))) continue;
         if (ended.aborted) return;
         yield event;
       }
@@ -127,7 +130,7 @@ export class LogEventBus implements EventBus {
       if (page.length === 0) return { items };
       for (const event of page) {
         cursor = event.seq;
-        if (await this.selects(event, filter)) items.push(event);
+        if (await this.matches(event, filter)) items.push(event);
         if (items.length === limit) return { items, next: String(cursor) };
       }
       scanned += page.length;
@@ -140,23 +143,23 @@ export class LogEventBus implements EventBus {
     this.emitter.removeAllListeners();
   }
 
-  private async selects(
+  private async matches(
     event: KernelEvent,
     filter: { pid?: string | undefined; tree?: string | undefined; types?: readonly string[] | undefined },
   ): Promise<boolean> {
     if (filter.types !== undefined && !filter.types.includes(event.type)) return false;
     if (filter.pid !== undefined && event.pid !== filter.pid) return false;
-    return filter.tree === undefined || (await this.ancestry.isWithin(event.pid, filter.tree));
+    return filter.tree === undefined || (await this.trees.contains(filter.tree, event.pid));
   }
 
-  /** Whether an event belongs to a tree may have to be read; a chain of promises keeps the order. */
+  /** Whether an event belongs to a tree may have to be read from the store; a chain of promises keeps the order. */
   private inTree(tree: Pid, pid: Pid | undefined, call: (event: KernelEvent) => void): (event: KernelEvent) => void {
     let last: Promise<void> = Promise.resolve();
     return (event) => {
       if (pid !== undefined && event.pid !== pid) return;
       last = last
         .then(async () => {
-          if (await this.ancestry.isWithin(event.pid, tree)) call(event);
+          if (await this.trees.contains(tree, event.pid)) call(event);
         })
         .catch((error) => this.report(error, event));
     };
@@ -171,42 +174,47 @@ export class LogEventBus implements EventBus {
     }
   }
 
-  /** Never throws: it is called between a commit and the answers to its callers. */
+  /** Never throws: it is called between a commit and the results of its callers. */
   private report(error: unknown, { seq, type }: KernelEvent): void {
     try {
       this.logger.error({ error: errorText(error), seq, type }, 'an event listener failed');
     } catch {
-      // A logger that fails leaves nobody to tell.
+      // Nothing is left that the error could be reported to.
     }
   }
 }
 
-/** Lets one reader sleep until the feed has moved; a move while it is awake is remembered. */
-class Wake {
-  private moved = false;
-  private resolve: (() => void) | undefined;
+const cachedPathsMax = 50_000;
 
-  constructor(private readonly ended: AbortSignal) {
-    ended.addEventListener('abort', () => this.up(), { once: true });
+/** Tells whether a process was spawned under another one. That never changes, so paths are cached. */
+class TreeMembership {
+  private readonly paths = new Map<Pid, readonly number[]>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly repository: EventRepository,
+  ) {}
+
+  /** Whether `pid` is the root of `tree` or was spawned under it. */
+  async contains(tree: Pid, pid: Pid | undefined): Promise<boolean> {
+    if (pid === undefined) return false;
+    if (pid === tree) return true;
+    const top = (await this.pathOf(tree)).at(-1);
+    return top !== undefined && (await this.pathOf(pid)).includes(top);
   }
 
-  up(): void {
-    this.moved = true;
-    this.resolve?.();
-  }
-
-  async wait(): Promise<void> {
-    if (!this.moved && !this.ended.aborted) {
-      await new Promise<void>((resolve) => {
-        this.resolve = resolve;
-      });
-    }
-    this.moved = false;
+  private async pathOf(pid: Pid): Promise<readonly number[]> {
+    const cached = this.paths.get(pid);
+    if (cached !== undefined) return cached;
+    const path = await this.store.read((tx) => this.repository.spawnPath(tx, pid));
+    if (this.paths.size >= cachedPathsMax) this.paths.clear();
+    if (path.length > 0) this.paths.set(pid, path);
+    return path;
   }
 }
 
-function unknownType(given: unknown): InputError {
-  const type = typeof given === 'string' ? given.slice(0, 100) : typeof given;
+function unknownType(input: unknown): InputError {
+  const type = typeof input === 'string' ? input.slice(0, 100) : typeof input;
   return new InputError('INVALID_INPUT', `There is no event type ${JSON.stringify(type)}.`, {
     facts: { type },
     hint: "Name a type such as 'process.exited', or '*' for all.",

@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { Listeners } from '../base/listeners.js';
 import { Logger } from '../base/logger.js';
 import { Store } from '../base/store.js';
 import type { EventConsumer, EventHandlers, KernelEvent } from './event.js';
@@ -8,34 +9,34 @@ import { EventRepository } from './event-repository.js';
 const pageRows = 1_000;
 
 /**
- * The one feed that crosses nodes: every event of the log, once and in order, whoever committed it. This node's own come
- * straight from its commits; where another program's stand in between, they are read from the log first.
+ * Delivers every event of the log, of this node and of others, once and in order. This node's own events come straight
+ * from its commits; events that other programs committed before them are read from the log first.
  */
 @injectable()
 export class EventFeed {
-  private seen = 0;
+  private lastSeq = 0;
   private reading: Promise<void> | undefined;
-  private more = false;
-  private readonly handlers = new Map<string, Set<(event: KernelEvent) => void>>();
-  private readonly listeners = new Set<(seq: number) => void>();
+  private hasMore = false;
+  private readonly handlers = new Map<string, Listeners<[event: KernelEvent]>>();
+  private readonly listeners = new Listeners<[seq: number]>();
   private subscription: Disposable | undefined;
 
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(EventRepository) private readonly repository: EventRepository,
     @inject(Logger) private readonly logger: Logger,
-    @inject(EventOutbox) log: EventOutbox,
+    @inject(EventOutbox) outbox: EventOutbox,
   ) {
-    log.onCommit((events) => this.committed(events));
+    outbox.onCommit((events) => this.onCommit(events));
   }
 
-  /** Begins after what is in the log now. */
+  /** Starts the feed after the newest event of the log. */
   async start(): Promise<void> {
-    this.seen = await this.store.read((tx) => this.repository.head(tx));
+    this.lastSeq = await this.store.read((tx) => this.repository.head(tx));
     this.subscription = this.store.onForeignCommit(() => this.catchUp());
   }
 
-  /** Ends the feed; a read that is under way is finished first. */
+  /** Stops the feed; waits for a read that is under way. */
   async stop(): Promise<void> {
     this.subscription?.[Symbol.dispose]();
     this.handlers.clear();
@@ -46,32 +47,33 @@ export class EventFeed {
   /** Calls the handler of each event that `consumer` must react to. A handler must not throw. */
   subscribe<Consumer extends EventConsumer>(_consumer: Consumer, handlers: EventHandlers<Consumer>): Disposable {
     const entries = Object.entries<(event: never) => void>(handlers) as [string, (event: KernelEvent) => void][];
-    for (const [type, handler] of entries) {
-      const others = this.handlers.get(type);
-      if (others === undefined) this.handlers.set(type, new Set([handler]));
-      else others.add(handler);
-    }
+    const subscriptions = entries.map(([type, handler]) => this.handlersOf(type).add(handler));
     return {
       [Symbol.dispose]: () => {
-        for (const [type, handler] of entries) this.handlers.get(type)?.delete(handler);
+        for (const subscription of subscriptions) subscription[Symbol.dispose]();
       },
     };
   }
 
-  /** Calls `listener` with the number of the newest event, whenever there are new ones of whatever type. */
+  /** Calls `listener` with the number of the newest event, whenever there are new events of any type. */
   onAdvance(listener: (seq: number) => void): Disposable {
-    this.listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
+    return this.listeners.add(listener);
   }
 
-  private committed(events: readonly KernelEvent[]): void {
-    const isNext = events[0]?.seq === this.seen + 1;
+  private handlersOf(type: string): Listeners<[event: KernelEvent]> {
+    const handlers = this.handlers.get(type) ?? new Listeners();
+    this.handlers.set(type, handlers);
+    return handlers;
+  }
+
+  private onCommit(events: readonly KernelEvent[]): void {
+    const isNext = events[0]?.seq === this.lastSeq + 1;
     if (isNext && this.reading === undefined) this.deliver(events);
     else this.catchUp();
   }
 
   private catchUp(): void {
-    this.more = true;
+    this.hasMore = true;
     this.reading ??= this.read().finally(() => {
       this.reading = undefined;
     });
@@ -79,8 +81,8 @@ export class EventFeed {
 
   private async read(): Promise<void> {
     try {
-      while (this.more) {
-        this.more = false;
+      while (this.hasMore) {
+        this.hasMore = false;
         for (let page = await this.nextPage(); page.length > 0; page = await this.nextPage()) this.deliver(page);
       }
     } catch (error) {
@@ -89,12 +91,12 @@ export class EventFeed {
   }
 
   private nextPage(): Promise<KernelEvent[]> {
-    return this.store.read((tx) => this.repository.page(tx, this.seen, pageRows));
+    return this.store.read((tx) => this.repository.page(tx, this.lastSeq, pageRows));
   }
 
   private deliver(events: readonly KernelEvent[]): void {
-    this.seen = events.at(-1)?.seq ?? this.seen;
-    for (const event of events) for (const handler of this.handlers.get(event.type) ?? []) handler(event);
-    for (const listener of this.listeners) listener(this.seen);
+    this.lastSeq = events.at(-1)?.seq ?? this.lastSeq;
+    for (const event of events) this.handlers.get(event.type)?.notify(event);
+    this.listeners.notify(this.lastSeq);
   }
 }

@@ -1,13 +1,15 @@
 import { inject, injectable } from 'inversify';
+import { Listeners } from '../base/listeners.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Channel, WriteTx } from '../base/store.js';
 import type { KernelEvent, NewEvent } from './event.js';
 import { EventRepository } from './event-repository.js';
 
-/** The outbox: events are buffered by units, numbered once per group, and handed on after the commit. */
+/** Units buffer their events here; the events are numbered once per group and passed to listeners after the commit. */
 @injectable()
 export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
-  private readonly listeners: ((events: readonly KernelEvent[]) => void)[] = [];
+  private readonly firstListeners = new Listeners<[events: readonly KernelEvent[]]>();
+  private readonly listeners = new Listeners<[events: readonly KernelEvent[]]>();
 
   constructor(
     @inject(EventRepository) private readonly repository: EventRepository,
@@ -19,13 +21,13 @@ export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
   }
 
   /** `listener` gets the events of each of this node's commits, in order. It must not throw. */
-  onCommit(listener: (events: readonly KernelEvent[]) => void): void {
-    this.listeners.push(listener);
+  onCommit(listener: (events: readonly KernelEvent[]) => void): Disposable {
+    return this.listeners.add(listener);
   }
 
-  /** As onCommit, before everybody else: for what others ask when they hear of an event. */
-  onCommitFirst(listener: (events: readonly KernelEvent[]) => void): void {
-    this.listeners.unshift(listener);
+  /** Like onCommit, but called before those listeners: for state that they read when they get an event. */
+  onCommitFirst(listener: (events: readonly KernelEvent[]) => void): Disposable {
+    return this.firstListeners.add(listener);
   }
 
   async seal(tx: WriteTx, items: readonly NewEvent[]): Promise<readonly KernelEvent[]> {
@@ -40,6 +42,7 @@ export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
   }
 
   committed(events: readonly KernelEvent[]): void {
-    for (const listener of this.listeners) listener(events);
+    this.firstListeners.notify(events);
+    this.listeners.notify(events);
   }
 }

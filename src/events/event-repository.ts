@@ -3,7 +3,7 @@ import type { ReadTx, WriteTx } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
 import type { KernelEvent } from './event.js';
 
-/** Rows of the event log, and the one fact about processes that filters by subtree need. */
+/** Rows of the event log, and the paths of processes, which filters by subtree need. */
 export interface EventRepository {
   /** The number of the newest event, 0 when there is none. */
   head(tx: ReadTx): Promise<number>;
@@ -12,7 +12,7 @@ export interface EventRepository {
   page(tx: ReadTx, after: number, limit: number): Promise<KernelEvent[]>;
   /** The time of the newest event, 0 when there is none. */
   newestAt(tx: ReadTx): Promise<number>;
-  /** The processes that `pid` was born under, root first, itself last; empty when there is no such process. */
-  bornPath(tx: ReadTx, pid: Pid): Promise<readonly number[]>;
+  /** The row numbers of the processes that `pid` was spawned under, root first, itself last; empty when there is no such process. */
+  spawnPath(tx: ReadTx, pid: Pid): Promise<readonly number[]>;
 }
 export const EventRepository: Token<EventRepository> = token('EventRepository');

@@ -27,7 +27,7 @@ interface EventDeclaration<Data, Consumers> extends DataType<Data> {
   readonly consumers: Consumers;
 }
 
-/** Only a type: it has no value. */
+/** Carries a type and no value. */
 interface DataType<Data> {
   readonly data?: Data;
 }
@@ -285,12 +285,12 @@ type EventTypesOf<Consumer extends EventConsumer> = {
   [Type in EventType]: Consumer extends (typeof eventTypes)[Type]['consumers'][number] ? Type : never;
 }[EventType];
 
-/** A handler for every type that a part of the kernel must handle: a new type of its own does not compile without one. */
+/** A handler for every type that a part of the kernel must handle; a missing one is a compile error. */
 export type EventHandlers<Consumer extends EventConsumer> = {
   readonly [Type in EventTypesOf<Consumer>]: (event: KernelEvent<Type>) => void;
 };
 
-/** One handler for all types of `handlers`. */
+/** Handlers for the same types as `handlers`, all of them `handler`. */
 export function sameHandler<Consumer extends EventConsumer>(
   handlers: EventHandlers<Consumer>,
   handler: (event: KernelEvent) => void,

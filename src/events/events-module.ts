@@ -1,5 +1,4 @@
 import { ContainerModule } from 'inversify';
-import { Ancestry } from './ancestry.js';
 import { EventBus, LogEventBus } from './event-bus.js';
 import { EventFeed } from './event-feed.js';
 import { EventOutbox } from './event-outbox.js';
@@ -7,7 +6,6 @@ import { EventOutbox } from './event-outbox.js';
 export const eventsModule = new ContainerModule(({ bind }) => {
   bind(EventOutbox).toSelf();
   bind(EventFeed).toSelf();
-  bind(Ancestry).toSelf();
   bind(LogEventBus).toSelf();
   bind(EventBus).toService(LogEventBus);
 });

@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto';
 
-/** What providers and clients take as the name of a tool. */
+/** The longest tool name that all providers and clients accept. */
 const lengthMax = 64;
 const hashLength = 8;
 
 /**
- * The names that a model calls tools by, with the names of the tools behind them: `fs_read` for `fs.read`, after `prefix`. The
- * same tools get the same names, in the order given. A name that would be too long, or that two tools would have, ends in a hash
- * of the tool's own; one that is fine as it is stays.
+ * Maps the aliases that a model uses to the names of the tools: `fs_read` to `fs.read`, after `prefix`. The same tools get the
+ * same aliases, in the order given. An alias that would be too long, or that two tools would share, ends in a hash of the tool's
+ * name; a name that is valid as it is stays.
  */
 export function toolNames(tools: readonly { readonly name: string }[], prefix = ''): Map<string, string> {
-  const spelled = (name: string) => prefix + name.replaceAll(/[^A-Za-z0-9_-]/g, '_');
-  const wanted = new Map<string, number>();
-  for (const { name } of tools) wanted.set(spelled(name), (wanted.get(spelled(name)) ?? 0) + 1);
+  const toAlias = (name: string) => prefix + name.replaceAll(/[^A-Za-z0-9_-]/g, '_');
+  const counts = new Map<string, number>();
+  for (const { name } of tools) counts.set(toAlias(name), (counts.get(toAlias(name)) ?? 0) + 1);
   const isPlain = (name: string) => {
-    const plain = spelled(name);
-    return plain.length <= lengthMax && (plain === prefix + name || wanted.get(plain) === 1);
+    const plain = toAlias(name);
+    return plain.length <= lengthMax && (plain === prefix + name || counts.get(plain) === 1);
   };
-  const taken = new Set(tools.flatMap(({ name }) => (isPlain(name) ? spelled(name) : [])));
-  const alias = (name: string) => (isPlain(name) ? spelled(name) : hashed(spelled(name), name, taken));
-  return new Map(tools.map(({ name }) => [alias(name), name]));
+  const used = new Set(tools.flatMap(({ name }) => (isPlain(name) ? toAlias(name) : [])));
+  const aliasOf = (name: string) => (isPlain(name) ? toAlias(name) : hashedAlias(toAlias(name), name, used));
+  return new Map(tools.map(({ name }) => [aliasOf(name), name]));
 }
 
-/** Somebody may have called a tool by the hash of another one: then there is another hash. */
-function hashed(spelled: string, name: string, taken: Set<string>): string {
-  const start = spelled.slice(0, lengthMax - hashLength - 1);
+/** An alias that ends in a hash. Where a tool's own name is already that alias, another hash is used. */
+function hashedAlias(alias: string, name: string, used: Set<string>): string {
+  const start = alias.slice(0, lengthMax - hashLength - 1);
   for (let text = name; ; text += '#') {
-    const alias = `${start}_${createHash('sha256').update(text).digest('hex').slice(0, hashLength)}`;
-    if (taken.has(alias)) continue;
-    taken.add(alias);
-    return alias;
+    const hashed = `${start}_${createHash('sha256').update(text).digest('hex').slice(0, hashLength)}`;
+    if (used.has(hashed)) continue;
+    used.add(hashed);
+    return hashed;
   }
 }

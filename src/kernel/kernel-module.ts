@@ -3,13 +3,15 @@ import { LineageQuery } from '../audit/query/lineage.js';
 import { WakePort } from '../capability/approval/wake-port.js';
 import { FilePlaces } from '../capability/resource/workspace-files.js';
 import { TokenCharges } from '../memory/token-charges.js';
+import { hostFaceOf } from '../unit/faces.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { AccountCharges } from './budget/account-charges.js';
 import { Accounts } from './budget/accounts.js';
 import { CommandEnds } from './command/command-ends.js';
 import { Effects } from './effect/effects.js';
 import { ProcessFaces } from './face/process-faces.js';
-import { HostProcessManager, ProcessManager } from './face/process-manager.js';
+import { ProcessManager } from './face/process-manager.js';
+import { HostSyscalls, ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './face/process-syscalls.js';
 import { BudgetStops } from './lifecycle/budget-stops.js';
 import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
@@ -92,7 +94,11 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     SignalAuthority,
     WorkingDirectories,
     FolderAccess,
+    HostSyscalls,
     ProcessFaces,
+    ProcessSyscalls,
+    SharedSyscalls,
+    TargetSyscalls,
   ])
     bind<object>(part).toSelf();
   bind(FilePlaces).to(WorkspacePlaces);
@@ -100,5 +106,9 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   bind(WakePort).toService(Waker);
   bind(RefusalObserver).toService(BudgetStops);
   bind(TokenCharges).to(AccountCharges);
-  bind(ProcessManager).to(HostProcessManager);
+  bind(ProcessManager).toDynamicValue(({ get }) => ({
+    ...hostFaceOf(get(SharedSyscalls)),
+    ...hostFaceOf(get(TargetSyscalls)),
+    ...hostFaceOf(get(HostSyscalls)),
+  }));
 });

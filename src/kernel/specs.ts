@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { isAbortSignal } from '../base/abort-signal.js';
 import type { JsonValue } from '../base/json.js';
 import type { PlainLimits } from '../base/plain.js';
-import { amount, label, parseSpec, reasonText } from '../base/spec.js';
+import { amount, isAbortSignal, label, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
 import { rights } from '../capability/resource/rights.js';
 import { forkModes, objectTypes } from '../memory/object/object.js';
@@ -192,10 +191,6 @@ export function parse<Schema extends z.ZodType>(
 
 export function parsePid(input: unknown, name = 'pid'): string {
   return parse(pid, input, name);
-}
-
-export function parseId(input: unknown, name: string): string {
-  return parse(z.string().min(1).max(256), input, name);
 }
 
 export function parsePath(input: unknown): string {

@@ -9,7 +9,7 @@ export type JsonPatchOperation =
 
 export type JsonPatch = readonly JsonPatchOperation[];
 
-/** What turns `before` into `after`; empty when they are equal. */
+/** The patch that turns `before` into `after`; empty when they are equal. */
 export function patchBetween(before: JsonValue, after: JsonValue): JsonPatch {
   if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
     return jsonPatch.compare(before, after) as JsonPatch;

@@ -3,10 +3,9 @@ import { ProvenanceQuery } from '../audit/query/provenance.js';
 import { MemoryRecorder } from './memory-recorder.js';
 import { ObjectAccess } from './object/object-access.js';
 import { ObjectProvenance } from './object/object-provenance.js';
-import { Objects } from './object/objects.js';
+import { ObjectWriter, PayloadParser } from './object/object-writer.js';
 import { VersionWriter } from './object/version-writer.js';
-import { HostObjectMemory, MemoryFaces, ObjectMemory } from './object-memory.js';
-import { Payloads } from './payloads.js';
+import { hostMemory, MemorySyscalls, ObjectMemory } from './object-memory.js';
 import { ChangeObjects } from './syscalls/change.js';
 import { ChangeView } from './syscalls/change-view.js';
 import { CreateObject } from './syscalls/create.js';
@@ -19,20 +18,20 @@ import { ShareObject } from './syscalls/share.js';
 import { SweepObjects } from './syscalls/sweep.js';
 import { UpdateObject } from './syscalls/update.js';
 import { GptTokenizer, Tokenizer } from './tokenizer.js';
-import { MergePlanner } from './view/merge-planner.js';
+import { MergePlanner } from './view/merge-plan.js';
 import { ViewLimits } from './view/view-limits.js';
 import { Views } from './view/views.js';
 import { VisibleVersions } from './view/visible-versions.js';
 
 export const memoryModule = new ContainerModule(({ bind }) => {
   const parts = [
-    MemoryFaces,
+    MemorySyscalls,
     MemoryRecorder,
     MergePlanner,
     ViewLimits,
     ObjectAccess,
-    Objects,
-    Payloads,
+    ObjectWriter,
+    PayloadParser,
     VisibleVersions,
     Views,
     VersionWriter,
@@ -52,6 +51,6 @@ export const memoryModule = new ContainerModule(({ bind }) => {
   ];
   for (const part of [...parts, ...operations]) bind<object>(part).toSelf();
   bind(Tokenizer).to(GptTokenizer);
-  bind(ObjectMemory).to(HostObjectMemory);
+  bind(ObjectMemory).toDynamicValue(({ get }) => hostMemory(get(MemorySyscalls), get(SweepObjects)));
   bind(ProvenanceQuery).to(ObjectProvenance);
 });

@@ -3,97 +3,113 @@ import type { ApprovalId, ObjectId, Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { WriteTx } from '../base/store.js';
 import type { Authorization } from '../capability/decision/authorizer.js';
-import { severalOf } from '../capability/rule/rule-gate.js';
+import { factsOfApprovals } from '../capability/rule/rule-gate.js';
 import type { EventData, EventType, NewEvent } from '../events/event.js';
 import type { Act } from '../unit/act.js';
 import type { AuditAction } from '../unit/actions.js';
 import { ChangeRecorder } from '../unit/change-recorder.js';
 import type { NewObject, NewVersion, Source } from './object/object.js';
 
-type By = Pick<Authorization, 'capability' | 'generation'> & { readonly approval?: ApprovalId | undefined };
+/** The capability and approval that something was done under, and the holder's generation. */
+type Authority = Pick<Authorization, 'capability' | 'generation'> & { readonly approval?: ApprovalId | undefined };
 
-interface Also {
-  /** What else it was done by. */
-  readonly others?: readonly By[];
-  /** The object whose provenance tells it. */
+interface AuditExtras {
+  /** Further authority that it was done under. */
+  readonly others?: readonly Authority[];
+  /** The object whose provenance includes the record. */
   readonly subject?: ObjectId;
 }
 
-/** Events and audit records of what processes do with memory. Ids, hashes and numbers; never a payload. */
+/** Records events and audit entries of what processes do with memory: ids, hashes and numbers, never a payload. */
 @injectable()
 export class MemoryRecorder {
   constructor(@inject(ChangeRecorder) private readonly recorder: ChangeRecorder) {}
 
-  /** `readings`: by what its sources were read. */
-  created(tx: WriteTx, act: Act, pid: Pid, object: NewObject, by: By, readings: readonly By[]): void {
+  /** `sourceReads`: the authority under which the sources were read. */
+  recordCreate(
+    tx: WriteTx,
+    act: Act,
+    pid: Pid,
+    object: NewObject,
+    authority: Authority,
+    sourceReads: readonly Authority[],
+  ): void {
     const { id, type, version, hash, sources } = object;
-    const facts = { object: id, type, version, hash, ...madeFrom(sources) };
-    this.tell(tx, act, pid, 'object.created', { object: id, type });
-    this.record(tx, act, pid, 'memory.create', by, facts, { others: readings, subject: id });
+    const facts = { object: id, type, version, hash, ...sourcesFact(sources) };
+    this.recordEvent(tx, act, pid, 'object.created', { object: id, type });
+    this.recordAudit(tx, act, pid, 'memory.create', authority, facts, { others: sourceReads, subject: id });
   }
 
-  /** `view`: it was written through a view, and the main line is as it was. */
-  updated(tx: WriteTx, act: Act, pid: Pid, object: ObjectId, next: NewVersion, view: number | null, by: By): void {
+  /** `view`: the view whose overlay was written; null for the main line. */
+  recordUpdate(
+    tx: WriteTx,
+    act: Act,
+    pid: Pid,
+    object: ObjectId,
+    next: NewVersion,
+    view: number | null,
+    authority: Authority,
+  ): void {
     const { version, hash, sources } = next;
-    const where = view === null ? {} : { view };
-    this.tell(tx, act, pid, 'object.updated', { object, version, ...where });
-    this.record(
+    const viewFact = view === null ? {} : { view };
+    this.recordEvent(tx, act, pid, 'object.updated', { object, version, ...viewFact });
+    this.recordAudit(
       tx,
       act,
       pid,
       'memory.update',
-      by,
-      { object, version, hash, ...where, ...madeFrom(sources) },
+      authority,
+      { object, version, hash, ...viewFact, ...sourcesFact(sources) },
       { subject: object },
     );
   }
 
-  /** Anything else that a process does with memory; `others`: what else it was done by. */
-  did<T extends EventType>(
+  /** Any other change; `others`: further authority that it was made under. */
+  recordChange<T extends EventType>(
     tx: WriteTx,
     act: Act,
     pid: Pid,
-    told: { readonly event: T; readonly data: EventData[T]; readonly action: AuditAction },
-    by: By,
+    change: { readonly event: T; readonly data: EventData[T]; readonly action: AuditAction },
+    authority: Authority,
     facts: JsonObject,
-    others: readonly By[] = [],
+    others: readonly Authority[] = [],
   ): void {
-    this.tell(tx, act, pid, told.event, told.data);
-    this.record(tx, act, pid, told.action, by, facts, { others });
+    this.recordEvent(tx, act, pid, change.event, change.data);
+    this.recordAudit(tx, act, pid, change.action, authority, facts, { others });
   }
 
-  /** What leaves everything as it was and uses something up. */
-  looked(tx: WriteTx, act: Act, pid: Pid, action: AuditAction, by: By, facts: JsonObject): void {
-    this.record(tx, act, pid, action, by, facts);
+  /** A read that has used up a counted use or an approval. There is no event, since nothing has changed. */
+  recordRead(tx: WriteTx, act: Act, pid: Pid, action: AuditAction, authority: Authority, facts: JsonObject): void {
+    this.recordAudit(tx, act, pid, action, authority, facts);
   }
 
-  private tell<T extends EventType>(tx: WriteTx, { at }: Act, pid: Pid, type: T, data: EventData[T]): void {
+  private recordEvent<T extends EventType>(tx: WriteTx, { at }: Act, pid: Pid, type: T, data: EventData[T]): void {
     this.recorder.event(tx, { type, at, pid, data } as NewEvent);
   }
 
-  private record(
+  private recordAudit(
     tx: WriteTx,
     act: Act,
     pid: Pid,
     action: AuditAction,
-    by: By,
-    given: JsonObject,
-    also: Also = {},
+    authority: Authority,
+    ownFacts: JsonObject,
+    extras: AuditExtras = {},
   ): void {
-    const { capability, generation } = by;
-    const { others = [], subject } = also;
-    const approvals = [by, ...others].flatMap((one) => one.approval ?? []);
-    const facts = { ...given, ...alsoBy(others), ...severalOf(approvals) };
-    const what = { action, outcome: 'ok', target: pid, facts } as const;
-    this.recorder.audit(tx, { ...act, ...what, generation, capability, approval: approvals[0], subject });
+    const { capability, generation } = authority;
+    const { others = [], subject } = extras;
+    const approvals = [authority, ...others].flatMap(({ approval }) => approval ?? []);
+    const facts = { ...ownFacts, ...otherCapabilities(others), ...factsOfApprovals(approvals) };
+    const entry = { action, outcome: 'ok', target: pid, facts } as const;
+    this.recorder.audit(tx, { ...act, ...entry, generation, capability, approval: approvals[0], subject });
   }
 }
 
-/** A record names one capability; where something was done by several, its facts name the others. */
-function alsoBy(others: readonly By[]): JsonObject {
+/** An audit record names one capability; its facts name the others. */
+function otherCapabilities(others: readonly Authority[]): JsonObject {
   return others.length === 0 ? {} : { alsoBy: [...new Set(others.map(({ capability }) => capability))] };
 }
 
-function madeFrom(sources: readonly Source[] | null): JsonObject {
+function sourcesFact(sources: readonly Source[] | null): JsonObject {
   return sources === null ? {} : { sources: sources.map((source) => ({ ...source })) };
 }

@@ -2,14 +2,14 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { Page } from '../base/page.js';
+import { parseId } from '../base/spec.js';
 import { type Token, token } from '../base/token.js';
-import { parseId } from '../capability/named.js';
 import type { Right } from '../capability/resource/rights.js';
-import { type Caller, hostCaller } from '../unit/caller.js';
+import type { Caller, ProcessCaller } from '../unit/caller.js';
+import { faceMaker, hostFaceOf, type NamedFace, type OwnFace } from '../unit/faces.js';
 import type { JsonPatch } from './json-patch.js';
-import type { Link, ObjectType, Relation } from './object/object.js';
+import type { Link, ObjectType, ObjectVersion, Relation, StoredObject } from './object/object.js';
 import type { ObjectHandle, ObjectRef } from './object/object-handle.js';
-import type { ObjectVersion, StoredObject } from './object/stored-object.js';
 import type { ContextOrder } from './rendering.js';
 import { ChangeObjects } from './syscalls/change.js';
 import { ChangeView } from './syscalls/change-view.js';
@@ -68,49 +68,9 @@ export interface MaterializeOptions {
   readonly order?: ContextOrder;
 }
 
-/** Objects, as one process sees them and acts on them. An object that it may not use is NO_SUCH_OBJECT everywhere. */
-export interface ProcessMemory {
-  /** Throws CAPABILITY_DENIED for a namespace that it may not create in, CONFLICT for a name that is taken. */
-  create(spec: ObjectSpec): Promise<ObjectHandle>;
-  read(ref: ObjectRef, options?: { version?: number }): Promise<StoredObject>;
-  /** Throws IMMUTABLE, VERSION_CONFLICT. */
-  update(ref: ObjectRef, payload: JsonValue, options?: { ifVersion?: number }): Promise<ObjectHandle>;
-  delete(ref: ObjectRef): Promise<void>;
-  link(from: ObjectRef, to: ObjectRef, relation: Relation): Promise<void>;
-  links(ref: ObjectRef, options?: LinksOptions): Promise<Link[]>;
-  /** RFC 6902: what turns `a` into `b`. */
-  diff(a: DiffSide, b: DiffSide): Promise<JsonPatch>;
-  history(ref: ObjectRef): Promise<ObjectVersion[]>;
-  lookup(name: string, namespace?: string): Promise<ObjectHandle>;
-  query(filter?: ObjectFilter): Promise<Page<StoredObject>>;
-  /** Throws AMPLIFICATION, CAPABILITY_DENIED. */
-  share(to: Pid, ref: ObjectRef, rights: readonly Right[]): Promise<ObjectHandle>;
-  view(): Promise<MemoryView>;
-  /** What it may read is ranged over by queries, contexts and forks from now on. */
-  addToView(ref: ObjectRef): Promise<void>;
-  /** And no longer, also what came with a fork; authority over it stays. */
-  removeFromView(ref: ObjectRef): Promise<void>;
-  /** After the child has ended. Throws MERGE_CONFLICT, NOT_A_CHILD, NOT_FORKED. */
-  merge(child: Pid, policy?: MergePolicy): Promise<MergeResult>;
-  /** Throws BUDGET_EXCEEDED. */
-  materialize(options: MaterializeOptions): Promise<MaterializedContext>;
-}
-
-/** The same for the host, which names the process that it acts for. Where a rule asks, it is APPROVAL_PENDING. */
-export type ObjectMemory = {
-  readonly [Name in keyof ProcessMemory]: (
-    pid: Pid,
-    ...args: Parameters<ProcessMemory[Name]>
-  ) => ReturnType<ProcessMemory[Name]>;
-} & {
-  /** Gives back the room of what nobody can reach any more; the record keeps the hashes. */
-  sweep(): Promise<{ reclaimed: number }>;
-};
-export const ObjectMemory: Token<ObjectMemory> = token('ObjectMemory');
-
-/** Makes the memory part of process faces. */
+/** The syscalls of memory. An object that the process may not use is NO_SUCH_OBJECT everywhere. */
 @injectable()
-export class MemoryFaces {
+export class MemorySyscalls {
   constructor(
     @inject(CreateObject) private readonly creating: CreateObject,
     @inject(ReadObject) private readonly reading: ReadObject,
@@ -121,59 +81,104 @@ export class MemoryFaces {
     @inject(DiffObjects) private readonly diffing: DiffObjects,
     @inject(ShareObject) private readonly sharing: ShareObject,
     @inject(MergeChild) private readonly merging: MergeChild,
-    @inject(Materialize) private readonly rendering: Materialize,
+    @inject(Materialize) private readonly materializing: Materialize,
   ) {}
 
-  /** What `pid` can do with memory, called through its own face or through the host's. */
-  of(pid: Pid, caller: Caller): ProcessMemory {
-    return {
-      create: async (spec) => this.creating.run(caller, pid, spec),
-      read: async (ref, options) => this.reading.run(caller, pid, ref, options),
-      update: async (ref, payload, options) => this.updating.run(caller, pid, ref, payload, options),
-      delete: async (ref) => this.changing.delete(caller, pid, ref),
-      link: async (from, to, relation) => this.changing.link(caller, pid, from, to, relation),
-      links: async (ref, options) => this.finding.links(caller, pid, ref, options),
-      diff: async (a, b) => this.diffing.run(caller, pid, a, b),
-      history: async (ref) => this.reading.history(caller, pid, ref),
-      lookup: async (name, namespace) => this.finding.lookup(caller, pid, name, namespace),
-      query: async (filter) => this.finding.query(caller, pid, filter),
-      share: async (to, ref, rights) => this.sharing.run(caller, pid, parseId(to, 'to'), ref, rights),
-      view: async () => this.finding.view(caller, pid),
-      addToView: async (ref) => this.changingView.add(caller, pid, ref),
-      removeFromView: async (ref) => this.changingView.remove(caller, pid, ref),
-      merge: async (child, policy) => this.merging.run(caller, pid, parseId(child, 'pid'), policy),
-      materialize: async (options) => this.rendering.run(caller, pid, options),
-    };
+  /** Throws CAPABILITY_DENIED for a namespace that it may not create in, CONFLICT for a name that is taken. */
+  create(caller: Caller, pid: Pid, spec: ObjectSpec): Promise<ObjectHandle> {
+    return this.creating.run(caller, pid, spec);
+  }
+
+  read(caller: Caller, pid: Pid, ref: ObjectRef, options?: { version?: number }): Promise<StoredObject> {
+    return this.reading.run(caller, pid, ref, options);
+  }
+
+  /** Writes a new version. Throws IMMUTABLE, VERSION_CONFLICT. */
+  update(
+    caller: Caller,
+    pid: Pid,
+    ref: ObjectRef,
+    payload: JsonValue,
+    options?: { ifVersion?: number },
+  ): Promise<ObjectHandle> {
+    return this.updating.run(caller, pid, ref, payload, options);
+  }
+
+  delete(caller: Caller, pid: Pid, ref: ObjectRef): Promise<void> {
+    return this.changing.delete(caller, pid, ref);
+  }
+
+  link(caller: Caller, pid: Pid, from: ObjectRef, to: ObjectRef, relation: Relation): Promise<void> {
+    return this.changing.link(caller, pid, from, to, relation);
+  }
+
+  links(caller: Caller, pid: Pid, ref: ObjectRef, options?: LinksOptions): Promise<Link[]> {
+    return this.finding.links(caller, pid, ref, options);
+  }
+
+  /** RFC 6902: the patch that turns `a` into `b`. */
+  diff(caller: Caller, pid: Pid, a: DiffSide, b: DiffSide): Promise<JsonPatch> {
+    return this.diffing.run(caller, pid, a, b);
+  }
+
+  history(caller: Caller, pid: Pid, ref: ObjectRef): Promise<ObjectVersion[]> {
+    return this.reading.history(caller, pid, ref);
+  }
+
+  lookup(caller: Caller, pid: Pid, name: string, namespace?: string): Promise<ObjectHandle> {
+    return this.finding.lookup(caller, pid, name, namespace);
+  }
+
+  query(caller: Caller, pid: Pid, filter?: ObjectFilter): Promise<Page<StoredObject>> {
+    return this.finding.query(caller, pid, filter);
+  }
+
+  /** Gives `to` rights on an object. Throws AMPLIFICATION, CAPABILITY_DENIED. */
+  async share(caller: Caller, pid: Pid, to: Pid, ref: ObjectRef, rights: readonly Right[]): Promise<ObjectHandle> {
+    return this.sharing.run(caller, pid, parseId(to, 'to'), ref, rights);
+  }
+
+  view(caller: Caller, pid: Pid): Promise<MemoryView> {
+    return this.finding.view(caller, pid);
+  }
+
+  /** Adds an object that it may read to its view, over which queries, contexts and forks range. */
+  addToView(caller: Caller, pid: Pid, ref: ObjectRef): Promise<void> {
+    return this.changingView.add(caller, pid, ref);
+  }
+
+  /** Removes an object from its view, also one that came with a fork; authority over it stays. */
+  removeFromView(caller: Caller, pid: Pid, ref: ObjectRef): Promise<void> {
+    return this.changingView.remove(caller, pid, ref);
+  }
+
+  /** Merges the changes of an ended child. Throws MERGE_CONFLICT, NOT_A_CHILD, NOT_FORKED. */
+  async merge(caller: Caller, pid: Pid, child: Pid, policy?: MergePolicy): Promise<MergeResult> {
+    return this.merging.run(caller, pid, parseId(child, 'pid'), policy);
+  }
+
+  /** Renders the view as text for a model. Throws BUDGET_EXCEEDED. */
+  materialize(caller: Caller, pid: Pid, options: MaterializeOptions): Promise<MaterializedContext> {
+    return this.materializing.run(caller, pid, options);
   }
 }
 
-@injectable()
-export class HostObjectMemory implements ObjectMemory {
-  constructor(
-    @inject(MemoryFaces) private readonly faces: MemoryFaces,
-    @inject(SweepObjects) private readonly sweeping: SweepObjects,
-  ) {}
+/** Objects, as one process sees them and acts on them. */
+export interface ProcessMemory extends OwnFace<MemorySyscalls> {}
 
-  create = async (pid: Pid, spec: ObjectSpec) => this.of(pid).create(spec);
-  read = async (pid: Pid, ref: ObjectRef, options?: { version?: number }) => this.of(pid).read(ref, options);
-  update = async (pid: Pid, ref: ObjectRef, payload: JsonValue, options?: { ifVersion?: number }) =>
-    this.of(pid).update(ref, payload, options);
-  delete = async (pid: Pid, ref: ObjectRef) => this.of(pid).delete(ref);
-  link = async (pid: Pid, from: ObjectRef, to: ObjectRef, relation: Relation) => this.of(pid).link(from, to, relation);
-  links = async (pid: Pid, ref: ObjectRef, options?: LinksOptions) => this.of(pid).links(ref, options);
-  diff = async (pid: Pid, a: DiffSide, b: DiffSide) => this.of(pid).diff(a, b);
-  history = async (pid: Pid, ref: ObjectRef) => this.of(pid).history(ref);
-  lookup = async (pid: Pid, name: string, namespace?: string) => this.of(pid).lookup(name, namespace);
-  query = async (pid: Pid, filter?: ObjectFilter) => this.of(pid).query(filter);
-  share = async (from: Pid, to: Pid, ref: ObjectRef, rights: readonly Right[]) => this.of(from).share(to, ref, rights);
-  view = async (pid: Pid) => this.of(pid).view();
-  addToView = async (pid: Pid, ref: ObjectRef) => this.of(pid).addToView(ref);
-  removeFromView = async (pid: Pid, ref: ObjectRef) => this.of(pid).removeFromView(ref);
-  merge = async (pid: Pid, child: Pid, policy?: MergePolicy) => this.of(pid).merge(child, policy);
-  materialize = async (pid: Pid, options: MaterializeOptions) => this.of(pid).materialize(options);
-  sweep = async () => this.sweeping.run();
+/** The same for the host, which names the process that it acts for. Where a rule asks, it is APPROVAL_PENDING. */
+export interface ObjectMemory extends NamedFace<MemorySyscalls> {
+  /** Removes the payloads that nobody can reach any more; the record keeps the hashes. */
+  sweep(): Promise<{ reclaimed: number }>;
+}
+export const ObjectMemory: Token<ObjectMemory> = token('ObjectMemory');
 
-  private of(pid: Pid): ProcessMemory {
-    return this.faces.of(parseId(pid, 'pid'), hostCaller);
-  }
+/** The face of memory for a process. */
+export const processMemory = faceMaker<MemorySyscalls, [caller: ProcessCaller, pid: Pid], ProcessMemory>(
+  MemorySyscalls,
+);
+
+/** The face of memory for the host. */
+export function hostMemory(syscalls: MemorySyscalls, sweeping: SweepObjects): ObjectMemory {
+  return { ...hostFaceOf(syscalls, (pid) => parseId(pid, 'pid')), sweep: async () => sweeping.run() };
 }

@@ -52,7 +52,7 @@ export const querySpec = z.strictObject({
   after: id.optional(),
 });
 
-/** Parses what a caller gave; handles pass as they are. */
+/** Parses the input of a memory syscall. Object handles pass unchanged. Throws INVALID_INPUT. */
 export function parseMemorySpec<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,

@@ -44,7 +44,7 @@ import { SqliteViewRepository } from './repository/sqlite-view-repository.js';
 import { SqliteWaitRepository } from './repository/sqlite-wait-repository.js';
 import { type SqliteOptions, SqliteStore } from './sqlite/sqlite-store.js';
 
-/** The SQLite store with its repositories; the signing key and the checkpoints lie beside the database file. */
+/** Binds the SQLite store and its repositories; the signing key and the checkpoints are files beside the database. */
 export function sqliteModule(options: SqliteOptions): ContainerModule {
   return new ContainerModule(({ bind }) => {
     bind(Store).toDynamicValue(() => new SqliteStore(options));

@@ -27,10 +27,10 @@ export const ToolBroker: Token<ToolBroker> = token('ToolBroker');
 export class HostToolBroker implements ToolBroker {
   constructor(
     @inject(ToolRegistry) private readonly registry: ToolRegistry,
-    @inject(McpConnections) private readonly servers: McpConnections,
+    @inject(McpConnections) private readonly mcpConnections: McpConnections,
   ) {}
 
   register = (tool: Tool) => this.registry.register(tool);
   list = () => this.registry.list();
-  connectMcp = (server: string, target: McpTarget) => this.servers.connect(server, target);
+  connectMcp = (server: string, target: McpTarget) => this.mcpConnections.connect(server, target);
 }

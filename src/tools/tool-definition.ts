@@ -1,15 +1,14 @@
 import { z } from 'zod';
-import { errorText } from '../base/error-text.js';
-import { type InputError, invalidInput, KernelError } from '../base/errors.js';
+import { errorText, type InputError, invalidInput, KernelError } from '../base/errors.js';
+import type { JsonObject } from '../base/json.js';
+import { copyPlain, payloadLimits } from '../base/plain.js';
 import { timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
 import { type Schema, toStandardSchema } from '../runtime/image/schema.js';
 import { isStandardSchema, type StandardSchema } from '../runtime/image/standard-schema.js';
-import { jsonSchemaOf } from './json-schema-of.js';
 import type { Tool } from './tool.js';
 
 const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
-const effect = z.enum(['pure', 'idempotent', 'once']);
 const definition = z.strictObject({
   name: z
     .string()
@@ -21,7 +20,7 @@ const definition = z.strictObject({
     'is not a schema',
   ),
   output: z.custom<Schema>().optional(),
-  effect,
+  effect: z.enum(['pure', 'idempotent', 'once']),
   effectOf: functionOf<NonNullable<Tool['effectOf']>>().optional(),
   resources: functionOf<NonNullable<Tool['resources']>>().optional(),
   shown: functionOf<NonNullable<Tool['shown']>>().optional(),
@@ -31,54 +30,86 @@ const definition = z.strictObject({
   run: functionOf<Tool['run']>(),
 });
 
-/** A tool whose every part has been looked at. Later changes of what it was made from are not seen. */
+/** A tool whose every part has been validated. Later changes to the object that it was made from have no effect on it. */
 export type ParsedTool = Omit<z.output<typeof definition>, 'input' | 'output'> & {
   readonly input: StandardSchema;
   readonly output?: StandardSchema;
-  /** As others see it. Made when it is first asked for: most kernels show few of their tools to anybody. */
+  /** The public description. Made on first use: most kernels list few of their tools. */
   readonly info: () => ToolInfo;
 };
 
-/** A tool is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
+/** Validates a caller's object, which may be anything and may throw when it is read. Throws INVALID_INPUT with the path. */
 export function parseTool(tool: unknown): ParsedTool {
   try {
-    return parseParts(parseShape(tool));
+    return toParsedTool(parseDefinition(tool));
   } catch (error) {
     if (error instanceof KernelError) throw error;
-    throw refused('tool', `could not be read: ${errorText(error)}`);
+    throw invalidTool('tool', `could not be read: ${errorText(error)}`);
   }
 }
 
-function parseShape(tool: unknown): z.output<typeof definition> {
+function parseDefinition(tool: unknown): z.output<typeof definition> {
   const parsed = definition.safeParse(tool);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw refused(['tool', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not a tool');
+  throw invalidTool(['tool', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not a tool');
 }
 
-function parseParts({ input, output, ...shape }: z.output<typeof definition>): ParsedTool {
-  const { name, description, effect: worst } = shape;
+function toParsedTool({ input, output, ...rest }: z.output<typeof definition>): ParsedTool {
   let info: ToolInfo | undefined;
-  const told = () => ({
-    name,
-    description,
-    input: jsonSchemaOf(input),
-    effect: worst,
-    ...(output === undefined ? {} : { output: jsonSchemaOf(output) }),
-  });
   return {
-    ...shape,
-    info: () => (info ??= told()),
+    ...rest,
+    info: () => {
+      info ??= toInfo(rest, input, output);
+      return info;
+    },
     input: toStandardSchema(isEmpty(input) ? { type: 'object' } : input, 'tool.input'),
     ...(output === undefined ? {} : { output: toStandardSchema(output, 'tool.output') }),
   };
 }
 
-/** Many tools have no arguments worth a schema. */
+function toInfo(
+  { name, description, effect }: Pick<Tool, 'name' | 'description' | 'effect'>,
+  input: Schema,
+  output: Schema | undefined,
+): ToolInfo {
+  const result = output === undefined ? {} : { output: jsonSchemaOf(output) };
+  return { name, description, input: jsonSchemaOf(input), effect, ...result };
+}
+
+/** `{}`, which many tools without arguments give as their schema. */
 function isEmpty(schema: object): boolean {
   return !isStandardSchema(schema) && Object.keys(schema).length === 0;
 }
 
-function refused(path: string, problem: string): InputError {
+/** The schema as JSON Schema, for those who write arguments; `{}` for a schema that cannot be converted. */
+function jsonSchemaOf(schema: Schema): JsonObject {
+  const converted = isStandardSchema(schema) ? convertByLibrary(schema) : schema;
+  const plain = copyPlain(converted, 'schema', payloadLimits);
+  return typeof plain === 'object' && plain !== null && !Array.isArray(plain) ? (plain as JsonObject) : {};
+}
+
+/** Each schema library converts its schemas in its own way. */
+function convertByLibrary(schema: object): unknown {
+  const { '~standard': standard, toJsonSchema } = schema as ConvertibleSchema;
+  try {
+    if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: 'draft-2020-12' });
+    if (standard.vendor === 'zod') return z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' });
+    if (toJsonSchema !== undefined) return toJsonSchema.call(schema);
+  } catch {
+    // Parts of it cannot be expressed in JSON Schema; validation still applies them.
+  }
+  return {};
+}
+
+interface ConvertibleSchema {
+  readonly '~standard': {
+    readonly vendor: string;
+    readonly jsonSchema?: { input(options: { target: string }): unknown };
+  };
+  readonly toJsonSchema?: () => unknown;
+}
+
+function invalidTool(path: string, problem: string): InputError {
   return invalidInput(path, problem, 'Make tools with defineTool.');
 }

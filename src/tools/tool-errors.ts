@@ -1,5 +1,4 @@
-import { errorText } from '../base/error-text.js';
-import { KernelError, ProcessError, ToolError } from '../base/errors.js';
+import { errorText, KernelError, ProcessError, ToolError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 
 const knownMax = 100;
@@ -24,7 +23,7 @@ export function toolFailed(tool: string, error: unknown): KernelError {
 }
 
 /** What a tool gave back is not what it says it gives. */
-export function badResult(tool: string, error: KernelError): ToolError {
+export function invalidResult(tool: string, error: KernelError): ToolError {
   const { problem = error.message, path = 'result' } = error.facts;
   return new ToolError('TOOL_FAILED', `Tool ${tool} gave back what is no result of it: ${path}: ${problem}.`, {
     facts: { tool, path, problem },
@@ -48,7 +47,7 @@ export function toolOutcomeUnknown(tool: string): ToolError {
   });
 }
 
-export function givenUp(tool: string, pid: Pid): ProcessError {
+export function callCancelled(tool: string, pid: Pid): ProcessError {
   return new ProcessError('CANCELLED', `The call of ${tool} by process ${pid} was given up.`, {
     facts: { tool, pid },
     hint: 'The process is being stopped, or whoever called does not want the result any more.',

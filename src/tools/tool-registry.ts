@@ -1,19 +1,22 @@
-import { injectable } from 'inversify';
+import { inject, injectable } from 'inversify';
 import { ToolError } from '../base/errors.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
+import { MemoryImageRegistry } from '../runtime/image/image-registry.js';
 import type { Tool } from './tool.js';
 import { type ParsedTool, parseTool } from './tool-definition.js';
 
-/** The tools of this kernel, by name. */
+/** The tools of this kernel by name, and which of them an image shows its processes. Seeing a tool is not authority to call it. */
 @injectable()
 export class ToolRegistry {
   private readonly tools = new Map<string, ParsedTool>();
 
-  /** Takes it away again when it is disposed of. Throws INVALID_INPUT, CONFLICT for a name that is taken. */
+  constructor(@inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry) {}
+
+  /** Disposing of the result removes the tool. Throws INVALID_INPUT, CONFLICT for a name that is taken. */
   register(tool: Tool): Disposable {
     const parsed = parseTool(tool);
     const { name } = parsed;
-    if (this.tools.has(name)) throw alreadyThere(name);
+    if (this.tools.has(name)) throw alreadyRegistered(name);
     this.tools.set(name, parsed);
     return {
       [Symbol.dispose]: () => {
@@ -26,17 +29,35 @@ export class ToolRegistry {
     return this.tools.get(name);
   }
 
-  names(): string[] {
-    return [...this.tools.keys()];
-  }
-
   /** In order of registration. */
   list(): ToolInfo[] {
     return [...this.tools.values()].map(({ info }) => info());
   }
+
+  findVisible(image: string, name: string): ParsedTool | undefined {
+    return this.isVisible(image, name) ? this.find(name) : undefined;
+  }
+
+  listVisible(image: string): ToolInfo[] {
+    return this.list().filter(({ name }) => this.isVisible(image, name));
+  }
+
+  visibleNames(image: string): string[] {
+    return [...this.tools.keys()].filter((name) => this.isVisible(image, name));
+  }
+
+  private isVisible(image: string, name: string): boolean {
+    const table = this.images.toolsOf(image);
+    return table === undefined || table.some((entry) => matchesEntry(entry, name));
+  }
 }
 
-function alreadyThere(name: string): ToolError {
+/** Whether an entry of an image's tool table, a name or `NAME/**`, stands for this tool. */
+function matchesEntry(entry: string, name: string): boolean {
+  return entry.endsWith('/**') ? name.startsWith(entry.slice(0, -2)) : entry === name;
+}
+
+function alreadyRegistered(name: string): ToolError {
   return new ToolError('CONFLICT', `There is a tool ${JSON.stringify(name)} already.`, {
     facts: { tool: name },
     hint: 'Give the new one another name, or dispose of what register gave back.',

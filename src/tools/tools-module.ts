@@ -4,11 +4,9 @@ import { BuiltinTools } from './builtin/builtin-tools.js';
 import { CallPreparer } from './call/call-preparer.js';
 import { ToolIntents } from './call/intents.js';
 import { ToolOutcomes } from './call/outcomes.js';
-import { StopSignals } from './call/stop-signals.js';
 import { ToolCallGate } from './call/tool-call-gate.js';
 import { ToolConcurrency } from './call/tool-concurrency.js';
 import { ToolRunner } from './call/tool-runner.js';
-import { VisibleTools } from './call/visible-tools.js';
 import { McpConnections } from './mcp/mcp-connections.js';
 import { McpRecorder } from './mcp/mcp-recorder.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
@@ -20,13 +18,11 @@ export const toolsModule = new ContainerModule(({ bind }) => {
     CallPreparer,
     McpConnections,
     McpRecorder,
-    StopSignals,
     ToolIntents,
     ToolOutcomes,
     ToolConcurrency,
     ToolRegistry,
     ToolRunner,
-    VisibleTools,
   ];
   for (const part of parts) bind<object>(part).toSelf();
   bind(ToolGate).to(ToolCallGate);

@@ -3,8 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MerkleFrontier } from '../../src/audit/merkle/merkle-frontier.js';
 import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle/merkle-proof.js';
-import { consistencyRanges, inclusionRanges, type LeafRange } from '../../src/audit/merkle/merkle-tree.js';
-import { emptyRoot, type Hash, nodeHash } from '../../src/audit/writing/hashing.js';
+import {
+  consistencyRanges,
+  emptyRoot,
+  inclusionRanges,
+  type LeafRange,
+  nodeHash,
+} from '../../src/audit/merkle/merkle-tree.js';
+import type { Hash } from '../../src/base/json.js';
 
 /** The leaves and roots that Certificate Transparency's own implementations are tested with. */
 const ctLeaves = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'];

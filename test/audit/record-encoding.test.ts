@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/audit/audit-entry.js';
 import { commitmentIn, encodeEntry, headerText } from '../../src/audit/writing/record-encoding.js';
-import { canonicalJson } from '../../src/base/canonical.js';
-import type { JsonObject } from '../../src/base/json.js';
+import { canonicalJson, type JsonObject } from '../../src/base/json.js';
 
 const text = fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed());
 const facts = fc

@@ -5,9 +5,9 @@ import type { AuditEntry } from '../../src/audit/audit-entry.js';
 import { type Checkpoint, isSignedBy, keyIdOf, signedBytes } from '../../src/audit/checkpoint/checkpoint.js';
 import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
 import { MerkleFrontier } from '../../src/audit/merkle/merkle-frontier.js';
-import { type Hash, headerHash, zeroHash } from '../../src/audit/writing/hashing.js';
-import { encodeEntry, headerText } from '../../src/audit/writing/record-encoding.js';
-import { canonicalJson } from '../../src/base/canonical.js';
+import { encodeEntry, headerHash, headerText, zeroHash } from '../../src/audit/writing/record-encoding.js';
+import type { Hash } from '../../src/base/json.js';
+import { canonicalJson } from '../../src/base/json.js';
 
 interface VectorRecord {
   readonly seq: number;

@@ -1,6 +1,5 @@
-import { canonicalJson, sha256Hex } from '../../src/base/canonical.js';
 import type { CapabilityId, Pid } from '../../src/base/ids.js';
-import type { JsonValue } from '../../src/base/json.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../src/base/json.js';
 import type { ApprovalRecord } from '../../src/capability/approval/approval.js';
 import { accepts } from '../../src/capability/constraint/constraints.js';
 import type { DecisionCode } from '../../src/capability/decision/decision.js';

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Fifo } from '../../src/storage/sqlite/fifo.js';
 
-type Step = { readonly push: number } | { readonly shift: number } | { readonly takeOut: number };
+type Step = { readonly push: number } | { readonly shift: number } | { readonly remove: number };
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     fc.record({ push: fc.integer({ min: 1, max: 900 }) }),
     fc.record({ shift: fc.integer({ min: 1, max: 900 }) }),
-    fc.record({ takeOut: fc.integer({ min: 2, max: 5 }) }),
+    fc.record({ remove: fc.integer({ min: 2, max: 5 }) }),
   ),
   { maxLength: 20 },
 );
@@ -28,8 +28,8 @@ it('a Fifo answers as an array would, whatever is done with it', () => {
         } else if ('shift' in step) {
           for (let n = 0; n < step.shift; n++) expect(fifo.shift()).toBe(model.shift());
         } else {
-          const isSelected = (item: number) => item % step.takeOut === 0;
-          expect(fifo.takeOut(isSelected)).toEqual(model.filter(isSelected));
+          const isSelected = (item: number) => item % step.remove === 0;
+          expect(fifo.remove(isSelected)).toEqual(model.filter(isSelected));
           model = model.filter((item) => !isSelected(item));
         }
         expect([fifo.length, fifo.head]).toEqual([model.length, model[0]]);

@@ -65,7 +65,7 @@ class Inspection {
       this.faults.push(`${row.pid} has no goal`);
     const view = await this.get(ViewRepository).find(this.tx, row.view);
     if (view?.pid !== row.pid) this.faults.push(`${row.pid} has no view`);
-    const held = await this.get(CapabilityRepository).heldBy(this.tx, row.pid);
+    const held = await this.get(CapabilityRepository).findByHolder(this.tx, row.pid);
     if (!held.some(({ own }) => own)) this.faults.push(`${row.pid} has no capability on its own namespace`);
     if (isTerminal(row.status) && row.exitedAt === null) this.faults.push(`${row.pid} ended at no time`);
   }

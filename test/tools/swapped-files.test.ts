@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JsonObject, KernelError, type Pid, type Tool } from '../../src/index.js';
 import { fsTools } from '../../src/tools/builtin/fs-tools.js';
-import { bestReach, type LookupMode } from '../../src/tools/files/open-folder.js';
+import { defaultLookupMode, type LookupMode } from '../../src/tools/files/open-folder.js';
 import { refusal } from '../support/kernel.js';
 import { inSweep } from '../support/seeded.js';
 import { type FileStage, fileStage, memoryFolder } from '../support/tools/file-fixture.js';
@@ -18,7 +18,7 @@ const program = fileURLToPath(new URL('programs/swap-links.mjs', import.meta.url
 
 describe('a link that is put in the place of a folder or a file', () => {
   // Where there is nothing but paths, some turns of a link cannot be told from none.
-  it.runIf(bestReach === 'descriptor')(
+  it.runIf(defaultLookupMode === 'descriptor')(
     `${calls} times ${never}`,
     async () => {
       const stage = await fileStage(undefined, { store: ':memory:' }, memoryFolder());

@@ -1,7 +1,7 @@
+import type { Hash } from '../../base/json.js';
 import type { Store } from '../../base/store.js';
 import type { AuditRepository } from '../audit-repository.js';
 import type { Fault } from '../verify/verify-report.js';
-import type { Hash } from '../writing/hashing.js';
 import { type Checkpoint, checkpointSchema, isSignedBy } from './checkpoint.js';
 import type { CheckpointSink } from './checkpoint-sink.js';
 
@@ -66,7 +66,7 @@ export async function* storedCheckpoints(
  * The checkpoints of this log, of `fromSize` and above, that the sink has kept. Lines of another log are passed over: a file outlives the
  * database beside it. A line that cannot be read is a checkpoint that nobody has signed.
  */
-export async function* keptCheckpoints(
+export async function* publishedCheckpoints(
   sink: CheckpointSink,
   log: string | undefined,
   fromSize: number,

@@ -1,14 +1,14 @@
+import type { Hash } from '../../base/json.js';
 import type { MerkleFrontier } from '../merkle/merkle-frontier.js';
 import type { Fault } from '../verify/verify-report.js';
-import type { Hash } from '../writing/hashing.js';
 import { signedBytes } from './checkpoint.js';
 import { badSignature, checkpointFault, type FoundCheckpoint, isGenuine, otherLog } from './checkpoint-feed.js';
 
 /** Checkpoints from several places, each checked when the walk has reached its size. */
 export class CheckpointQueue {
   private readonly lanes: { readonly feed: AsyncIterator<FoundCheckpoint>; head?: FoundCheckpoint | undefined }[];
-  private opened = false;
-  private lastGood = '';
+  private isOpen = false;
+  private lastValid = '';
 
   /** `rootAt` tells the root at a size that the walk has passed already. */
   constructor(
@@ -20,7 +20,7 @@ export class CheckpointQueue {
   }
 
   /** Checks every checkpoint up to where the walk stands. Answers with the size of the next one, or with a fault. */
-  async next(reached: MerkleFrontier): Promise<number | Fault> {
+  async checkUpTo(reached: MerkleFrontier): Promise<number | Fault> {
     await this.open();
     for (const lane of this.lanes) {
       while (lane.head !== undefined && lane.head.checkpoint.size <= reached.size) {
@@ -38,7 +38,7 @@ export class CheckpointQueue {
    * A checkpoint that was signed when the log was longer than it is. `sizeNow` tells how long it is: checkpoints that
    * came while the walk was under way are not evidence.
    */
-  async beyond(sizeNow: () => Promise<number>): Promise<Fault | undefined> {
+  async findTruncation(sizeNow: () => Promise<number>): Promise<Fault | undefined> {
     for (const lane of this.lanes) {
       for (; lane.head !== undefined; lane.head = await advance(lane.feed)) {
         const { checkpoint, source } = lane.head;
@@ -61,15 +61,15 @@ export class CheckpointQueue {
   private check(found: FoundCheckpoint, root: Hash): Fault | undefined {
     const { checkpoint, publicKey } = found;
     const content = `${signedBytes(checkpoint)}${checkpoint.signature}${publicKey}${root}`;
-    if (content === this.lastGood) return undefined;
+    if (content === this.lastValid) return undefined;
     const fault = checkpointFault(found, this.log, root);
-    if (fault === undefined) this.lastGood = content;
+    if (fault === undefined) this.lastValid = content;
     return fault;
   }
 
   private async open(): Promise<void> {
-    if (this.opened) return;
-    this.opened = true;
+    if (this.isOpen) return;
+    this.isOpen = true;
     for (const lane of this.lanes) lane.head = await advance(lane.feed);
   }
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, hash, verify } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalJson } from '../../base/canonical.js';
-import type { Hash } from '../writing/hashing.js';
+import type { Hash } from '../../base/json.js';
+import { canonicalJson } from '../../base/json.js';
 
 /** A signed statement: this log had this many records and this root at this time. */
 export interface Checkpoint {

@@ -2,36 +2,43 @@ import { inject, injectable, optional } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { AuditError } from '../../base/errors.js';
 import { Logger } from '../../base/logger.js';
-import { Store } from '../../base/store.js';
+import { Store, type WriteTx } from '../../base/store.js';
+import { type Token, token } from '../../base/token.js';
 import { auditBroken } from '../audit-errors.js';
 import { AuditRepository } from '../audit-repository.js';
 import { rootAt } from '../merkle/tiles.js';
 import type { Fault } from '../verify/verify-report.js';
 import { AuditWriter } from '../writing/audit-writer.js';
 import { type Checkpoint, isSignedBy, keyIdOf, signedBytes } from './checkpoint.js';
-import { CheckpointAnnouncer } from './checkpoint-announcer.js';
 import { CheckpointSink } from './checkpoint-sink.js';
 import { Signer } from './signer.js';
+
+/** Writes rows that belong to a new checkpoint, in the unit that stores it. */
+export interface CheckpointAnnouncer {
+  announce(tx: WriteTx, checkpoint: Checkpoint): void;
+}
+export const CheckpointAnnouncer: Token<CheckpointAnnouncer> = token('CheckpointAnnouncer');
 
 export const checkpointRecords = 10_000;
 export const checkpointMs = 60_000;
 
-/** Signs the head of the log: after so many records, after so much time, on request, and at the end. */
+/** Signs the head of the log: after `checkpointRecords` records, every `checkpointMs`, on request, and when it is closed. */
 @injectable()
 export class Checkpoints {
   private readonly cleanup: Disposable[] = [];
   private running: Promise<unknown> = Promise.resolve();
   private requested = false;
-  /** The size of the log after this kernel's last commit, and the size that was signed last. */
-  private newest = 0;
-  private signed = 0;
-  /** The size at which signing was last begun: a signer that fails is not asked again for every commit. */
-  private tried = 0;
+  /** The size of the log after this kernel's last commit. */
+  private newestSize = 0;
+  /** The size that was signed last. */
+  private signedSize = 0;
+  /** The size at which signing last began: a signer that fails is not called again for every commit. */
+  private attemptedSize = 0;
 
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(AuditRepository) private readonly repository: AuditRepository,
-    @inject(AuditWriter) private readonly ledger: AuditWriter,
+    @inject(AuditWriter) private readonly writer: AuditWriter,
     @inject(Signer) private readonly signer: Signer,
     @inject(CheckpointSink) private readonly sink: CheckpointSink,
     @inject(Clock) private readonly clock: KernelClock,
@@ -39,15 +46,15 @@ export class Checkpoints {
     @inject(CheckpointAnnouncer) @optional() private readonly announcer?: CheckpointAnnouncer,
   ) {}
 
-  /** Begins to sign by itself; not called for a kernel that only reads. Throws what the signer throws. */
+  /** Starts signing by itself; not called for a kernel that only reads. Throws the errors of the signer. */
   async start(): Promise<void> {
-    // A key that a seed gives is drawn here, where it does not depend on when the first checkpoint falls due.
+    // Generates a seeded key now: otherwise the order of random bytes would depend on when the first checkpoint is due.
     this.signer.publicKey();
-    this.signed = (await this.store.read((tx) => this.repository.lastCheckpoint(tx)))?.size ?? 0;
+    this.signedSize = (await this.store.read((tx) => this.repository.lastCheckpoint(tx)))?.size ?? 0;
     this.cleanup.push(
-      this.ledger.onSealed(({ size }) => {
-        this.newest = size;
-        if (size - Math.max(this.signed, this.tried) >= checkpointRecords) this.request();
+      this.writer.onSealed(({ size }) => {
+        this.newestSize = size;
+        if (size - Math.max(this.signedSize, this.attemptedSize) >= checkpointRecords) this.request();
       }),
     );
     const timer = setInterval(() => this.request(), checkpointMs).unref();
@@ -55,16 +62,16 @@ export class Checkpoints {
   }
 
   /**
-   * The signed head of the log; what is signed already is not signed again, and what does not
-   * begin with what was signed before is not signed at all. Throws AUDIT_BROKEN, SIGNER_FAILED, STORE_*.
+   * Signs the head of the log, or returns the checkpoint of it that exists. A log that does not begin with the log that
+   * was signed before is not signed. Throws AUDIT_BROKEN, SIGNER_FAILED, STORE_*.
    */
   take(): Promise<Checkpoint> {
-    const taken = this.running.then(() => this.sign());
-    this.running = taken.catch(() => undefined);
-    return taken;
+    const checkpoint = this.running.then(() => this.sign());
+    this.running = checkpoint.catch(() => undefined);
+    return checkpoint;
   }
 
-  /** Signs what is new and stops. The store must still be open. */
+  /** Signs the records that are not signed yet, and stops. The store must still be open. */
   async close(): Promise<void> {
     for (const part of this.cleanup.splice(0)) part[Symbol.dispose]();
     this.requested = false;
@@ -72,11 +79,11 @@ export class Checkpoints {
     await this.running;
   }
 
-  /** One checkpoint in the background, unless one is on its way or there is nothing new. */
+  /** Signs in the background, unless that is under way or there are no new records. */
   private request(): void {
-    if (this.requested || this.newest <= this.signed) return;
+    if (this.requested || this.newestSize <= this.signedSize) return;
     this.requested = true;
-    this.tried = this.newest;
+    this.attemptedSize = this.newestSize;
     this.running = this.take()
       .catch((error: unknown) => this.logger.error({ reason: String(error) }, 'The audit log could not be signed.'))
       .finally(() => {
@@ -85,10 +92,10 @@ export class Checkpoints {
   }
 
   private async sign(): Promise<Checkpoint> {
-    const { log, size, root, last } = await this.head();
+    const { log, size, root, last } = await this.readHead();
     const publicKey = this.signer.publicKey();
     const key = keyIdOf(publicKey);
-    if (last?.size === size && last.key === key) return this.note(last);
+    if (last?.size === size && last.key === key) return this.rememberSigned(last);
     const replaced = last !== undefined && last.key !== key;
     const content = { log, size, root, at: this.clock.peek(), key, ...(replaced ? { replaced } : {}) };
     const signature = Buffer.from(await this.signer.sign(signedBytes(content))).toString('hex');
@@ -98,15 +105,15 @@ export class Checkpoints {
     await this.store.write(async (tx) => {
       await this.repository.insertKey(tx, { id: key, publicKey });
       await this.repository.insertCheckpoint(tx, checkpoint);
-      this.announcer?.checkpointed(tx, checkpoint);
+      this.announcer?.announce(tx, checkpoint);
     });
     await this.publish(checkpoint, publicKey);
-    return this.note(checkpoint);
+    return this.rememberSigned(checkpoint);
   }
 
-  /** The head as it is to be signed. Begins with a write unit: who only reads is refused before a key is made. */
-  private async head() {
-    const log = await this.store.write((tx) => this.ledger.openLog(tx));
+  /** Reads the head that is to be signed. Begins with a write unit: a kernel that only reads fails before a key is created. */
+  private async readHead() {
+    const log = await this.store.write((tx) => this.writer.openLog(tx));
     return this.store.read(async (tx) => {
       const size = (await this.repository.head(tx))?.seq ?? 0;
       const last = await this.repository.lastCheckpoint(tx);
@@ -118,7 +125,7 @@ export class Checkpoints {
     });
   }
 
-  /** The row is the checkpoint; a copy that cannot be kept outside is reported and takes nothing back. */
+  /** Copies the checkpoint to the sink. A failure is logged: the checkpoint in the database stays valid. */
   private async publish(checkpoint: Checkpoint, publicKey: string): Promise<void> {
     try {
       await this.sink.append({ ...checkpoint, publicKey });
@@ -130,8 +137,8 @@ export class Checkpoints {
     }
   }
 
-  private note(checkpoint: Checkpoint): Checkpoint {
-    this.signed = Math.max(this.signed, checkpoint.size);
+  private rememberSigned(checkpoint: Checkpoint): Checkpoint {
+    this.signedSize = Math.max(this.signedSize, checkpoint.size);
     return checkpoint;
   }
 }

@@ -1,9 +1,9 @@
 import { inject, injectable } from 'inversify';
 import { invalidInput } from '../../base/errors.js';
+import type { Hash } from '../../base/json.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { noSuchRecord } from '../audit-errors.js';
 import { AuditRepository } from '../audit-repository.js';
-import type { Hash } from '../writing/hashing.js';
 import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
 import { consistencyRanges, inclusionRanges, type LeafRange } from './merkle-tree.js';
 import { rangeHash, rootAt } from './tiles.js';
@@ -25,15 +25,15 @@ export class AuditProofs {
       const record = await this.repository.find(tx, seq);
       if (record === undefined) throw noSuchRecord(seq);
       const head = (await this.repository.head(tx))?.seq ?? 0;
-      const at = size ?? (await this.signedSize(tx, seq, head));
-      if (at < seq || at > head) throw outside('size', at, seq, head);
+      const treeSize = size ?? (await this.signedSize(tx, seq, head));
+      if (treeSize < seq || treeSize > head) throw outOfRange('size', treeSize, seq, head);
       return {
         log: (await this.repository.logId(tx)) ?? '',
         seq,
         hash: record.hash,
-        size: at,
-        root: await rootAt(tx, this.repository, at),
-        path: await this.hashes(tx, inclusionRanges(seq - 1, at)),
+        size: treeSize,
+        root: await rootAt(tx, this.repository, treeSize),
+        path: await this.hashes(tx, inclusionRanges(seq - 1, treeSize)),
       };
     });
   }
@@ -42,8 +42,8 @@ export class AuditProofs {
   async consistency(first: number, second: number): Promise<ConsistencyProof> {
     return this.store.read(async (tx) => {
       const head = (await this.repository.head(tx))?.seq ?? 0;
-      if (second > head) throw outside('b', second, 0, head);
-      if (first > second) throw outside('a', first, 0, second);
+      if (second > head) throw outOfRange('b', second, 0, head);
+      if (first > second) throw outOfRange('a', first, 0, second);
       return {
         log: (await this.repository.logId(tx)) ?? '',
         first,
@@ -67,7 +67,7 @@ export class AuditProofs {
   }
 }
 
-function outside(path: string, asked: number, least: number, most: number) {
+function outOfRange(path: string, asked: number, least: number, most: number) {
   return invalidInput(path, `${asked} is not between ${least} and ${most}`, 'Give a size that the log has reached.', {
     asked,
     least,

@@ -1,35 +1,35 @@
-import { type Hash, nodeHash } from '../writing/hashing.js';
-import { foldSubtrees, type Subtree } from './merkle-tree.js';
+import type { Hash } from '../../base/json.js';
+import { foldSubtrees, nodeHash, type Subtree } from './merkle-tree.js';
 
 /** The right edge of a growing tree: enough to add leaves and to tell the root, and no more than a hash per level. */
 export class MerkleFrontier {
   private readonly edge: { level: number; hash: Hash }[];
-  private leaves: number;
+  private leafCount: number;
 
   /** Starts after the leaves that `subtrees` cover, given left to right with their hashes. */
   constructor(subtrees: readonly (Subtree & { readonly hash: Hash })[] = []) {
     this.edge = subtrees.map(({ level, hash }) => ({ level, hash }));
-    this.leaves = subtrees.reduce((sum, { level }) => sum + 2 ** level, 0);
+    this.leafCount = subtrees.reduce((sum, { level }) => sum + 2 ** level, 0);
   }
 
   get size(): number {
-    return this.leaves;
+    return this.leafCount;
   }
 
   /** Adds a leaf; calls `completed` for every subtree of at least `fromLevel` that it fills. */
   add(
     leaf: Hash,
     fromLevel = Number.POSITIVE_INFINITY,
-    completed: (node: Subtree, hash: Hash) => void = () => undefined,
+    onCompleted: (node: Subtree, hash: Hash) => void = () => undefined,
   ) {
-    this.leaves++;
+    this.leafCount++;
     let level = 0;
     let hash = leaf;
     for (let last = this.edge.at(-1); last?.level === level; last = this.edge.at(-1)) {
       this.edge.pop();
       hash = nodeHash(last.hash, hash);
       level++;
-      if (level >= fromLevel) completed({ level, index: this.leaves / 2 ** level - 1 }, hash);
+      if (level >= fromLevel) onCompleted({ level, index: this.leafCount / 2 ** level - 1 }, hash);
     }
     this.edge.push({ level, hash });
   }

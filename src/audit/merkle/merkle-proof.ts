@@ -1,4 +1,5 @@
-import { emptyRoot, type Hash, nodeHash } from '../writing/hashing.js';
+import type { Hash } from '../../base/json.js';
+import { emptyRoot, nodeHash } from './merkle-tree.js';
 
 /** Shows that a record stands in the log of a given size and root. */
 export interface InclusionProof {
@@ -37,13 +38,13 @@ export function verifyInclusion(
   let node = seq - 1;
   let last = size - 1;
   let hash = proof.hash;
-  for (const beside of path) {
+  for (const sibling of path) {
     if (last === 0) return false;
     if (isOdd(node) || node === last) {
-      hash = nodeHash(beside, hash);
+      hash = nodeHash(sibling, hash);
       while (!isOdd(node) && node !== 0) [node, last] = [half(node), half(last)];
     } else {
-      hash = nodeHash(hash, beside);
+      hash = nodeHash(hash, sibling);
     }
     [node, last] = [half(node), half(last)];
   }
@@ -68,14 +69,14 @@ export function verifyConsistency(proof: ConsistencyProof, firstRoot: Hash, seco
   if (start === undefined) return false;
   let older = start;
   let newer = start;
-  for (const beside of rest) {
+  for (const sibling of rest) {
     if (last === 0) return false;
     if (isOdd(node) || node === last) {
-      older = nodeHash(beside, older);
-      newer = nodeHash(beside, newer);
+      older = nodeHash(sibling, older);
+      newer = nodeHash(sibling, newer);
       while (!isOdd(node) && node !== 0) [node, last] = [half(node), half(last)];
     } else {
-      newer = nodeHash(newer, beside);
+      newer = nodeHash(newer, sibling);
     }
     [node, last] = [half(node), half(last)];
   }

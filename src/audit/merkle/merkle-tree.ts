@@ -1,11 +1,15 @@
-import { emptyRoot, type Hash, nodeHash } from '../writing/hashing.js';
+import { hash } from 'node:crypto';
+import type { Hash } from '../../base/json.js';
 
 /*
  * The RFC 9162 tree as arithmetic on leaf numbers: which ranges of leaves a root or a proof is made of. Leaves count
  * from 0. Numbers may pass 2^31, so halving is division and never a shift.
  */
 
-/** Leaves `from` up to and without `to`. */
+/** The root of a tree without leaves. */
+export const emptyRoot: Hash = hash('sha256', '', 'hex');
+
+/** Leaves from `from` up to, but not including, `to`. */
 export interface LeafRange {
   readonly from: number;
   readonly to: number;
@@ -81,10 +85,20 @@ export function foldComplete(nodes: readonly Hash[]): Hash {
   let row = nodes;
   while (row.length > 1) {
     const above: Hash[] = [];
-    for (let at = 0; at + 1 < row.length; at += 2) above.push(nodeHash(row[at] ?? '', row[at + 1] ?? ''));
+    for (let index = 0; index + 1 < row.length; index += 2)
+      above.push(nodeHash(row[index] ?? '', row[index + 1] ?? ''));
     row = above;
   }
   return row[0] ?? emptyRoot;
+}
+
+const pair = Buffer.alloc(65, 1);
+
+/** The hash of an inner node of the tree. */
+export function nodeHash(left: Hash, right: Hash): Hash {
+  pair.write(left, 1, 32, 'hex');
+  pair.write(right, 33, 32, 'hex');
+  return hash('sha256', pair, 'hex');
 }
 
 /** The largest power of two below `leaves`. */

@@ -1,6 +1,6 @@
+import type { Hash } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { AuditRepository } from '../audit-repository.js';
-import type { Hash } from '../writing/hashing.js';
 import { foldComplete, foldSubtrees, type LeafRange, type Subtree, subtreesOf } from './merkle-tree.js';
 
 /*
@@ -13,7 +13,11 @@ const storedLevelMax = 24;
 export const storedLevels = [8, 16, 24] as const;
 
 /** Stores the subtrees that the leaves `from` to `to` (without it) complete. Their records must be inserted already. */
-export async function storeCompleted(tx: WriteTx, repository: AuditRepository, { from, to }: LeafRange): Promise<void> {
+export async function storeCompletedSubtrees(
+  tx: WriteTx,
+  repository: AuditRepository,
+  { from, to }: LeafRange,
+): Promise<void> {
   for (const level of storedLevels) {
     const leaves = 2 ** level;
     for (let index = Math.floor(from / leaves); (index + 1) * leaves <= to; index++) {

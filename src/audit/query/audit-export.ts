@@ -27,30 +27,30 @@ export async function* exportLines(
     const payloads = options.payloads === true;
     return { kind: 'manifest', version: exportVersion, log, size, root, payloads, keys: await repository.keys(tx) };
   });
-  yield line(manifest);
+  yield toLine(manifest);
   const { size, keys } = manifest;
   const known = new Set(keys.map(({ id }) => id));
-  const checkpoints = signedBefore(storedCheckpoints(store, repository, 0), known)[Symbol.asyncIterator]();
+  const checkpoints = withKnownKeys(storedCheckpoints(store, repository, 0), known)[Symbol.asyncIterator]();
   let next = await checkpoints.next();
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await readPage(store, repository, after, options);
     for (const record of page) {
       for (; next.done !== true && next.value.checkpoint.size < record.seq; next = await checkpoints.next()) {
-        yield line({ kind: 'checkpoint', ...next.value.checkpoint });
+        yield toLine({ kind: 'checkpoint', ...next.value.checkpoint });
       }
       if (record.seq > size) break;
-      yield line(record);
+      yield toLine(record);
     }
     after = page.at(-1)?.seq ?? size;
     if (after >= size) break;
   }
   for (; next.done !== true && next.value.checkpoint.size <= size; next = await checkpoints.next()) {
-    yield line({ kind: 'checkpoint', ...next.value.checkpoint });
+    yield toLine({ kind: 'checkpoint', ...next.value.checkpoint });
   }
 }
 
 /** Without those by a key that is in the database now and was not when the manifest was made. */
-async function* signedBefore(
+async function* withKnownKeys(
   checkpoints: AsyncIterable<FoundCheckpoint>,
   known: ReadonlySet<string>,
 ): AsyncIterable<FoundCheckpoint> {
@@ -76,6 +76,6 @@ function recordLine({ seq, header, hash, body }: StoredRecord, payload: StoredPa
     : { ...base, payload: { salt: payload.salt.toString('hex'), bytes: payload.bytes } };
 }
 
-function line(value: object): string {
+function toLine(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }

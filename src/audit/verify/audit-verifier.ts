@@ -3,7 +3,7 @@ import { Store } from '../../base/store.js';
 import { auditBroken } from '../audit-errors.js';
 import { AuditRepository } from '../audit-repository.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
-import { type FoundCheckpoint, keptCheckpoints, storedCheckpoints } from '../checkpoint/checkpoint-feed.js';
+import { type FoundCheckpoint, publishedCheckpoints, storedCheckpoints } from '../checkpoint/checkpoint-feed.js';
 import { CheckpointSink } from '../checkpoint/checkpoint-sink.js';
 import { LogWalk } from './log-walk.js';
 import type { VerifyReport } from './verify-report.js';
@@ -30,9 +30,9 @@ export class AuditVerifier {
     const keys = new Map(walk.start.keys.map(({ id, publicKey }) => [id, publicKey]));
     const feeds: AsyncIterable<FoundCheckpoint>[] = [
       storedCheckpoints(this.store, this.repository, walk.start.from - 1),
-      keptCheckpoints(this.sink, walk.start.log, walk.start.from - 1),
+      publishedCheckpoints(this.sink, walk.start.log, walk.start.from - 1),
     ];
-    if (options.checkpoint !== undefined) feeds.push(given(options.checkpoint, keys));
+    if (options.checkpoint !== undefined) feeds.push(callersCheckpoint(options.checkpoint, keys));
     return walk.run(feeds);
   }
 
@@ -48,6 +48,9 @@ export class AuditVerifier {
   }
 }
 
-async function* given(checkpoint: Checkpoint, keys: ReadonlyMap<string, string>): AsyncIterable<FoundCheckpoint> {
+async function* callersCheckpoint(
+  checkpoint: Checkpoint,
+  keys: ReadonlyMap<string, string>,
+): AsyncIterable<FoundCheckpoint> {
   yield { checkpoint, publicKey: keys.get(checkpoint.key), source: 'the one that was given' };
 }

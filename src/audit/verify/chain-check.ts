@@ -1,6 +1,6 @@
+import type { Hash } from '../../base/json.js';
 import type { StoredRecord } from '../audit-repository.js';
-import { bodyHash, type Hash, headerHash } from '../writing/hashing.js';
-import { headerText } from '../writing/record-encoding.js';
+import { bodyHash, headerHash, headerText } from '../writing/record-encoding.js';
 import type { Fault, FaultKind } from './verify-report.js';
 
 /** Where in the log the next record has to fit. */
@@ -15,26 +15,27 @@ export interface ChainPosition {
  * Whether `record` is the one that belongs at this position. A right one is recognised by building the header it must
  * have; only a wrong one is taken apart to say what is wrong.
  */
-export function checkLink(at: ChainPosition, record: StoredRecord): Fault | undefined {
+export function checkLink(position: ChainPosition, record: StoredRecord): Fault | undefined {
   const fits =
-    record.seq === at.seq &&
-    record.header === headerText(bodyHash(record.body), at.log, at.prev, at.seq) &&
+    record.seq === position.seq &&
+    record.header === headerText(bodyHash(record.body), position.log, position.prev, position.seq) &&
     record.hash === headerHash(record.header);
-  return fits ? undefined : explain(at, record);
+  return fits ? undefined : explainFault(position, record);
 }
 
-function explain(at: ChainPosition, record: StoredRecord): Fault {
+function explainFault(position: ChainPosition, record: StoredRecord): Fault {
   const { seq, header, hash, body } = record;
   const fault = (kind: FaultKind, detail: string): Fault => ({ seq, kind, detail });
-  if (seq < at.seq) return fault('INSERTED', `There is a record with the number ${seq}.`);
-  if (seq > at.seq) return { seq: at.seq, kind: 'MISSING', detail: `Record ${at.seq} is not there; ${seq} follows.` };
+  if (seq < position.seq) return fault('INSERTED', `There is a record with the number ${seq}.`);
+  if (seq > position.seq)
+    return { seq: position.seq, kind: 'MISSING', detail: `Record ${position.seq} is not there; ${seq} follows.` };
   if (hash !== headerHash(header)) return fault('EDITED', `The header of record ${seq} does not have its hash.`);
   const parts = parseHeader(header);
   if (parts === undefined) return fault('EDITED', `The header of record ${seq} is not a header.`);
   if (parts.seq !== seq) return fault('REORDERED', `Record ${String(parts.seq)} stands at the place of ${seq}.`);
   if (parts.body !== bodyHash(body)) return fault('EDITED', `The body of record ${seq} does not have its hash.`);
-  if (JSON.stringify(parts.log) !== at.log) return fault('INSERTED', `Record ${seq} belongs to another log.`);
-  if (parts.prev !== at.prev) return fault('INSERTED', `Record ${seq} does not follow the record before it.`);
+  if (JSON.stringify(parts.log) !== position.log) return fault('INSERTED', `Record ${seq} belongs to another log.`);
+  if (parts.prev !== position.prev) return fault('INSERTED', `Record ${seq} does not follow the record before it.`);
   return fault('EDITED', `The header of record ${seq} is not in canonical form.`);
 }
 

@@ -1,3 +1,4 @@
+import type { Hash } from '../../base/json.js';
 import type { ReadTx, Store } from '../../base/store.js';
 import type { AuditKey, AuditRepository, StoredPayload, StoredRecord } from '../audit-repository.js';
 import type { FoundCheckpoint } from '../checkpoint/checkpoint-feed.js';
@@ -5,7 +6,7 @@ import { CheckpointQueue } from '../checkpoint/checkpoint-queue.js';
 import { MerkleFrontier } from '../merkle/merkle-frontier.js';
 import { type Subtree, subtreesOf } from '../merkle/merkle-tree.js';
 import { rootAt, storedLevels, subtreeHash, tileLeaves } from '../merkle/tiles.js';
-import { type Hash, zeroHash } from '../writing/hashing.js';
+import { zeroHash } from '../writing/record-encoding.js';
 import { checkLink } from './chain-check.js';
 import { PayloadCheck } from './payload-check.js';
 import type { Fault, VerifyReport } from './verify-report.js';
@@ -68,53 +69,53 @@ export class LogWalk {
 
   private async walk(checkpoints: CheckpointQueue): Promise<Fault | undefined> {
     const { from, size } = this.start;
-    let due = await checkpoints.next(this.frontier);
-    if (typeof due === 'object') return due;
+    let nextSize = await checkpoints.checkUpTo(this.frontier);
+    if (typeof nextSize === 'object') return nextSize;
     let after = from === 1 ? Number.MIN_SAFE_INTEGER : from - 1;
     while (after < size) {
-      const { records, payloads, nodes } = await this.store.read((tx) => this.page(tx, after));
+      const { records, payloads, nodes } = await this.store.read((tx) => this.readPage(tx, after));
       this.payloads.load(payloads);
       for (const record of records) {
         if (record.seq > size) return undefined;
-        const fault = this.take(record, nodes);
+        const fault = this.checkRecord(record, nodes);
         if (fault !== undefined) return fault;
-        if (this.frontier.size < due) continue;
-        due = await checkpoints.next(this.frontier);
-        if (typeof due === 'object') return due;
+        if (this.frontier.size < nextSize) continue;
+        nextSize = await checkpoints.checkUpTo(this.frontier);
+        if (typeof nextSize === 'object') return nextSize;
       }
       after = records.at(-1)?.seq ?? size;
     }
     return undefined;
   }
 
-  private take(record: StoredRecord, nodes: ReadonlyMap<string, Hash>): Fault | undefined {
+  private checkRecord(record: StoredRecord, nodes: ReadonlyMap<string, Hash>): Fault | undefined {
     const position = { log: this.logText, seq: this.frontier.size + 1, prev: this.prev };
-    const broken = checkLink(position, record) ?? this.payloads.check(record);
-    if (broken !== undefined) return broken;
+    const fault = checkLink(position, record) ?? this.payloads.check(record);
+    if (fault !== undefined) return fault;
     this.prev = record.hash;
     this.checked++;
-    let wrong: Subtree | undefined;
+    let wrongSubtree: Subtree | undefined;
     this.frontier.add(record.hash, storedLevels[0], (node, hash) => {
-      if (node.level % storedLevels[0] === 0 && nodes.get(nodeKey(node)) !== hash) wrong = node;
+      if (node.level % storedLevels[0] === 0 && nodes.get(nodeKey(node)) !== hash) wrongSubtree = node;
     });
-    if (wrong === undefined) return undefined;
-    const detail = `The stored subtree ${wrong.level}/${wrong.index} is not that of its records.`;
+    if (wrongSubtree === undefined) return undefined;
+    const detail = `The stored subtree ${wrongSubtree.level}/${wrongSubtree.index} is not that of its records.`;
     return { seq: record.seq, kind: 'EDITED', detail };
   }
 
-  private async page(tx: ReadTx, after: number): Promise<WalkPage> {
+  private async readPage(tx: ReadTx, after: number): Promise<WalkPage> {
     const records = await this.repository.recordsAfter(tx, after, pageRows);
     const first = records[0]?.seq ?? 0;
     const last = records.at(-1)?.seq ?? 0;
     return {
       records,
       payloads: await this.repository.payloads(tx, first, last),
-      nodes: await this.storedNodes(tx, Math.max(1, first), last),
+      nodes: await this.readStoredNodes(tx, Math.max(1, first), last),
     };
   }
 
   /** The stored subtrees that end within these records. */
-  private async storedNodes(tx: ReadTx, first: number, last: number): Promise<Map<string, Hash>> {
+  private async readStoredNodes(tx: ReadTx, first: number, last: number): Promise<Map<string, Hash>> {
     const found = new Map<string, Hash>();
     for (const level of storedLevels) {
       const from = Math.ceil(first / 2 ** level) - 1;
@@ -142,9 +143,11 @@ export class LogWalk {
       return { seq: size + 1, kind: 'TRUNCATED', detail: `The log has ${size} records and had at least ${sizeMin}.` };
     }
     const sizeNow = async () => (await this.store.read((tx) => this.repository.head(tx)))?.seq ?? 0;
-    const shorter = await checkpoints.beyond(sizeNow);
+    const shorter = await checkpoints.findTruncation(sizeNow);
     if (shorter !== undefined) return shorter;
-    return this.payloads.settle((after) => this.store.read((tx) => this.repository.recordsAfter(tx, after, pageRows)));
+    return this.payloads.findUnexplained((after) =>
+      this.store.read((tx) => this.repository.recordsAfter(tx, after, pageRows)),
+    );
   }
 
   private report(fault: Fault | undefined): VerifyReport {
@@ -156,7 +159,7 @@ export class LogWalk {
       root: this.frontier.root(),
       sealed: size,
       ...(fault === undefined ? {} : { firstBad: fault }),
-      erased: this.payloads.erased(),
+      erased: this.payloads.erasedRecords(),
     };
   }
 }

@@ -1,6 +1,5 @@
 import type { StoredPayload, StoredRecord } from '../audit-repository.js';
-import { commitmentOf } from '../writing/hashing.js';
-import { commitmentIn } from '../writing/record-encoding.js';
+import { commitmentIn, commitmentOf } from '../writing/record-encoding.js';
 import type { Fault } from './verify-report.js';
 
 export const eraseAction = 'audit.erase';
@@ -11,8 +10,8 @@ export class PayloadCheck {
   private page = new Map<number, StoredPayload>();
   private newest = 0;
   /** Records without their payload, until the record of the erasure is met. */
-  private readonly missing = new Set<number>();
-  private readonly lawful: number[] = [];
+  private readonly unexplained = new Set<number>();
+  private readonly erasedSeqs: number[] = [];
 
   /** The payloads of the records that are checked next. */
   load(payloads: readonly StoredPayload[]): void {
@@ -26,7 +25,7 @@ export class PayloadCheck {
     const commitment = commitmentIn(body);
     const payload = this.page.get(seq);
     if (payload === undefined) {
-      if (commitment !== undefined) this.missing.add(seq);
+      if (commitment !== undefined) this.unexplained.add(seq);
       return undefined;
     }
     if (commitment !== undefined && commitmentOf(payload.salt, payload.bytes) === commitment) return undefined;
@@ -34,31 +33,31 @@ export class PayloadCheck {
   }
 
   /** Looks for erasures that were recorded after the walk began; the first payload that still misses one is a fault. */
-  async settle(recordsAfter: (after: number) => Promise<StoredRecord[]>): Promise<Fault | undefined> {
-    while (this.missing.size > 0) {
+  async findUnexplained(recordsAfter: (after: number) => Promise<StoredRecord[]>): Promise<Fault | undefined> {
+    while (this.unexplained.size > 0) {
       const records = await recordsAfter(this.newest);
       for (const { body } of records) this.noteErasure(body);
       const last = records.at(-1)?.seq;
       if (last === undefined) break;
       this.newest = last;
     }
-    const [seq] = this.missing;
+    const [seq] = this.unexplained;
     if (seq === undefined) return undefined;
     return { seq, kind: 'PAYLOAD_ERASED', detail: `The payload of record ${seq} is gone and no record says why.` };
   }
 
-  erased(): number[] {
-    return this.lawful.toSorted((a, b) => a - b);
+  erasedRecords(): number[] {
+    return this.erasedSeqs.toSorted((a, b) => a - b);
   }
 
   private noteErasure(body: string): void {
-    if (this.missing.size === 0 || !body.startsWith(erasureStart)) return;
-    const target = erasedBy(body);
-    if (target !== undefined && this.missing.delete(target)) this.lawful.push(target);
+    if (this.unexplained.size === 0 || !body.startsWith(erasureStart)) return;
+    const target = erasureTarget(body);
+    if (target !== undefined && this.unexplained.delete(target)) this.erasedSeqs.push(target);
   }
 }
 
-function erasedBy(body: string): number | undefined {
+function erasureTarget(body: string): number | undefined {
   try {
     const { outcome, target } = JSON.parse(body) as { outcome?: unknown; target?: unknown };
     return outcome === 'ok' && typeof target === 'string' ? Number(target) : undefined;

@@ -1,4 +1,4 @@
-import type { Hash } from '../writing/hashing.js';
+import type { Hash } from '../../base/json.js';
 
 /** What can be wrong with a log. */
 export type FaultKind =

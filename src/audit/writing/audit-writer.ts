@@ -1,27 +1,26 @@
 import { inject, injectable } from 'inversify';
 import { Entropy } from '../../base/entropy.js';
 import { IdSource } from '../../base/ids.js';
+import { Listeners } from '../../base/listeners.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { Channel, WriteTx } from '../../base/store.js';
 import type { NewAuditEntry } from '../audit-entry.js';
 import { AuditRepository, type NewRecord, type StoredPayload } from '../audit-repository.js';
-import { storeCompleted } from '../merkle/tiles.js';
-import { EffectSalts } from './effect-salts.js';
-import { headerHash, zeroHash } from './hashing.js';
-import { type EncodedEntry, encodeEntry, headerText } from './record-encoding.js';
+import { storeCompletedSubtrees } from '../merkle/tiles.js';
+import { type EncodedEntry, encodeEntry, headerHash, headerText, zeroHash } from './record-encoding.js';
 
-/** What a group added to the log. */
+/** The log after a group of units has added records to it. */
 export interface SealedRecords {
   readonly log: string;
-  /** The seq of the last record: the size of the log. */
+  /** The seq of the last record, which is the number of records. */
   readonly size: number;
 }
 
-/** Writes the log: encodes records while their units run, numbers and chains them when the group is sealed. */
+/** Writes the audit log: encodes records while their units run, and numbers and chains them when the group is sealed. */
 @injectable()
 export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
   private readonly salts: EffectSalts;
-  private readonly listeners = new Set<(sealed: SealedRecords) => void>();
+  private readonly listeners = new Listeners<[sealed: SealedRecords]>();
   private log: string | undefined;
 
   constructor(
@@ -33,7 +32,7 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     this.salts = new EffectSalts(entropy);
   }
 
-  /** Buffers one record in the unit and answers with its id; it is numbered, chained and stored with the group. */
+  /** Buffers one record in the unit and returns its id; the record is numbered, chained and stored with the group. */
   append(tx: WriteTx, entry: NewAuditEntry): string {
     const id = this.ids.next('record');
     tx.defer(
@@ -43,10 +42,9 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     return id;
   }
 
-  /** `listener` is told after each commit that added records. It must not throw. */
+  /** Calls `listener` after each commit that added records. It must not throw. */
   onSealed(listener: (sealed: SealedRecords) => void): Disposable {
-    this.listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
+    return this.listeners.add(listener);
   }
 
   async seal(tx: WriteTx, entries: readonly EncodedEntry[]): Promise<SealedRecords> {
@@ -69,21 +67,48 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     }
     await this.repository.insertRecords(tx, records);
     if (payloads.length > 0) await this.repository.insertPayloads(tx, payloads);
-    await storeCompleted(tx, this.repository, { from, to: seq });
+    await storeCompletedSubtrees(tx, this.repository, { from, to: seq });
     return { log, size: seq };
   }
 
   committed(sealed: SealedRecords): void {
     this.log = sealed.log;
-    for (const listener of this.listeners) listener(sealed);
+    this.listeners.notify(sealed);
   }
 
-  /** The id of the log, given to it now when it has none. */
+  /** Returns the id of the log; a log without one gets it here. */
   async openLog(tx: WriteTx): Promise<string> {
     const known = await this.repository.logId(tx);
     if (known !== undefined) return known;
     const created = this.ids.next('log');
     await this.repository.insertLogId(tx, created);
     return created;
+  }
+}
+
+const saltBytes = 16;
+const effectsMax = 10_000;
+
+/**
+ * One salt for the intent and the outcome of an effect, so that equal payloads have equal commitments. Remembered in
+ * this node only, and for the newest effects: an outcome that another node records during recovery has its own salt.
+ */
+class EffectSalts {
+  private readonly open = new Map<string, Buffer>();
+
+  constructor(private readonly entropy: Entropy) {}
+
+  of({ effectId, outcome }: NewAuditEntry): Buffer {
+    if (effectId === undefined) return this.entropy.bytes(saltBytes);
+    const salt = this.open.get(effectId) ?? this.entropy.bytes(saltBytes);
+    if (outcome === 'intent') this.remember(effectId, salt);
+    else this.open.delete(effectId);
+    return salt;
+  }
+
+  private remember(effectId: string, salt: Buffer): void {
+    const oldest = this.open.size < effectsMax ? undefined : this.open.keys().next().value;
+    if (oldest !== undefined) this.open.delete(oldest);
+    this.open.set(effectId, salt);
   }
 }

@@ -1,15 +1,14 @@
-import { canonicalJson } from '../../base/canonical.js';
-import type { Entropy } from '../../base/entropy.js';
+import { hash } from 'node:crypto';
 import type { ObjectId, Pid } from '../../base/ids.js';
-import type { JsonObject } from '../../base/json.js';
+import type { Hash } from '../../base/json.js';
+import { canonicalJson, type JsonObject } from '../../base/json.js';
 import type { AuditEntry, NewAuditEntry } from '../audit-entry.js';
-import { bodyHash, commitmentOf, type Hash } from './hashing.js';
 
 /** The members of a body, in the order that RFC 8785 gives them. */
 export interface AuditBody extends Omit<AuditEntry, 'resource' | 'payload' | 'subject'> {
   readonly id: string;
   readonly node: string;
-  /** Commitment to the payload, where there is one. */
+  /** The hash of salt and payload; absent for a record without a payload. */
   readonly commitment?: Hash;
 }
 
@@ -19,7 +18,7 @@ interface EncodedPayload {
   readonly bytes: string;
 }
 
-/** A record that has everything but its place in the log. */
+/** A record without its number and its link to the record before it. */
 export interface EncodedEntry {
   readonly body: string;
   readonly bodyHash: Hash;
@@ -28,8 +27,8 @@ export interface EncodedEntry {
 }
 
 /**
- * Throws on text that is not well-formed Unicode: it has no canonical form. Done while the unit runs, so that what
- * cannot be encoded is refused with its unit and not with the whole group.
+ * Encodes an entry while its unit runs, so that an entry that cannot be encoded fails its unit and not the whole group.
+ * Throws on text that is not well-formed Unicode, which has no canonical form.
  */
 export function encodeEntry(id: string, node: string, entry: NewAuditEntry, salt: () => Buffer): EncodedEntry {
   const payload = encodePayload(entry, salt);
@@ -43,15 +42,33 @@ export function encodeEntry(id: string, node: string, entry: NewAuditEntry, salt
   };
 }
 
-/** RFC 8785 text of the header; `log` is the JSON text of the log's id. */
+/** `prev` of the first record. */
+export const zeroHash: Hash = '0'.repeat(64);
+
+/** The RFC 8785 text of a header; `log` is the JSON text of the log's id. */
 export function headerText(body: Hash, log: string, prev: Hash, seq: number): string {
   return `{"body":"${body}","log":${log},"prev":"${prev}","seq":${seq}}`;
 }
 
-const saltBytes = 16;
+/** The hash of a record: link of the chain and leaf of the tree. */
+export function headerHash(header: string): Hash {
+  return hash('sha256', `\x00${header}`, 'hex');
+}
 
-export function freshSalt(entropy: Entropy): Buffer {
-  return entropy.bytes(saltBytes);
+export function bodyHash(body: string): Hash {
+  return hash('sha256', `\x02${body}`, 'hex');
+}
+
+const scratch = Buffer.alloc(8192);
+
+/** Binds a payload to its record. The salt prevents that somebody guesses an erased payload and checks the guess. */
+export function commitmentOf(salt: Uint8Array, payload: string): Hash {
+  const bytesMax = 1 + salt.length + payload.length * 3;
+  const bytes = bytesMax <= scratch.length ? scratch : Buffer.allocUnsafe(bytesMax);
+  bytes[0] = 3;
+  bytes.set(salt, 1);
+  const end = 1 + salt.length + bytes.write(payload, 1 + salt.length);
+  return hash('sha256', bytes.subarray(0, end), 'hex');
 }
 
 function encodePayload(entry: NewAuditEntry, salt: () => Buffer): EncodedPayload | undefined {
@@ -62,40 +79,40 @@ function encodePayload(entry: NewAuditEntry, salt: () => Buffer): EncodedPayload
 
 /** Writes the members one by one: sorting them for every record would cost three times as much. */
 function bodyText(id: string, node: string, entry: NewAuditEntry, commitment: Hash | undefined): string {
-  let out = `{"action":${text(entry.action)},"actor":${text(entry.actor)}`;
-  if (entry.after !== undefined) out += `,"after":${text(entry.after)}`;
-  if (entry.approval !== undefined) out += `,"approval":${text(entry.approval)}`;
+  let out = `{"action":${quote(entry.action)},"actor":${quote(entry.actor)}`;
+  if (entry.after !== undefined) out += `,"after":${quote(entry.after)}`;
+  if (entry.approval !== undefined) out += `,"approval":${quote(entry.approval)}`;
   out += `,"at":${JSON.stringify(entry.at)}`;
-  if (entry.before !== undefined) out += `,"before":${text(entry.before)}`;
-  if (entry.capability !== undefined) out += `,"capability":${text(entry.capability)}`;
-  if (entry.cause !== undefined) out += `,"cause":${text(entry.cause)}`;
-  if (entry.code !== undefined) out += `,"code":${text(entry.code)}`;
+  if (entry.before !== undefined) out += `,"before":${quote(entry.before)}`;
+  if (entry.capability !== undefined) out += `,"capability":${quote(entry.capability)}`;
+  if (entry.cause !== undefined) out += `,"cause":${quote(entry.cause)}`;
+  if (entry.code !== undefined) out += `,"code":${quote(entry.code)}`;
   if (commitment !== undefined) out += `,"commitment":"${commitment}"`;
-  if (entry.decision !== undefined) out += `,"decision":${text(entry.decision)}`;
-  if (entry.effectId !== undefined) out += `,"effectId":${text(entry.effectId)}`;
+  if (entry.decision !== undefined) out += `,"decision":${quote(entry.decision)}`;
+  if (entry.effectId !== undefined) out += `,"effectId":${quote(entry.effectId)}`;
   if (entry.facts !== undefined) out += `,"facts":${canonicalJson(entry.facts)}`;
   if (entry.generation !== undefined) out += `,"generation":${JSON.stringify(entry.generation)}`;
-  out += `,"id":${text(id)},"node":${text(node)},"outcome":${text(entry.outcome)}`;
-  if (entry.right !== undefined) out += `,"right":${text(entry.right)}`;
-  if (entry.target !== undefined) out += `,"target":${text(entry.target)}`;
-  return `${out},"via":${text(entry.via)}}`;
+  out += `,"id":${quote(id)},"node":${quote(node)},"outcome":${quote(entry.outcome)}`;
+  if (entry.right !== undefined) out += `,"right":${quote(entry.right)}`;
+  if (entry.target !== undefined) out += `,"target":${quote(entry.target)}`;
+  return `${out},"via":${quote(entry.via)}}`;
 }
 
 const plainAscii = /^[ !#-[\]-~]*$/;
 
-function text(value: string): string {
+function quote(value: string): string {
   return plainAscii.test(value) ? `"${value}"` : canonicalJson(value);
 }
 
 const commitmentKey = '"commitment":"';
 
 /**
- * The commitment in a canonical body, without parsing it. Quotes inside texts are escaped, and what `facts` may hold
- * under the same name comes after the start of `facts`, so the first hit before it is the member itself.
+ * Finds the commitment in a canonical body without parsing it. Quotes inside texts are escaped, and a member of `facts`
+ * with the same name stands behind the start of `facts`, so the first match before that is the member itself.
  */
 export function commitmentIn(body: string): Hash | undefined {
-  const at = body.indexOf(commitmentKey);
-  if (at < 0 || body.lastIndexOf('"facts":', at) >= 0) return undefined;
-  const start = at + commitmentKey.length;
+  const keyIndex = body.indexOf(commitmentKey);
+  if (keyIndex < 0 || body.lastIndexOf('"facts":', keyIndex) >= 0) return undefined;
+  const start = keyIndex + commitmentKey.length;
   return body.slice(start, start + 64);
 }

@@ -5,9 +5,9 @@ import type { AuditEntry } from '../audit-entry.js';
 const resourcesMax = 100;
 const groupsMax = 4096;
 /** Over all groups: what the window remembers stays within a few megabytes. */
-const rememberedMax = 32_768;
+const hashesMax = 32_768;
 /** The groups that the summary names; a record must stay a record. */
-const namedMax = 256;
+const namedGroupsMax = 256;
 
 interface RefusalGroup {
   readonly actor: string;
@@ -23,8 +23,8 @@ interface RefusalGroup {
 export class RefusalWindow {
   private readonly groups = new Map<string, RefusalGroup>();
   /** Refusals of actors and codes that there was no room to count one by one. */
-  private others = 0;
-  private remembered = 0;
+  private ungrouped = 0;
+  private hashCount = 0;
 
   constructor(readonly from: number) {}
 
@@ -32,27 +32,27 @@ export class RefusalWindow {
   admit(entry: AuditEntry): boolean {
     const group = this.groupOf(entry);
     if (group === undefined) {
-      this.others++;
+      this.ungrouped++;
       return false;
     }
     const resource = hash('sha256', entry.resource ?? entry.target ?? '', 'base64');
-    const full = group.resources.size >= resourcesMax || this.remembered >= rememberedMax;
+    const full = group.resources.size >= resourcesMax || this.hashCount >= hashesMax;
     if (full || group.resources.has(resource)) {
       group.count++;
       return false;
     }
     group.resources.add(resource);
-    this.remembered++;
+    this.hashCount++;
     return true;
   }
 
   /** What was counted, or undefined when everything was recorded. */
   counts(): JsonObject | undefined {
     const counted = [...this.groups.values()].filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
-    const total = counted.reduce((sum, { count }) => sum + count, this.others);
+    const total = counted.reduce((sum, { count }) => sum + count, this.ungrouped);
     if (total === 0) return undefined;
     const counts = counted
-      .slice(0, namedMax)
+      .slice(0, namedGroupsMax)
       .map(({ actor, right, kind, code, count }) => ({ actor, right, kind, code, count }));
     return { from: this.from, total, counts };
   }

@@ -30,9 +30,9 @@ export class Refusals {
    * rejects: what was refused stays refused, whether or not it could be written down. `also` is done in the unit of the
    * record.
    */
-  async record(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
-    const record = this.current().admit(entry);
-    return record ? this.write(entry, also) : undefined;
+  async record(entry: AuditEntry, inSameUnit?: (tx: WriteTx) => void): Promise<string | undefined> {
+    const isRecorded = this.currentWindow().admit(entry);
+    return isRecorded ? this.write(entry, inSameUnit) : undefined;
   }
 
   /** Writes the counts down. The store must still be open. */
@@ -41,7 +41,7 @@ export class Refusals {
     await this.flushing;
   }
 
-  private current(): RefusalWindow {
+  private currentWindow(): RefusalWindow {
     if (this.window !== undefined && this.clock.peek() - this.window.from >= windowMs) this.flush();
     if (this.window === undefined) {
       this.window = new RefusalWindow(this.clock.peek());
@@ -68,10 +68,10 @@ export class Refusals {
     };
   }
 
-  private async write(entry: AuditEntry, also?: (tx: WriteTx) => void): Promise<string | undefined> {
+  private async write(entry: AuditEntry, inSameUnit?: (tx: WriteTx) => void): Promise<string | undefined> {
     try {
       return await this.store.write(async (tx) => {
-        also?.(tx);
+        inSameUnit?.(tx);
         return this.writer.append(tx, entry);
       });
     } catch (error) {

@@ -5,8 +5,8 @@ import type { ApprovalRequest } from './approval.js';
 
 /** A person has to approve the call first. Resolved by the approval gate. */
 export class ApprovalNeeded extends Interruption {
-  constructor(readonly ask: ApprovalRequest) {
-    super('APPROVAL_PENDING', `${ask.pid} has to ask before it may ${ask.right} ${ask.resource}.`);
+  constructor(readonly request: ApprovalRequest) {
+    super('APPROVAL_PENDING', `${request.pid} has to ask before it may ${request.right} ${request.resource}.`);
   }
 }
 
@@ -29,7 +29,7 @@ export function approvalDenied(approval: ApprovalId, { pid, right, resource }: A
   });
 }
 
-export function tooManyAsked({ pid, right, resource }: ApprovalRequest, pendingMax: number): CapabilityError {
+export function tooManyApprovals({ pid, right, resource }: ApprovalRequest, pendingMax: number): CapabilityError {
   return new CapabilityError('TOO_MANY_APPROVALS', `Process ${pid} waits for ${pendingMax} answers already.`, {
     facts: { pid, right, resource, pendingMax },
     hint: 'Wait until one of them is answered.',
@@ -37,15 +37,15 @@ export function tooManyAsked({ pid, right, resource }: ApprovalRequest, pendingM
   });
 }
 
-export function askerStopped(pid: Pid): CapabilityError {
+export function askerStopping(pid: Pid): CapabilityError {
   return new CapabilityError('CANCELLED', `Process ${pid} is being stopped: it cannot wait for an answer.`, {
     facts: { pid },
     hint: 'Nothing was done; the question stays on record.',
   });
 }
 
-/** Whoever called does not wait any longer. The question stays: the same call later is answered by the same answer. */
-export function askGivenUp(approval: ApprovalId, { pid, right, resource }: ApprovalRequest): ProcessError {
+/** The caller has stopped waiting. The question stays: the same call later gets the same answer. */
+export function approvalWaitCancelled(approval: ApprovalId, { pid, right, resource }: ApprovalRequest): ProcessError {
   return new ProcessError('CANCELLED', `The caller of process ${pid} did not wait for the answer to ${approval}.`, {
     facts: { pid, right, resource, approval },
     hint: 'Nothing was done. Repeat the call: it waits for the same answer, or has it at once.',

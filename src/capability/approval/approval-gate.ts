@@ -10,16 +10,16 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Interruption, InterruptionHandler } from '../../unit/interruption.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
 import { type ApprovalRecord, type ApprovalRequest, isSameCall, isValid } from './approval.js';
-import { ApprovalNeeded, approvalDenied, approvalPending, askerStopped, tooManyAsked } from './approval-errors.js';
+import { ApprovalNeeded, approvalDenied, approvalPending, askerStopping, tooManyApprovals } from './approval-errors.js';
 import { ApprovalLookup } from './approval-lookup.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalValidity } from './approval-validity.js';
 import { ApprovalWait } from './approval-wait.js';
 
-/** Questions of one process that wait for an answer at the same time. */
+/** The most questions of one process that wait for an answer at the same time. */
 const pendingMax = 16;
 
-/** Puts calls that a person has to approve to the queue, and lets them go on when they are answered. */
+/** Puts calls that a person has to approve into the queue, and resumes them when they are answered. */
 @injectable()
 export class ApprovalGate implements InterruptionHandler {
   constructor(
@@ -27,10 +27,10 @@ export class ApprovalGate implements InterruptionHandler {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(ApprovalValidity) private readonly footings: ApprovalValidity,
+    @inject(ApprovalValidity) private readonly approvalValidity: ApprovalValidity,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
-    @inject(ApprovalWait) private readonly parking: ApprovalWait,
+    @inject(ApprovalLookup) private readonly approvalLookup: ApprovalLookup,
+    @inject(ApprovalWait) private readonly approvalWait: ApprovalWait,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -39,65 +39,66 @@ export class ApprovalGate implements InterruptionHandler {
   }
 
   /**
-   * Puts the question to the queue, once for identical calls. The host is told to come back; a process's call is parked
-   * and resolves when it is worth trying again, which then checks everything anew. Throws APPROVAL_PENDING,
+   * Puts the question into the queue, once for identical calls. A call of the host fails with APPROVAL_PENDING; a call of
+   * a process waits until it is worth running again, which then checks everything anew. Throws APPROVAL_PENDING,
    * APPROVAL_DENIED, TOO_MANY_APPROVALS, CANCELLED.
    */
   async resolve(call: Call, act: Act, interruption: Interruption): Promise<void> {
     if (!(interruption instanceof ApprovalNeeded)) throw interruption;
-    const { ask } = interruption;
+    const { request } = interruption;
     const { caller, action } = call;
-    const record = await this.store.write((tx) => this.question(tx, caller, act, ask));
-    const answered = record.decision !== null || caller.face === 'host' ? record : await this.parked(call, record, ask);
+    const record = await this.store.write((tx) => this.findOrAsk(tx, caller, act, request));
+    const answered =
+      record.decision !== null || caller.face === 'host' ? record : await this.waitForAnswer(call, record, request);
     if (answered?.decision?.startsWith('deny') === true) {
-      await this.tell(answered, act, action);
-      throw approvalDenied(answered.id, ask);
+      await this.recordDenial(answered, act, action);
+      throw approvalDenied(answered.id, request);
     }
-    if (caller.face === 'host') throw approvalPending(record.id, ask);
+    if (caller.face === 'host') throw approvalPending(record.id, request);
   }
 
-  private parked(
+  private waitForAnswer(
     { caller, signal }: Call,
     record: ApprovalRecord,
-    ask: ApprovalRequest,
+    request: ApprovalRequest,
   ): Promise<ApprovalRecord | undefined> {
     const blockage = { kind: 'approval', what: record.id, on: [`approval:${record.id}`] } as const;
-    return waitAs(caller, blockage, () => this.parking.until(record, ask, signal));
+    return waitAs(caller, blockage, () => this.approvalWait.waitForAnswer(record, request, signal));
   }
 
-  /** The open question about this very call, or a new one; one that was refused and not told yet is the answer. */
-  private async question(tx: WriteTx, caller: Caller, act: Act, ask: ApprovalRequest): Promise<ApprovalRecord> {
-    if (caller.face === 'process') await this.assertGoingOn(tx, ask.pid);
-    const own = await this.approvals.open(tx, [ask.holder.n]);
-    const same = own.filter((record) => isSameCall(record, ask));
+  /** The open question about this very call, or a new one. A denial that was not reported yet counts as the answer. */
+  private async findOrAsk(tx: WriteTx, caller: Caller, act: Act, request: ApprovalRequest): Promise<ApprovalRecord> {
+    if (caller.face === 'process') await this.assertNotStopping(tx, request.pid);
+    const own = await this.approvals.findOpen(tx, [request.holder.n]);
+    const same = own.filter((record) => isSameCall(record, request));
     const known = same.find(({ decision }) => decision === 'deny') ?? same.find(({ decision }) => decision === null);
     if (known !== undefined) return known;
-    await this.assertRoom(tx, act, ask, own);
-    return this.asked(tx, act, ask);
+    await this.assertRoom(tx, act, request, own);
+    return this.insertQuestion(tx, act, request);
   }
 
-  /** What is void waits for nobody. */
+  /** Void questions do not count. Throws TOO_MANY_APPROVALS. */
   private async assertRoom(
     tx: ReadTx,
     { at }: Act,
-    ask: ApprovalRequest,
+    request: ApprovalRequest,
     own: readonly ApprovalRecord[],
   ): Promise<void> {
     let waiting = 0;
     for (const record of own) {
-      if (record.decision === null && isValid(record, await this.footings.of(tx, record, at))) waiting++;
+      if (record.decision === null && isValid(record, await this.approvalValidity.factsOf(tx, record, at))) waiting++;
     }
-    if (waiting >= pendingMax) throw tooManyAsked(ask, pendingMax);
+    if (waiting >= pendingMax) throw tooManyApprovals(request, pendingMax);
   }
 
-  private async asked(tx: WriteTx, act: Act, ask: ApprovalRequest): Promise<ApprovalRecord> {
-    const { holder, dependsOn: _rests, ...bound } = ask;
+  private async insertQuestion(tx: WriteTx, act: Act, request: ApprovalRequest): Promise<ApprovalRecord> {
+    const { holder, dependsOn: _dependsOn, ...stored } = request;
     const record: ApprovalRecord = {
-      ...bound,
+      ...stored,
       id: this.ids.next('approval'),
       n: holder.n,
       generation: holder.generation,
-      lineage: await this.lineage(tx, ask.pid),
+      lineage: await this.lineageOf(tx, request.pid),
       createdAt: act.at,
       ...unanswered,
     };
@@ -124,29 +125,29 @@ export class ApprovalGate implements InterruptionHandler {
     return record;
   }
 
-  private async lineage(tx: ReadTx, pid: Pid): Promise<Pid[]> {
+  private async lineageOf(tx: ReadTx, pid: Pid): Promise<Pid[]> {
     const lineage: Pid[] = [];
-    for (let at = await this.capabilities.holder(tx, pid); at !== undefined && at.parent !== null; ) {
-      lineage.push(at.parent);
-      at = await this.capabilities.holder(tx, at.parent);
+    for (let holder = await this.capabilities.findHolder(tx, pid); holder !== undefined && holder.parent !== null; ) {
+      lineage.push(holder.parent);
+      holder = await this.capabilities.findHolder(tx, holder.parent);
     }
     return lineage;
   }
 
-  /** A refusal is told once, and on record: the same call later asks again. */
-  private async tell(record: ApprovalRecord, act: Act, action: AuditAction): Promise<void> {
+  /** Records a denial and uses it up: it is reported once, and the same call later asks again. */
+  private async recordDenial(record: ApprovalRecord, act: Act, action: AuditAction): Promise<void> {
     const { id: approval, pid, right, resource } = record;
     await this.store.write(async (tx) => {
       if ((await this.approvals.find(tx, approval))?.spentAt !== null) return;
       const at = this.clock.now();
-      await this.clearance.use(tx, approval, pid, at);
+      await this.approvalLookup.use(tx, approval, pid, at);
       const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
       this.recorder.audit(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
     });
   }
 
-  private async assertGoingOn(tx: ReadTx, pid: Pid): Promise<void> {
-    if ((await this.capabilities.holder(tx, pid))?.stopping === true) throw askerStopped(pid);
+  private async assertNotStopping(tx: ReadTx, pid: Pid): Promise<void> {
+    if ((await this.capabilities.findHolder(tx, pid))?.stopping === true) throw askerStopping(pid);
   }
 }
 

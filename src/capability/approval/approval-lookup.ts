@@ -7,7 +7,7 @@ import { type ApprovalRecord, type ApprovalRequest, isSameCall, isValid, waives 
 import { ApprovalNeeded } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 
-/** Finds the answer that lets something pass which a rule wants a person to be asked about. */
+/** Finds the answer of a person that waives a rule which asks. */
 @injectable()
 export class ApprovalLookup {
   constructor(
@@ -16,40 +16,40 @@ export class ApprovalLookup {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** In the unit of the effect: an answer for one time is used up with it. Throws AskNeeded. */
-  async authorize(tx: WriteTx, ask: ApprovalRequest, at: number): Promise<ApprovalId> {
-    const found = await this.needed(tx, ask, at);
-    if (found.decision === 'once') await this.use(tx, found.id, ask.pid, at);
-    return found.id;
+  /** In the unit of the effect: an answer `once` is used up. Throws ApprovalNeeded. */
+  async authorize(tx: WriteTx, request: ApprovalRequest, at: number): Promise<ApprovalId> {
+    const approval = await this.require(tx, request, at);
+    if (approval.decision === 'once') await this.use(tx, approval.id, request.pid, at);
+    return approval.id;
   }
 
-  /** Marks an answer as used up, or as told to `pid`. The record is the caller's to write. */
+  /** Marks an answer as used up, or a denial as reported to `pid`. The audit record is the caller's to write. */
   async use(tx: WriteTx, approval: ApprovalId, pid: Pid, at: number): Promise<void> {
     await this.approvals.use(tx, approval, at);
     this.recorder.event(tx, { type: 'approval.used', at, pid, data: { approval } });
   }
 
-  /** Before the unit of the effect: nothing is used up. Throws AskNeeded. */
-  async needed(tx: ReadTx, ask: ApprovalRequest, now: number): Promise<ApprovalRecord> {
-    const found = await this.find(tx, ask, now);
-    if (found === undefined) throw new ApprovalNeeded(ask);
-    return found;
+  /** Before the unit of the effect: nothing is used up. Throws ApprovalNeeded. */
+  async require(tx: ReadTx, request: ApprovalRequest, now: number): Promise<ApprovalRecord> {
+    const approval = await this.find(tx, request, now);
+    if (approval === undefined) throw new ApprovalNeeded(request);
+    return approval;
   }
 
-  /** An answer for always goes before one that would be used up. */
-  async find(tx: ReadTx, ask: ApprovalRequest, now: number): Promise<ApprovalRecord | undefined> {
+  /** An answer `always` goes before one that would be used up. */
+  async find(tx: ReadTx, request: ApprovalRequest, now: number): Promise<ApprovalRecord | undefined> {
     let once: ApprovalRecord | undefined;
-    for (const record of await this.approvals.open(tx, [ask.holder.n, ...ask.holder.path])) {
-      if (record.decision === 'always' && waives(record, ask) && (await this.stillHolds(tx, record, now)))
+    for (const record of await this.approvals.findOpen(tx, [request.holder.n, ...request.holder.path])) {
+      if (record.decision === 'always' && waives(record, request) && (await this.stillHolds(tx, record, now)))
         return record;
-      if (record.decision === 'once' && isSameCall(record, ask)) once ??= record;
+      if (record.decision === 'once' && isSameCall(record, request)) once ??= record;
     }
     return once;
   }
 
-  /** Another process's answer holds while that process and its program do; the capability is the caller's to look at. */
+  /** Whether the process that the answer was for still runs the same program. The caller has checked the capability. */
   private async stillHolds(tx: ReadTx, record: ApprovalRecord, now: number): Promise<boolean> {
-    const holder = await this.capabilities.holder(tx, record.pid);
+    const holder = await this.capabilities.findHolder(tx, record.pid);
     return isValid(record, { holder, capability: 'live', isWaived: false, now });
   }
 }

@@ -2,10 +2,9 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
-import { parseSpec } from '../../base/spec.js';
+import { parseId, parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
-import { parseId } from '../named.js';
 import { Answer } from '../syscalls/answer.js';
 import {
   type Approval,
@@ -27,7 +26,7 @@ export interface ApprovalFilter {
   readonly limit?: number;
 }
 
-/** What waits for the answer of a person. The host's face of it. */
+/** The calls that wait for the answer of a person, as the host sees them. */
 export interface ApprovalQueue {
   /** Oldest first. */
   list(filter?: ApprovalFilter): Promise<Approval[]>;
@@ -57,8 +56,8 @@ export class HostApprovalQueue implements ApprovalQueue {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(ApprovalValidity) private readonly footings: ApprovalValidity,
-    @inject(Answer) private readonly answering: Answer,
+    @inject(ApprovalValidity) private readonly approvalValidity: ApprovalValidity,
+    @inject(Answer) private readonly answerSyscall: Answer,
   ) {}
 
   async list(filter: ApprovalFilter = {}): Promise<Approval[]> {
@@ -73,7 +72,7 @@ export class HostApprovalQueue implements ApprovalQueue {
       const from = after;
       const page = await this.store.read(async (tx) => {
         const records = await this.approvals.list(tx, { ...scan, after: from });
-        return Promise.all(records.map((record) => this.shown(tx, record)));
+        return Promise.all(records.map((record) => this.toView(tx, record)));
       });
       found.push(...page.filter((approval) => status === 'any' || approval.status === status));
       after = page.at(-1)?.id ?? after;
@@ -87,13 +86,13 @@ export class HostApprovalQueue implements ApprovalQueue {
     return this.store.read(async (tx) => {
       const record = await this.approvals.find(tx, id);
       if (record === undefined) throw noSuchApproval(id);
-      return this.shown(tx, record);
+      return this.toView(tx, record);
     });
   }
 
-  answer = async (id: ApprovalId, answer: Parameters<ApprovalQueue['answer']>[1]) => this.answering.run(id, answer);
+  answer = async (id: ApprovalId, answer: Parameters<ApprovalQueue['answer']>[1]) => this.answerSyscall.run(id, answer);
 
-  private async shown(tx: ReadTx, record: ApprovalRecord): Promise<Approval> {
-    return toApproval(record, await this.footings.of(tx, record, this.clock.peek()));
+  private async toView(tx: ReadTx, record: ApprovalRecord): Promise<Approval> {
+    return toApproval(record, await this.approvalValidity.factsOf(tx, record, this.clock.peek()));
   }
 }

@@ -16,10 +16,10 @@ export interface ApprovalRepository {
   find(tx: ReadTx, id: ApprovalId): Promise<ApprovalRecord | undefined>;
   insert(tx: WriteTx, record: ApprovalRecord): Promise<void>;
   answer(tx: WriteTx, id: ApprovalId, answer: ApprovalAnswer): Promise<void>;
-  /** Marks an answer as used up, or told. */
+  /** Marks an answer as used up, or a denial as reported. */
   use(tx: WriteTx, id: ApprovalId, at: number): Promise<void>;
   /** Of the processes with these numbers, those that are pending or whose answer is not used up, oldest first. */
-  open(tx: ReadTx, numbers: readonly number[]): Promise<readonly ApprovalRecord[]>;
+  findOpen(tx: ReadTx, numbers: readonly number[]): Promise<readonly ApprovalRecord[]>;
   /** All, or those of one process, oldest first, in pages; `pending`: only those that nobody has answered. */
   list(tx: ReadTx, filter: ApprovalScan): Promise<readonly ApprovalRecord[]>;
 }

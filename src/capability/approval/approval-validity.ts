@@ -6,30 +6,34 @@ import { CapabilityRepository, type HolderState } from '../holding/capability-re
 import type { ApprovalRecord, ValidityFacts } from './approval.js';
 import { ApprovalLookup } from './approval-lookup.js';
 
-/** Looks up what an approval rests on. */
+/** Looks up the facts that decide whether an approval is valid. */
 @injectable()
 export class ApprovalValidity {
   constructor(
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
+    @inject(ApprovalLookup) private readonly approvalLookup: ApprovalLookup,
   ) {}
 
-  async of(tx: ReadTx, record: ApprovalRecord, now: number): Promise<ValidityFacts> {
-    const holder = await this.capabilities.holder(tx, record.pid);
+  async factsOf(tx: ReadTx, record: ApprovalRecord, now: number): Promise<ValidityFacts> {
+    const holder = await this.capabilities.findHolder(tx, record.pid);
     const isWaived = holder !== undefined && record.decision === null && (await this.isWaived(tx, record, holder, now));
-    return { holder, capability: await this.status(tx, record, now), isWaived, now };
+    return { holder, capability: await this.statusOfCapability(tx, record, now), isWaived, now };
   }
 
   private async isWaived(tx: ReadTx, record: ApprovalRecord, holder: HolderState, now: number): Promise<boolean> {
-    const asked = { ...record, holder, dependsOn: { on: [], until: null } };
-    return (await this.clearance.find(tx, asked, now)) !== undefined;
+    const request = { ...record, holder, dependsOn: { processes: [], expiresAt: null } };
+    return (await this.approvalLookup.find(tx, request, now)) !== undefined;
   }
 
-  /** Where nothing is needed but the answer, nothing can die. A capability that was given away is the holder's no more. */
-  private async status(tx: ReadTx, { capability, pid }: ApprovalRecord, now: number): Promise<CapabilityStatus> {
+  /** `live` where no capability is needed. A capability that the process has given away counts as ended. */
+  private async statusOfCapability(
+    tx: ReadTx,
+    { capability, pid }: ApprovalRecord,
+    now: number,
+  ): Promise<CapabilityStatus> {
     if (capability === null || capability === 'kin') return 'live';
     const record = await this.capabilities.find(tx, capability);
-    return record?.holder === pid ? this.evaluator.status(tx, record, now) : 'ended';
+    return record?.holder === pid ? this.evaluator.statusOf(tx, record, now) : 'ended';
   }
 }

@@ -3,7 +3,7 @@ import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 
-/** A call that waits for an answer, and what may change it. */
+/** A call that waits for an answer, with the capabilities and processes whose change wakes it. */
 export interface WaitingApproval {
   readonly approval: ApprovalId;
   readonly chain: readonly CapabilityId[];
@@ -11,7 +11,7 @@ export interface WaitingApproval {
   wake(): void;
 }
 
-/** Tells who waits for an answer that it is there, or that what it was asked about may have changed, on whichever node. */
+/** Wakes waiting calls when their answer, or anything that it depends on, may have changed on any node. */
 @injectable()
 export class ApprovalWatch {
   private readonly waiting = new Set<WaitingApproval>();
@@ -41,7 +41,7 @@ export class ApprovalWatch {
     return { [Symbol.dispose]: () => void this.waiting.delete(call) };
   }
 
-  /** Wakes everybody, for the last time: what they look at next is closed. */
+  /** Wakes all calls at shutdown; they find the store closed. */
   close(): void {
     for (const call of [...this.waiting]) call.wake();
   }

@@ -16,24 +16,24 @@ export type ApprovalStatus = 'pending' | 'answered' | 'void';
 /** A call that waits for the answer of a person, or has got it. It waives an ask rule and gives no authority. */
 export interface Approval {
   readonly id: ApprovalId;
-  /** Who asks. */
+  /** The process that asks. */
   readonly pid: Pid;
   /** The processes above it, nearest first. */
   readonly lineage: readonly Pid[];
   readonly right: Right;
   readonly resource: string;
   readonly args: JsonValue;
-  /** By which it would be done; null where nothing is needed but the answer. */
+  /** The capability that the call would use; null where it needs none. */
   readonly capability: CapabilityId | 'kin' | null;
   /** The capability, and those it was derived from, up to the root grant. */
   readonly chain: readonly CapabilityId[];
   /** The rules that ask. */
   readonly rules: readonly RuleId[];
-  /** What was requested, where it is not the use of something. */
+  /** The capability that was requested, where the question is not about a call. */
   readonly request?: CapabilitySpec;
-  /** `void`: what it rests on is over (the process, its program, the capability, the time), or it is not needed any more. */
+  /** `void`: its process, program or capability is gone, it has expired, or it is not needed any more. */
   readonly status: ApprovalStatus;
-  /** What `always` and `deny-always` can be for. */
+  /** The scopes that `always` and `deny-always` can have. */
   readonly scopes: readonly ApprovalScope[];
   readonly createdAt: number;
   readonly expiresAt?: number;
@@ -41,11 +41,11 @@ export interface Approval {
   readonly scope?: ApprovalScope;
   readonly by?: string;
   readonly answeredAt?: number;
-  /** What an approved request has given. */
+  /** The capability that an approved request has granted. */
   readonly granted?: CapabilityId;
 }
 
-/** What a rule asks about: everything that an approval is bound to. */
+/** A question for a person, with everything that the approval is bound to. */
 export interface ApprovalRequest {
   readonly pid: Pid;
   readonly holder: Pick<HolderState, 'n' | 'path' | 'generation'>;
@@ -61,15 +61,15 @@ export interface ApprovalRequest {
   readonly expiresAt: number | null;
   readonly rules: readonly RuleId[];
   readonly spec: CapabilitySpec | null;
-  /** What else a call that waits has to look out for. */
+  /** Further things whose change wakes the waiting call. */
   readonly dependsOn: Dependencies;
 }
 
 export interface Dependencies {
   /** The processes whose end or new program may change the answer. */
-  readonly on: readonly Pid[];
-  /** When something that it rests on, or a rule that asks, expires. */
-  readonly until: number | null;
+  readonly processes: readonly Pid[];
+  /** When the first capability of the chain, or a rule that asks, expires. */
+  readonly expiresAt: number | null;
 }
 
 /** One row of the table of approvals. */
@@ -83,46 +83,46 @@ export interface ApprovalRecord extends Omit<ApprovalRequest, 'holder' | 'depend
   readonly scope: ApprovalScope | null;
   readonly answeredBy: string | null;
   readonly answeredAt: number | null;
-  /** What an approved request has given. */
+  /** The capability that an approved request has granted. */
   readonly granted: CapabilityId | null;
-  /** When it was used up, or a refusal was told. */
+  /** When the answer was used up, or the denial was reported. */
   readonly spentAt: number | null;
 }
 
-/** What decides whether an approval still stands. */
+/** The facts that decide whether an approval is valid. */
 export interface ValidityFacts {
   readonly holder: HolderState | undefined;
-  /** Of the capability that it rests on. */
+  /** The status of the capability that the call would use. */
   readonly capability: CapabilityStatus;
   /** Another answer lets the same call through already. */
   readonly isWaived: boolean;
   readonly now: number;
 }
 
-/** Bound to the process, its program and the capability: without any of them it is void, and when it is not needed. */
+/** An approval is void when its process, its program or its capability is gone, it has expired, or it is not needed. */
 export function isValid(record: ApprovalRecord, { holder, capability, isWaived, now }: ValidityFacts): boolean {
   if (holder === undefined || !holder.live || holder.generation !== record.generation || isWaived) return false;
   return capability === 'live' && (record.expiresAt === null || now < record.expiresAt);
 }
 
-/** Whether `record` is about this very call: the process, its program, the right, the resource, the arguments, by the same capability. */
-export function isSameCall(record: ApprovalRecord, ask: ApprovalRequest): boolean {
-  return isSameUse(record, ask) && record.argsHash === ask.argsHash && isRequest(record) === isRequest(ask);
+/** Whether `record` is about this very call: same process, program, right, resource, arguments and capability. */
+export function isSameCall(record: ApprovalRecord, request: ApprovalRequest): boolean {
+  return isSameUse(record, request) && record.argsHash === request.argsHash && isRequest(record) === isRequest(request);
 }
 
-/** Whether an answer `always` to `record` is also one to `ask`. */
-export function waives(record: ApprovalRecord, ask: ApprovalRequest): boolean {
-  if (isRequest(record) || isRequest(ask)) return false;
-  if (isSameUse(record, ask)) return record.scope !== 'args' || record.argsHash === ask.argsHash;
-  if (record.scope !== 'tree' || record.right !== ask.right || record.resource !== ask.resource) return false;
-  return ask.holder.path.includes(record.n) && restsOn(ask, record.capability);
+/** Whether an answer `always` to `record` also answers `request`. */
+export function waives(record: ApprovalRecord, request: ApprovalRequest): boolean {
+  if (isRequest(record) || isRequest(request)) return false;
+  if (isSameUse(record, request)) return record.scope !== 'args' || record.argsHash === request.argsHash;
+  if (record.scope !== 'tree' || record.right !== request.right || record.resource !== request.resource) return false;
+  return request.holder.path.includes(record.n) && usesCapability(request, record.capability);
 }
 
-/** As users see it. */
-export function toApproval(record: ApprovalRecord, footing: ValidityFacts): Approval {
+/** The approval as users see it. */
+export function toApproval(record: ApprovalRecord, facts: ValidityFacts): Approval {
   const { id, pid, lineage, right, resource, args, capability, chain, rules, createdAt } = record;
   const { spec, expiresAt, decision, scope, answeredBy, answeredAt, granted } = record;
-  const open = isValid(record, footing) ? 'pending' : 'void';
+  const open = isValid(record, facts) ? 'pending' : 'void';
   return {
     id,
     pid,
@@ -146,7 +146,7 @@ export function toApproval(record: ApprovalRecord, footing: ValidityFacts): Appr
   };
 }
 
-/** A request is answered whole, so it has none. */
+/** The scopes that an answer can have; a request for a capability is answered whole, so it has none. */
 export function scopesOf(record: ApprovalRecord): readonly ApprovalScope[] {
   return isRequest(record) ? [] : approvalScopes;
 }
@@ -155,17 +155,17 @@ function isRequest({ spec }: { readonly spec: CapabilitySpec | null }): boolean 
   return spec !== null;
 }
 
-function isSameUse(record: ApprovalRecord, ask: ApprovalRequest): boolean {
+function isSameUse(record: ApprovalRecord, request: ApprovalRequest): boolean {
   return (
-    record.pid === ask.pid &&
-    record.generation === ask.holder.generation &&
-    record.right === ask.right &&
-    record.resource === ask.resource &&
-    record.capability === ask.capability
+    record.pid === request.pid &&
+    record.generation === request.holder.generation &&
+    record.right === request.right &&
+    record.resource === request.resource &&
+    record.capability === request.capability
   );
 }
 
-/** Whether what is used is `capability`, or was derived from it. */
-function restsOn(ask: ApprovalRequest, capability: ApprovalRecord['capability']): boolean {
-  return ask.capability === capability || ask.chain.some((id) => id === capability);
+/** Whether the call would use `capability`, or one that was derived from it. */
+function usesCapability(request: ApprovalRequest, capability: ApprovalRecord['capability']): boolean {
+  return request.capability === capability || request.chain.some((id) => id === capability);
 }

@@ -1,13 +1,12 @@
-import { canonicalJson } from '../../base/canonical.js';
-import type { JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonValue } from '../../base/json.js';
 import { cidrCovers, parseCidr } from '../resource/cidr.js';
 import { parsePattern } from '../resource/resource.js';
 import { covers, segmentCovers } from '../resource/resource-matching.js';
 import { type Atom, type AtomTest, atomRefusal } from './atoms.js';
-import { sameJson } from './json-compare.js';
+import { isSameJson } from './json-compare.js';
 
 /** Whether `parent` accepts whatever `child` accepts. Sound; across kinds only `eq` and `in` can be narrower. */
-export function atomNarrower(child: Atom, parent: Atom): boolean {
+export function isNarrowerAtom(child: Atom, parent: Atom): boolean {
   if (child.optional === true && parent.optional !== true) return false;
   return implies(child, parent);
 }
@@ -25,12 +24,12 @@ function implies(child: AtomTest, parent: AtomTest): boolean {
   if ('any' in parent) return true;
   if ('all' in parent) return parent.all.every((atom) => implies(child, atom));
   if ('all' in child) return child.all.some((atom) => implies(atom, parent));
-  if ('eq' in child) return accepted([child.eq], parent);
-  if ('in' in child) return accepted(child.in, parent);
-  if ('range' in child) return 'range' in parent && inside(child.range, parent.range);
-  if ('length' in child) return 'length' in parent && inside(child.length, parent.length);
+  if ('eq' in child) return acceptsAll([child.eq], parent);
+  if ('in' in child) return acceptsAll(child.in, parent);
+  if ('range' in child) return 'range' in parent && isInside(child.range, parent.range);
+  if ('length' in child) return 'length' in parent && isInside(child.length, parent.length);
   if ('prefix' in child) return 'prefix' in parent && child.prefix.startsWith(parent.prefix);
-  if ('subset' in child) return 'subset' in parent && child.subset.every((item) => has(parent.subset, item));
+  if ('subset' in child) return 'subset' in parent && child.subset.every((item) => includesJson(parent.subset, item));
   if ('hash' in child) return 'hash' in parent && child.hash === parent.hash;
   if ('path' in child) return 'path' in parent && covers(fsPattern(parent.path), fsPattern(child.path));
   if ('host' in child) return 'host' in parent && segmentCovers(parent.host, child.host);
@@ -39,16 +38,16 @@ function implies(child: AtomTest, parent: AtomTest): boolean {
 }
 
 /** Judged without a workspace: an absolute path is refused here, so it is never taken for narrower. */
-function accepted(members: readonly JsonValue[], parent: AtomTest): boolean {
+function acceptsAll(members: readonly JsonValue[], parent: AtomTest): boolean {
   return members.every((member) => atomRefusal(parent, member, {}) === undefined);
 }
 
-function inside(child: readonly [number, number], parent: readonly [number, number]): boolean {
+function isInside(child: readonly [number, number], parent: readonly [number, number]): boolean {
   return parent[0] <= child[0] && child[1] <= parent[1];
 }
 
-function has(members: readonly JsonValue[], item: JsonValue): boolean {
-  return members.some((member) => sameJson(member, item));
+function includesJson(members: readonly JsonValue[], item: JsonValue): boolean {
+  return members.some((member) => isSameJson(member, item));
 }
 
 function fsPattern(path: string) {

@@ -1,7 +1,6 @@
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
-import type { JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { type AtomRefusal, addressRefusal, hostRefusal, pathRefusal } from './atom-spelling.js';
-import { isText, sameJson } from './json-compare.js';
+import { isSameJson, isText } from './json-compare.js';
 
 /** What one argument may be. Atoms compare and never rewrite; there is no negation, so "narrower" stays decidable. */
 export type AtomTest =
@@ -42,7 +41,7 @@ export interface ConstraintEnv {
 export function atomRefusal(atom: AtomTest, value: JsonValue, env: ConstraintEnv): AtomRefusal | undefined {
   if ('any' in atom) return undefined;
   if ('all' in atom) return firstRefusal(atom.all, value, env);
-  if ('eq' in atom) return unless(sameJson(atom.eq, value), 'is not the value that is allowed');
+  if ('eq' in atom) return unless(isSameJson(atom.eq, value), 'is not the value that is allowed');
   if ('in' in atom) return unless(isMember(atom.in, value), 'is not one of the values that are allowed');
   if ('range' in atom) return unless(inRange(atom.range, value), `is not a number from ${atom.range.join(' to ')}`);
   if ('length' in atom) return unless(inRange(atom.length, lengthOf(value)), `is not ${atom.length.join(' to ')} long`);
@@ -68,7 +67,7 @@ function unless(holds: boolean, reason: string): AtomRefusal | undefined {
 }
 
 function isMember(members: readonly JsonValue[], value: JsonValue): boolean {
-  return members.some((member) => sameJson(member, value));
+  return members.some((member) => isSameJson(member, value));
 }
 
 function isSubset(members: readonly JsonValue[], value: JsonValue): boolean {

@@ -1,7 +1,7 @@
 import { invalidInput } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain } from '../../base/plain.js';
-import type { ResourceKind } from '../resource/resource-kind.js';
+import type { ResourceKind } from '../resource/resource.js';
 import { parseAtom } from './atom-spec.js';
 import { type Atom, type Constraints, constraintPathMax } from './atoms.js';
 import { isObject } from './json-compare.js';

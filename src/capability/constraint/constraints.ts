@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../base/json.js';
-import { atomNarrower, meetAtoms } from './atom-order.js';
+import { isNarrowerAtom, meetAtoms } from './atom-order.js';
 import { type Atom, atomRefusal, type ConstraintEnv, type Constraints, constraintPathMax } from './atoms.js';
 import { isObject } from './json-compare.js';
 
@@ -34,7 +34,7 @@ export function accepts(
  * Whether `child` is the same as `parent` or narrower: every atom of the parent is there, same or narrower, and no path
  * is opened that the parent keeps closed. `path` names the first that is wider. Sound: what child accepts, parent does.
  */
-export function narrower(
+export function checkNarrower(
   child: Constraints | undefined,
   parent: Constraints | undefined,
 ): { readonly ok: true } | { readonly ok: false; readonly path: string } {
@@ -42,7 +42,7 @@ export function narrower(
   if (child === undefined) return { ok: false, path: '*' };
   for (const [path, atom] of atomsOf(parent)) {
     const own = atomAt(child, path);
-    if (own === undefined || !atomNarrower(own, atom)) return { ok: false, path };
+    if (own === undefined || !isNarrowerAtom(own, atom)) return { ok: false, path };
   }
   if (isOpen(parent)) return { ok: true };
   if (isOpen(child)) return { ok: false, path: '*' };

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.js';
 
 /** Whether both have the same RFC 8785 text; NaN is like nothing. */
-export function sameJson(a: JsonValue, b: JsonValue): boolean {
+export function isSameJson(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
   return isObject(a) && isObject(b) && sameMembers(a, b);
@@ -16,11 +16,11 @@ export function isObject(value: JsonValue): value is JsonObject {
 }
 
 function sameItems(a: readonly JsonValue[], b: readonly JsonValue[]): boolean {
-  return a.length === b.length && a.every((item, index) => sameJson(item, b[index] ?? null));
+  return a.length === b.length && a.every((item, index) => isSameJson(item, b[index] ?? null));
 }
 
 function sameMembers(a: JsonObject, b: JsonObject): boolean {
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
-  return names.every((name) => Object.hasOwn(b, name) && sameJson(a[name] ?? null, b[name] ?? null));
+  return names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name] ?? null, b[name] ?? null));
 }

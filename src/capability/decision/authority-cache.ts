@@ -13,16 +13,14 @@ import { EventFeed } from '../../events/event-feed.js';
 import { EventOutbox } from '../../events/event-outbox.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
-import { kinOf } from '../holding/family-rights.js';
-import { SharedValues } from '../holding/shared-values.js';
+import { kinTargetOf } from '../holding/family-rights.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { FilePlaces } from '../resource/workspace-files.js';
 import { Rules } from '../rule/rules.js';
-import { AuthorityGraph, type GraphNode } from './authority-graph.js';
+import { AuthorityGraph, GraphLoader, type GraphNode, RecordInterner } from './authority-graph.js';
 import { CompiledAuthority } from './compiled-authority.js';
-import { decide } from './decide.js';
-import { Evaluator, type LocatedDecision, ruled } from './evaluator.js';
-import { GraphLoader } from './graph-loader.js';
+import { decide, type RawDecision } from './decide.js';
+import { Evaluator } from './evaluator.js';
 import type { Question } from './question.js';
 
 type CapabilityEvent =
@@ -33,29 +31,30 @@ type CapabilityEvent =
   | 'object.shared';
 
 const pageRows = 500;
-/** Capabilities and processes that are kept, some hundred bytes each. When it is full, all of it goes. */
+/** Capabilities and processes in the cache, some hundred bytes each. When it is full, it is cleared. */
 const entriesMax = 500_000;
-/** What waits to be read again, where nobody asks any more. */
+/** Entries that are marked as stale while nobody asks. With more than that, the cache is cleared. */
 const staleMax = 10_000;
 const triesMax = 3;
 
 /**
- * Answers from memory: the authority of processes that were asked about, compiled, and everything that it rests on.
- * This node's commits are applied before their callers are told of them, those of others as the feed brings them.
+ * Decides from memory: it holds the compiled authority of the processes that were asked about, and all capabilities and
+ * processes that it depends on. This node's commits are applied before their callers are notified, those of other nodes
+ * as the feed brings them.
  */
 @injectable()
 export class AuthorityCache {
   private graph = new AuthorityGraph();
-  private shared = new SharedValues();
+  private interner = new RecordInterner();
   private readonly compiled = new Map<Pid, CompiledAuthority>();
   private readonly stale = new Stale();
   private rulesVersion = 0;
-  /** How often everything was forgotten: what was read across that is of no use. */
-  private epoch = 0;
-  /** Reads follow one another. */
-  private reading: Promise<unknown> = Promise.resolve();
-  /** What was told while a read was under way: it may have seen the state before. */
-  private told: KernelEvent[] | undefined;
+  /** The number of times the cache was cleared. A read that began before a clear must not be stored after it. */
+  private clears = 0;
+  /** The last read; reads run one after another. */
+  private lastRead: Promise<unknown> = Promise.resolve();
+  /** Events that arrived during a read, which may have seen the state before them; undefined between reads. */
+  private eventsDuringRead: KernelEvent[] | undefined;
   private readonly handlers: EventHandlers<'authority'>;
 
   constructor(
@@ -63,117 +62,121 @@ export class AuthorityCache {
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
     @inject(Rules) private readonly rules: Rules,
     @inject(GraphLoader) private readonly loader: GraphLoader,
-    @inject(CaseFolding) private readonly names: CaseFolding,
-    @inject(FilePlaces) private readonly places: FilePlaces,
+    @inject(CaseFolding) private readonly caseFolding: CaseFolding,
+    @inject(FilePlaces) private readonly filePlaces: FilePlaces,
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(NodeIdentity) { nodeId }: NodeIdentity,
     @inject(EventOutbox) outbox: EventOutbox,
     @inject(EventFeed) feed: EventFeed,
   ) {
-    this.handlers = this.handlersOfEvents();
+    this.handlers = this.eventHandlers();
     outbox.onCommitFirst((events) => {
       for (const event of events) this.apply(event);
     });
-    const foreign = (event: KernelEvent) => {
+    const applyForeign = (event: KernelEvent) => {
       if (event.node !== nodeId) this.apply(event);
     };
-    feed.subscribe('authority', sameHandler(this.handlers, foreign));
+    feed.subscribe('authority', sameHandler(this.handlers, applyForeign));
   }
 
-  /** The decision, at once where all of it is known; otherwise after what is missing has been read. */
-  decide(question: Question, now: number): LocatedDecision | Promise<LocatedDecision> {
-    return this.known(question, now) ?? this.informed(question, now);
+  /** The decision, at once where everything is in memory; otherwise after the missing part has been read. */
+  decide(question: Question, now: number): RawDecision | Promise<RawDecision> {
+    return this.decideFromMemory(question, now) ?? this.readAndDecide(question, now);
   }
 
-  private async informed(question: Question, now: number): Promise<LocatedDecision> {
+  private async readAndDecide(question: Question, now: number): Promise<RawDecision> {
     for (let tries = 0; tries < triesMax; tries++) {
-      const next = this.reading.then(() => this.read(question));
-      this.reading = next.catch(() => undefined);
-      const isThere = await next;
-      const ruling = isThere ? this.known(question, now) : undefined;
-      if (ruling !== undefined) return ruling;
-      if (!isThere) break;
+      const read = this.lastRead.then(() => this.read(question));
+      this.lastRead = read.catch(() => undefined);
+      const isLive = await read;
+      const decision = isLive ? this.decideFromMemory(question, now) : undefined;
+      if (decision !== undefined) return decision;
+      if (!isLive) break;
     }
-    // Nobody that lives, or one whose authority changes faster than it is read.
+    // There is no such live process, or its authority changes faster than it is read.
     return this.store.read((tx) => this.evaluator.decide(tx, question, now));
   }
 
   /** Undefined when something has to be read first. */
-  private known(question: Question, now: number): LocatedDecision | undefined {
+  private decideFromMemory(question: Question, now: number): RawDecision | undefined {
     const { pid, names, right, request } = question;
     const { graph } = this;
     const holder = graph.holders.get(pid);
     const compiled = this.compiled.get(pid);
     if (holder === undefined || compiled?.rulesVersion !== this.rulesVersion || this.stale.size > 0) return undefined;
-    const other = kinOf(right, request);
-    if (other !== undefined && !graph.holders.has(other)) return undefined;
-    const isChild = other !== undefined && graph.holders.get(other)?.parent === pid;
-    const evidence = {
-      isLive: holder.live,
-      rules: compiled.rulesOn(names),
-      isKin: isChild || (right === 'send' && other !== undefined && holder.parent === other),
-      held: compiled.heldOn(names),
+    const target = kinTargetOf(right, request);
+    if (target !== undefined && !graph.holders.has(target)) return undefined;
+    const isChild = target !== undefined && graph.holders.get(target)?.parent === pid;
+    const input = {
+      holder,
+      rules: compiled.rulesMatching(names),
+      isKin: isChild || (right === 'send' && target !== undefined && holder.parent === target),
+      matching: compiled.capabilitiesMatching(names),
       graph,
     };
-    return ruled(decide(question, evidence, { now, workspace: this.places.workspace }), holder, graph);
+    return decide(question, input, { now, workspace: this.filePlaces.workspace });
   }
 
-  /** Brings what is known up to date and adds what the question needs; false when there is no such live process. */
+  /** Reads stale entries again and adds those that the question needs; false when there is no such live process. */
   private async read({ pid, right, request }: Question): Promise<boolean> {
-    if (this.graph.slots.size + this.graph.holders.size > entriesMax) this.forget();
-    const { epoch } = this;
-    this.told = [];
+    if (this.graph.nodes.size + this.graph.holders.size > entriesMax) this.clear();
+    const { clears } = this;
+    this.eventsDuringRead = [];
     try {
       await this.refresh();
       const compiled = this.compiled.get(pid) ?? (await this.compile(pid));
       if (compiled === undefined) return false;
       await this.readRules(pid, compiled);
-      const other = kinOf(right, request);
-      if (other !== undefined) await this.store.read((tx) => this.loader.learn(tx, this.graph, other));
-      if (epoch === this.epoch) this.compiled.set(pid, compiled);
+      const target = kinTargetOf(right, request);
+      if (target !== undefined) await this.store.read((tx) => this.loader.loadHolder(tx, this.graph, target));
+      if (clears === this.clears) this.compiled.set(pid, compiled);
     } catch (error) {
-      // What was to be read again is no longer marked, so nothing can be trusted.
-      this.forget();
+      // The marks of stale entries are gone already, so no entry can be trusted.
+      this.clear();
       throw error;
     } finally {
-      const missed = this.told;
-      this.told = undefined;
+      const missed = this.eventsDuringRead;
+      this.eventsDuringRead = undefined;
       for (const event of missed) this.apply(event);
     }
     return true;
   }
 
-  private forget(): void {
-    this.epoch++;
+  private clear(): void {
+    this.clears++;
     this.graph = new AuthorityGraph();
-    this.shared = new SharedValues();
+    this.interner = new RecordInterner();
     this.compiled.clear();
-    this.stale.take();
+    this.stale.drain();
   }
 
-  /** Reads again what events have said is no longer as it was. */
+  /** Reads the entries again that events have marked as stale. */
   private async refresh(): Promise<void> {
     if (this.stale.size === 0) return;
-    const { capabilities, holders, gained } = this.stale.take();
+    const { capabilities, holders, gained } = this.stale.drain();
     await this.store.read(async (tx) => {
-      for (const pid of holders) this.graph.holders.set(pid, await this.repository.holder(tx, pid));
-      for (const id of capabilities) await this.put(tx, await this.repository.find(tx, id));
+      for (const pid of holders) this.graph.holders.set(pid, await this.repository.findHolder(tx, pid));
+      for (const id of capabilities) await this.applyRecord(tx, await this.repository.find(tx, id));
       for (const { holder, resources } of gained) {
-        for (const record of await this.repository.heldOn(tx, holder, resources)) await this.put(tx, record);
+        for (const record of await this.repository.findByResource(tx, holder, resources))
+          await this.applyRecord(tx, record);
       }
     });
   }
 
-  /** In pages, so that a long list keeps nobody waiting; what changes meanwhile is applied afterwards. */
+  /** Reads in pages, so that a long list keeps nobody waiting; changes that happen meanwhile are applied afterwards. */
   private async compile(pid: Pid): Promise<CompiledAuthority | undefined> {
-    const holder = await this.store.read((tx) => this.loader.learn(tx, this.graph, pid));
+    const holder = await this.store.read((tx) => this.loader.loadHolder(tx, this.graph, pid));
     if (holder === undefined || !holder.live) return undefined;
     const compiled = new CompiledAuthority();
     for (let after: NumberedCapability | undefined, more = true; more; ) {
       const page = await this.store.read(async (tx) => {
-        const found = await this.repository.heldPage(tx, pid, { after, limit: pageRows });
+        const found = await this.repository.pageByHolder(tx, pid, { after, limit: pageRows });
         for (const record of found) {
-          compiled.hold(await this.loader.add(tx, this.graph, this.shared.of(record)), this.patternOf(record));
+          compiled.addCapability(
+            await this.loader.loadChain(tx, this.graph, this.interner.intern(record)),
+            this.patternOf(record),
+          );
         }
         return found;
       });
@@ -187,42 +190,42 @@ export class AuthorityCache {
     const holder = this.graph.holders.get(pid);
     if (compiled.rulesVersion === this.rulesVersion || holder === undefined) return;
     const version = this.rulesVersion;
-    const rules = await this.store.read((tx) => this.rules.binding(tx, holder));
-    compiled.bind(
+    const rules = await this.store.read((tx) => this.rules.findBinding(tx, holder));
+    compiled.setRules(
       rules.map((rule) => [this.rules.patternOf(rule), rule]),
       version,
     );
   }
 
-  /** A row as it is now, where it is kept and with whom it lies. */
-  private async put(tx: ReadTx, record: CapabilityRecord | undefined): Promise<void> {
+  /** Puts the current record into the graph and into the compiled authority of its holder. */
+  private async applyRecord(tx: ReadTx, record: CapabilityRecord | undefined): Promise<void> {
     if (record === undefined) return;
-    const known = this.graph.slots.get(record.id);
+    const known = this.graph.nodes.get(record.id);
     if (known !== undefined && known.record.holder !== record.holder) {
-      this.compiled.get(known.record.holder)?.drop(known, this.patternOf(record));
+      this.compiled.get(known.record.holder)?.removeCapability(known, this.patternOf(record));
     }
-    const slot = await this.loader.add(tx, this.graph, record);
-    slot.record = this.shared.of(record);
-    this.compiled.get(record.holder)?.hold(slot, this.patternOf(record));
+    const node = await this.loader.loadChain(tx, this.graph, record);
+    node.record = this.interner.intern(record);
+    this.compiled.get(record.holder)?.addCapability(node, this.patternOf(record));
   }
 
   private patternOf({ resource }: CapabilityRecord) {
-    return this.names.pattern(resource);
+    return this.caseFolding.foldStored(resource);
   }
 
-  /** Applies an event, unless no authority depends on its type. What a read that is under way may have missed is kept. */
+  /** Applies an event, unless no authority depends on its type. During a read it is also kept, to be applied again. */
   private apply(event: KernelEvent): void {
     const handler = (this.handlers as Partial<Record<EventType, (event: never) => void>>)[event.type];
     if (handler === undefined) return;
-    this.told?.push(event);
+    this.eventsDuringRead?.push(event);
     handler(event as never);
-    if (this.stale.size > staleMax) this.forget();
+    if (this.stale.size > staleMax) this.clear();
   }
 
-  private handlersOfEvents(): EventHandlers<'authority'> {
+  private eventHandlers(): EventHandlers<'authority'> {
     const readCapability = ({ pid = '', data }: KernelEvent<CapabilityEvent>) => {
       const { capability } = data;
-      if (this.compiled.has(pid) || this.graph.slots.has(capability)) this.stale.capabilities.add(capability);
+      if (this.compiled.has(pid) || this.graph.nodes.has(capability)) this.stale.capabilities.add(capability);
     };
     const readHolder = ({ pid = '' }: KernelEvent) => {
       if (this.graph.holders.has(pid)) this.stale.holders.add(pid);
@@ -237,9 +240,9 @@ export class AuthorityCache {
       'capability.transferred': readCapability,
       'object.shared': readCapability,
       'capability.used': ({ data }) => {
-        for (const id of data.counted) if (this.graph.slots.has(id)) this.stale.capabilities.add(id);
+        for (const id of data.counted) if (this.graph.nodes.has(id)) this.stale.capabilities.add(id);
       },
-      'capability.revoked': ({ data }) => revoke(this.graph.slots.get(data.capability)),
+      'capability.revoked': ({ data }) => revoke(this.graph.nodes.get(data.capability)),
       'process.spawned': readHolder,
       'process.forked': readHolder,
       'process.reparented': readHolder,
@@ -247,25 +250,31 @@ export class AuthorityCache {
         this.compiled.delete(event.pid ?? '');
         readHolder(event);
       },
-      'process.exited': ({ pid = '', data }) => this.ended(pid, data),
+      'process.exited': ({ pid = '', data }) => this.applyExit(pid, data),
       'rule.set': readRules,
       'rule.lifted': readRules,
-      'processes.pruned': () => this.forget(),
+      'processes.pruned': () => this.clear(),
     };
   }
 
-  /** What a process leaves to its parent has no event of its own: what it made, and a result that was not its own. */
-  private ended(pid: Pid, { parent, result }: EventData['process.exited']): void {
+  /**
+   * Capabilities that the parent gets at the end of a child have no event of their own: the one on the child's namespace,
+   * and one on a result that the child did not create.
+   */
+  private applyExit(pid: Pid, { parent, result }: EventData['process.exited']): void {
     const holder = this.graph.holders.get(pid);
     if (holder !== undefined) this.graph.holders.set(pid, { ...holder, live: false });
     this.compiled.delete(pid);
     if (parent === undefined || !this.compiled.has(parent)) return;
-    const made = `ns:process/${pid}/**`;
-    this.stale.gained.push({ holder: parent, resources: result === null ? [made] : [made, `object:${result}`] });
+    const namespace = `ns:process/${pid}/**`;
+    this.stale.gained.push({
+      holder: parent,
+      resources: result === null ? [namespace] : [namespace, `object:${result}`],
+    });
   }
 }
 
-/** What has to be read again before anything is decided. */
+/** Entries that have to be read again before anything is decided. */
 class Stale {
   capabilities = new Set<CapabilityId>();
   holders = new Set<Pid>();
@@ -275,7 +284,7 @@ class Stale {
     return this.capabilities.size + this.holders.size + this.gained.length;
   }
 
-  take(): Pick<Stale, 'capabilities' | 'holders' | 'gained'> {
+  drain(): Pick<Stale, 'capabilities' | 'holders' | 'gained'> {
     const { capabilities, holders, gained } = this;
     this.capabilities = new Set();
     this.holders = new Set();
@@ -284,6 +293,6 @@ class Stale {
   }
 }
 
-function revoke(slot: GraphNode | undefined): void {
-  if (slot !== undefined) slot.record = { ...slot.record, status: 'revoked' };
+function revoke(node: GraphNode | undefined): void {
+  if (node !== undefined) node.record = { ...node.record, status: 'revoked' };
 }

@@ -1,56 +1,125 @@
 import { strict as assert } from 'node:assert';
+import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
+import type { ReadTx } from '../../base/store.js';
+import type { Constraints } from '../constraint/atoms.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
-import type { HolderState } from '../holding/capability-repository.js';
+import { CapabilityRepository, type HolderState } from '../holding/capability-repository.js';
 
-/** A capability in the graph; its row is replaced when it changes. */
+/** A capability in the graph; its record is replaced when it changes. */
 export interface GraphNode {
   record: CapabilityRecord;
 }
 
-/** Capabilities with everything above them, and the processes that hold them: what liveness is read from. */
+/** Capabilities with everything that they were derived from, and the processes that hold them. */
 export class AuthorityGraph {
-  readonly slots = new Map<CapabilityId, GraphNode>();
+  readonly nodes = new Map<CapabilityId, GraphNode>();
   /** Undefined: there is no such process. */
   readonly holders = new Map<Pid, HolderState | undefined>();
 
   /**
-   * live(c): its own status, its holder's state and generation, and the same of every one above it. Of a dead one, what
-   * is nearest; but a revocation above it comes first, so that the reason is the same before and after the sweep.
+   * A capability is live when it and every one above it are: by their own status, and by the state and the generation of
+   * their holders. Otherwise the status is the one that is nearest to it in the chain; but a revocation above it comes
+   * first, so that the reason is the same before and after the sweep.
    */
-  status({ record }: GraphNode, now: number): CapabilityStatus {
+  statusOf({ record }: GraphNode, now: number): CapabilityStatus {
     let nearest: CapabilityStatus = 'live';
-    for (let at = record; ; ) {
-      const status = ownStatus(at, this.holders.get(at.holder), now);
+    for (let current = record; ; ) {
+      const status = ownStatus(current, this.holders.get(current.holder), now);
       if (status === 'revoked') return status;
       if (nearest === 'live') nearest = status;
-      if (at.parent === null) return nearest;
-      at = this.above(at.parent).record;
+      if (current.parent === null) return nearest;
+      current = this.recordOf(current.parent);
     }
   }
 
   /** Itself first, up to the root grant. */
-  chain({ record }: GraphNode): CapabilityRecord[] {
+  chainOf({ record }: GraphNode): CapabilityRecord[] {
     const chain = [record];
-    for (let at = record; at.parent !== null; ) {
-      at = this.above(at.parent).record;
-      chain.push(at);
+    for (let current = record; current.parent !== null; ) {
+      current = this.recordOf(current.parent);
+      chain.push(current);
     }
     return chain;
   }
 
-  private above(id: CapabilityId): GraphNode {
-    const slot = this.slots.get(id);
-    assert(slot !== undefined, `${id} is not in the graph`);
-    return slot;
+  private recordOf(id: CapabilityId): CapabilityRecord {
+    const node = this.nodes.get(id);
+    assert(node !== undefined, `${id} is not in the graph`);
+    return node.record;
   }
 }
 
+/** The status of one capability by itself and its holder, whatever is above it. */
 function ownStatus(record: CapabilityRecord, holder: HolderState | undefined, now: number): CapabilityStatus {
   if (record.status !== 'live') return record.status;
   if (record.expiresAt !== null && record.expiresAt <= now) return 'expired';
   if (record.uses === 0) return 'spent';
   if (holder === undefined || !holder.live) return 'ended';
   return !record.own && record.generation < holder.authoritySince ? 'ended' : 'live';
+}
+
+/** Fills graphs from the store. Nothing that is in a graph is read again. */
+@injectable()
+export class GraphLoader {
+  constructor(@inject(CapabilityRepository) private readonly repository: CapabilityRepository) {}
+
+  /** Adds `record`, all that it was derived from, and their holders. */
+  async loadChain(tx: ReadTx, graph: AuthorityGraph, record: CapabilityRecord): Promise<GraphNode> {
+    const node = graph.nodes.get(record.id) ?? { record };
+    graph.nodes.set(record.id, node);
+    for (let current = record; ; ) {
+      await this.loadHolder(tx, graph, current.holder);
+      const parent = current.parent === null ? undefined : await this.loadRecord(tx, graph, current.parent);
+      if (parent === undefined) return node;
+      current = parent;
+    }
+  }
+
+  async loadHolder(tx: ReadTx, graph: AuthorityGraph, pid: Pid): Promise<HolderState | undefined> {
+    if (!graph.holders.has(pid)) graph.holders.set(pid, await this.repository.findHolder(tx, pid));
+    return graph.holders.get(pid);
+  }
+
+  private async loadRecord(tx: ReadTx, graph: AuthorityGraph, id: CapabilityId): Promise<CapabilityRecord | undefined> {
+    const known = graph.nodes.get(id)?.record;
+    if (known !== undefined) return known;
+    const record = await this.repository.find(tx, id);
+    if (record !== undefined) graph.nodes.set(id, { record });
+    return record;
+  }
+}
+
+/**
+ * Gives equal parts of records the same object in memory: thousands of capabilities of one process have the same holder,
+ * status and constraints, and values that are read again and again should lie close together.
+ */
+export class RecordInterner {
+  private readonly texts = new Map<string, string>();
+  private readonly constraints = new Map<string, Constraints>();
+
+  intern(record: CapabilityRecord): CapabilityRecord {
+    const { holder, status, grantedBy, constraints } = record;
+    return {
+      ...record,
+      holder: this.internText(holder),
+      status: this.internText(status) as CapabilityStatus,
+      grantedBy: this.internText(grantedBy),
+      constraints: constraints === null ? null : this.internConstraints(constraints),
+    };
+  }
+
+  private internText(value: string): string {
+    const known = this.texts.get(value);
+    if (known === undefined) this.texts.set(value, value);
+    return known ?? value;
+  }
+
+  private internConstraints(value: Constraints): Constraints {
+    const text = JSON.stringify(value);
+    const known = this.constraints.get(text);
+    if (known === undefined) this.constraints.set(text, value);
+    return known ?? value;
+  }
 }

@@ -1,107 +1,121 @@
+import { strict as assert } from 'node:assert';
 import { inject, injectable } from 'inversify';
 import type { ApprovalId, CapabilityId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ApprovalRequest } from '../approval/approval.js';
 import { ApprovalLookup } from '../approval/approval-lookup.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
-import { UseCounter } from '../holding/use-counter.js';
-import { earliestExpiry, idsOf } from '../rule/rule.js';
-import type { Asking } from '../rule/rule-gate.js';
-import { hashOfArgs } from './decide.js';
-import { allows, type Decision } from './decision.js';
-import { Evaluator, type LocatedDecision } from './evaluator.js';
-import { decided, denial, explained } from './explanation.js';
+import { CapabilityRepository } from '../holding/capability-repository.js';
+import { earliestExpiry, ruleIdsOf } from '../rule/rule.js';
+import type { CallContext } from '../rule/rule-gate.js';
+import { allows, hashOfArgs, type RawDecision } from './decide.js';
+import type { Decision } from './decision.js';
+import { Evaluator } from './evaluator.js';
+import { capabilityDenied, toDecision, toExplanation } from './explanation.js';
 import type { Question } from './question.js';
 
-/** By what something is allowed. */
+/** The authority that allows something. */
 export interface Authorization {
   readonly capability: CapabilityId | 'kin';
-  /** By which a rule that asks is waived. */
+  /** The approval that waives a rule which asks. */
   readonly approval?: ApprovalId;
-  /** How many counters of uses it takes down. */
+  /** The number of capabilities with finite uses, in the chain, that lose one use. */
   readonly counted: number;
-  /** Of the process that acts. */
+  /** The generation of the process that acts. */
   readonly generation: number;
   readonly decision: Decision;
 }
 
-/** Decides for effects: what a process may do now, and what that uses up. */
+/** Decides for effects: whether a process may do something now, and which uses and approvals that takes. */
 @injectable()
 export class Authorizer {
   constructor(
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
-    @inject(UseCounter) private readonly uses: UseCounter,
+    @inject(ApprovalLookup) private readonly approvalLookup: ApprovalLookup,
+    @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
    * In the unit of the effect: takes a use, and an approval where a rule asks. Throws CAPABILITY_REVOKED or
-   * CAPABILITY_EXPIRED where that alone was missing, otherwise CAPABILITY_DENIED; AskNeeded.
+   * CAPABILITY_EXPIRED where that alone was missing, otherwise CAPABILITY_DENIED; ApprovalNeeded.
    */
-  async authorize(tx: WriteTx, asking: Asking, question: Question): Promise<Authorization> {
-    const ruling = await this.allowed(tx, asking, question);
-    const ask = askOf(question, ruling);
-    const approval = ask === undefined ? undefined : await this.clearance.authorize(tx, ask, asking.at);
-    const counted = finite(ruling);
-    if (ruling.slot !== undefined) await this.uses.claim(tx, ruling.slot.record, counted, asking.at);
-    return warrant(asking, question, ruling, counted.length, approval);
+  async authorize(tx: WriteTx, context: CallContext, question: Question): Promise<Authorization> {
+    const decision = await this.decide(tx, context, question);
+    const request = approvalRequestOf(question, decision);
+    const approval = request === undefined ? undefined : await this.approvalLookup.authorize(tx, request, context.at);
+    const counted = await this.takeUses(tx, decision, context.at);
+    return toAuthorization(context, question, decision, counted, approval);
   }
 
-  /** The same before that unit: nothing is taken. Throws as `take`. */
-  async preview(tx: ReadTx, asking: Asking, question: Question): Promise<Authorization> {
-    const ruling = await this.allowed(tx, asking, question);
-    const ask = askOf(question, ruling);
-    const approval = ask === undefined ? undefined : (await this.clearance.needed(tx, ask, asking.at)).id;
-    return warrant(asking, question, ruling, finite(ruling).length, approval);
+  /** Before the unit of the effect: takes nothing. Throws as `authorize`. */
+  async preview(tx: ReadTx, context: CallContext, question: Question): Promise<Authorization> {
+    const decision = await this.decide(tx, context, question);
+    const request = approvalRequestOf(question, decision);
+    const approval =
+      request === undefined ? undefined : (await this.approvalLookup.require(tx, request, context.at)).id;
+    return toAuthorization(context, question, decision, finiteUsesOf(decision).length, approval);
   }
 
-  private async allowed(tx: ReadTx, asking: Asking, question: Question): Promise<LocatedDecision> {
-    const ruling = await this.evaluator.decide(tx, question, asking.at);
-    if (ruling.code === 'ASK' || allows(ruling.code)) return ruling;
-    const nearer = await this.evaluator.explain(tx, question, asking.at);
-    throw denial(asking, explained(asking, question, nearer));
+  /** A decision that allows it, or asks. Throws the refusal, which names near misses. */
+  private async decide(tx: ReadTx, context: CallContext, question: Question): Promise<RawDecision> {
+    const decision = await this.evaluator.decide(tx, question, context.at);
+    if (decision.code === 'ASK' || allows(decision.code)) return decision;
+    const withNearMisses = await this.evaluator.explain(tx, question, context.at);
+    throw capabilityDenied(context, toExplanation(context, question, withNearMisses));
+  }
+
+  /** A use counts for the capability and for everything that it was derived from. Answers with how many that are. */
+  private async takeUses(tx: WriteTx, decision: RawDecision, at: number): Promise<number> {
+    const used = decision.node?.record;
+    const finite = finiteUsesOf(decision);
+    if (used === undefined || finite.length === 0) return 0;
+    assert(await this.repository.takeUses(tx, finite), `${used.id} was live and had no use left`);
+    const data = { capability: used.id, counted: finite.map(({ id }) => id) };
+    this.recorder.event(tx, { type: 'capability.used', at, pid: used.holder, data });
+    return finite.length;
   }
 }
 
-/** What the rules ask about, if they do. */
-export function askOf(
-  { pid, right, request, args = {}, shown = args }: Question,
-  ruling: LocatedDecision,
+/** The question for a person, where the decision is ASK. */
+export function approvalRequestOf(
+  { pid, right, request, args = {}, argsForApproval = args }: Question,
+  { code, node, holder, graph, asks }: RawDecision,
 ): ApprovalRequest | undefined {
-  const { code, slot, holder, graph, asks } = ruling;
   if (code !== 'ASK' || holder === undefined) return undefined;
-  const chain = slot === undefined ? [] : graph.chain(slot);
+  const chain = node === undefined ? [] : graph.chainOf(node);
   return {
     pid,
     holder,
     right,
     resource: request.text,
-    args: shown,
+    args: argsForApproval,
     argsHash: hashOfArgs(args),
-    capability: slot?.record.id ?? 'kin',
+    capability: node?.record.id ?? 'kin',
     chain: chain.map(({ id }) => id),
     expiresAt: earliestExpiry(chain),
-    rules: idsOf(asks),
+    rules: ruleIdsOf(asks),
     spec: null,
-    dependsOn: { on: chain.map((one) => one.holder), until: earliestExpiry([...chain, ...asks]) },
+    dependsOn: { processes: chain.map((record) => record.holder), expiresAt: earliestExpiry([...chain, ...asks]) },
   };
 }
 
 /** Of the capability and all above it, those with finite uses. */
-function finite({ slot, graph }: LocatedDecision): CapabilityRecord[] {
-  return slot === undefined ? [] : graph.chain(slot).filter(({ uses }) => uses !== null);
+function finiteUsesOf({ node, graph }: RawDecision): CapabilityRecord[] {
+  return node === undefined ? [] : graph.chainOf(node).filter(({ uses }) => uses !== null);
 }
 
-function warrant(
-  asking: Asking,
+function toAuthorization(
+  context: CallContext,
   question: Question,
-  ruling: LocatedDecision,
+  raw: RawDecision,
   counted: number,
   approval: ApprovalId | undefined,
 ): Authorization {
-  const code = ruling.slot === undefined ? 'KIN' : 'ALLOWED';
-  const decision = decided(asking, question, { ...ruling, code });
-  const capability = ruling.slot?.record.id ?? 'kin';
-  const generation = ruling.holder?.generation ?? 0;
+  const code = raw.node === undefined ? 'KIN' : 'ALLOWED';
+  const decision = toDecision(context, question, { ...raw, code });
+  const capability = raw.node?.record.id ?? 'kin';
+  const generation = raw.holder?.generation ?? 0;
   return { capability, counted, generation, decision, ...(approval === undefined ? {} : { approval }) };
 }

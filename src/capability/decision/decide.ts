@@ -1,53 +1,63 @@
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
-import type { JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ConstraintEnv } from '../constraint/atoms.js';
 import { accepts } from '../constraint/constraints.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import { byPreference, type CapabilityRecord } from '../holding/capability-record.js';
+import type { HolderState } from '../holding/capability-repository.js';
 import { maskOfRight } from '../resource/rights.js';
-import { isOn, type RuleEffect, type RuleRecord } from '../rule/rule.js';
+import { isInForce, type RuleEffect, type RuleRecord } from '../rule/rule.js';
 import type { AuthorityGraph, GraphNode } from './authority-graph.js';
-import { allows, type DecisionCode, type NearMiss } from './decision.js';
+import type { DecisionCode, NearMiss } from './decision.js';
 import type { Question } from './question.js';
 
-/** What is known of a process's authority when a question about it is decided, all from one state. */
-export interface Evidence {
-  readonly isLive: boolean;
+/** The state of a process's authority that a question about it is decided by, all from one snapshot. */
+export interface DecisionInput {
+  /** Undefined: there is no such process. */
+  readonly holder: HolderState | undefined;
   /** Of the rules that bind it, those whose pattern matches one of the names. */
   readonly rules: readonly RuleRecord[];
+  /** Whether the family tie alone allows it. */
   readonly isKin: boolean;
-  /** Of all that it was ever given, those whose pattern matches all names. */
-  readonly held: readonly GraphNode[];
+  /** Of all capabilities that it was ever given, dead or alive, those whose pattern matches all names. */
+  readonly matching: readonly GraphNode[];
   /** Some of the others, where near misses are wanted. */
-  readonly others?: readonly CapabilityRecord[];
+  readonly notMatching?: readonly CapabilityRecord[];
+  /** Holds everything in `matching`, with all that it was derived from. */
   readonly graph: AuthorityGraph;
 }
 
-export interface Circumstances extends ConstraintEnv {
+export interface DecisionEnv extends ConstraintEnv {
   readonly now: number;
 }
 
+/** A decision as the kernel uses it, before it is put into words. */
 export interface RawDecision {
   readonly code: DecisionCode;
-  /** By which it is allowed, or would be if a person approved it; undefined where kinship is enough. */
-  readonly slot: GraphNode | undefined;
+  /** The capability that allows it, or would if a person approved it; undefined where kinship is enough. */
+  readonly node: GraphNode | undefined;
   readonly nearest: readonly NearMiss[];
   readonly denies: readonly RuleRecord[];
   readonly asks: readonly RuleRecord[];
+  readonly holder: HolderState | undefined;
+  readonly graph: AuthorityGraph;
 }
 
 /**
  * The decision, by one order of precedence that no order of rows can change: a deny rule, nothing that matches,
- * arguments, a dead capability, an ask rule, allowed. Pure; whoever asks has collected the evidence.
+ * arguments, a dead capability, an ask rule, allowed. Pure: the caller has collected the input.
  */
-export function decide(question: Question, evidence: Evidence, circumstances: Circumstances): RawDecision {
-  if (!evidence.isLive) return verdict('PROCESS_ENDED');
-  const denies = applying('deny', evidence.rules, question, circumstances.now);
-  if (denies.length > 0) return verdict('DENY_RULE', undefined, none, denies);
-  const found = evidence.isKin ? verdict('KIN') : held(question, evidence, circumstances);
-  if (!allows(found.code)) return found;
-  const asks = applying('ask', evidence.rules, question, circumstances.now);
-  return asks.length === 0 ? found : verdict('ASK', found.slot, none, none, asks);
+export function decide(question: Question, input: DecisionInput, env: DecisionEnv): RawDecision {
+  if (input.holder?.live !== true) return rawDecision(input, 'PROCESS_ENDED');
+  const denies = applicableRules('deny', input.rules, question, env.now);
+  if (denies.length > 0) return rawDecision(input, 'DENY_RULE', undefined, none, denies);
+  const decision = input.isKin ? rawDecision(input, 'KIN') : decideByCapability(question, input, env);
+  if (!allows(decision.code)) return decision;
+  const asks = applicableRules('ask', input.rules, question, env.now);
+  return asks.length === 0 ? decision : rawDecision(input, 'ASK', decision.node, none, none, asks);
+}
+
+export function allows(code: DecisionCode): code is 'ALLOWED' | 'KIN' {
+  return code === 'ALLOWED' || code === 'KIN';
 }
 
 /** The SHA-256 of arguments, by which rules and approvals are bound to them. */
@@ -59,18 +69,19 @@ const none: readonly never[] = [];
 const nearestMax = 5;
 
 /** Written out, and not spread from parts: checks are made by the hundred thousand. */
-function verdict(
+function rawDecision(
+  { holder, graph }: DecisionInput,
   code: DecisionCode,
-  slot?: GraphNode,
+  node?: GraphNode,
   nearest: readonly NearMiss[] = none,
   denies: readonly RuleRecord[] = none,
   asks: readonly RuleRecord[] = none,
 ): RawDecision {
-  return { code, slot, nearest, denies, asks };
+  return { code, node, nearest, denies, asks, holder, graph };
 }
 
 /** The rules of one effect that are about this right and these arguments, and have not expired. */
-export function applying(
+export function applicableRules(
   effect: RuleEffect,
   rules: readonly RuleRecord[],
   { right, args }: Pick<Question, 'right' | 'args'>,
@@ -80,7 +91,7 @@ export function applying(
   const mask = maskOfRight(right);
   return rules
     .filter((rule) => rule.effect === effect && (rule.rights & mask) !== 0)
-    .filter((rule) => isOn(rule, now))
+    .filter((rule) => isInForce(rule, now))
     .filter(({ argsHash }) => argsHash === null || hasHash(args, argsHash));
 }
 
@@ -89,25 +100,28 @@ function hasHash(args: JsonValue | undefined, hash: string): boolean {
 }
 
 /** The best of the capabilities that allow it, or why none does. */
-function held(question: Question, evidence: Evidence, circumstances: Circumstances): RawDecision {
+function decideByCapability(question: Question, input: DecisionInput, env: DecisionEnv): RawDecision {
   let best: GraphNode | undefined;
   const misses: Miss[] = [];
-  for (const slot of question.isOutside === true ? [] : evidence.held) {
-    const status = evidence.graph.status(slot, circumstances.now);
-    const failure = failureOf(question, slot.record, status, circumstances);
-    if (failure !== undefined) misses.push({ ...failure, record: slot.record });
-    else if (best === undefined || byPreference(slot.record, best.record) < 0) best = slot;
+  for (const node of question.isOutsideWorkspace === true ? [] : input.matching) {
+    const status = input.graph.statusOf(node, env.now);
+    const failure = failureOf(question, node.record, status, env);
+    if (failure !== undefined) misses.push({ ...failure, record: node.record });
+    else if (best === undefined || byPreference(node.record, best.record) < 0) best = node;
   }
-  if (best !== undefined) return verdict('ALLOWED', best);
-  for (const record of evidence.others ?? []) {
+  if (best !== undefined) return rawDecision(input, 'ALLOWED', best);
+  for (const record of input.notMatching ?? []) {
     misses.push({ code: 'NO_CAPABILITY', failed: 'resource', record });
   }
-  if (misses.length === 0) return verdict('NO_CAPABILITY');
+  if (misses.length === 0) return rawDecision(input, 'NO_CAPABILITY');
   misses.sort((a, b) => byNearness(question, a, b));
-  return verdict(misses[0]?.code ?? 'NO_CAPABILITY', undefined, misses.slice(0, nearestMax).map(toNearMiss));
+  return rawDecision(input, misses[0]?.code ?? 'NO_CAPABILITY', undefined, misses.slice(0, nearestMax).map(toNearMiss));
 }
 
-/** Why a capability that matches does not do. What is dead and would not do if it lived is not what is missing. */
+/**
+ * Why a capability with a matching pattern does not allow it; undefined when it does. A dead capability that would not
+ * allow it if it were live counts as NO_CAPABILITY, because reviving it would not help.
+ */
 function failureOf(
   { right, args }: Question,
   { rights, constraints }: CapabilityRecord,
@@ -115,15 +129,15 @@ function failureOf(
   env: ConstraintEnv,
 ): Pick<Miss, 'code' | 'failed'> | undefined {
   if ((rights & maskOfRight(right)) === 0) return { code: 'NO_CAPABILITY', failed: `right ${right}` };
-  const acceptance = constraints === null || args === undefined ? accepted : accepts(constraints, args, env);
+  const acceptance = constraints === null || args === undefined ? unconstrained : accepts(constraints, args, env);
   if (acceptance.ok) return status === 'live' ? undefined : { code: deadCodes[status], failed: status };
   const { path, reason, hint } = acceptance;
-  // With the right spelling, where it is only that.
+  // The hint gives the right spelling, where only the spelling is wrong.
   const failed = `${path}: ${reason}${hint === undefined ? '' : `. ${hint.replace(/\.$/, '')}`}`;
   return status === 'live' ? { code: 'CONSTRAINT', failed } : { code: 'NO_CAPABILITY', failed: `${status}, ${failed}` };
 }
 
-const accepted = { ok: true } as const;
+const unconstrained = { ok: true } as const;
 
 const deadCodes: Record<Exclude<CapabilityStatus, 'live'>, DecisionCode> = {
   expired: 'EXPIRED',
@@ -138,10 +152,10 @@ interface Miss {
   readonly record: CapabilityRecord;
 }
 
-/** From the farthest to the nearest, which is also how the codes go before each other. */
+/** From the farthest to the nearest, which is also the precedence of the codes. */
 const nearness: readonly DecisionCode[] = ['NO_CAPABILITY', 'REVOKED', 'SPENT', 'EXPIRED', 'CONSTRAINT'];
 
-/** The nearest first: by code, then what matches, then what begins as the request does, then by preference. */
+/** The nearest first: by code, then matching patterns, then the longest common start with the request, then preference. */
 function byNearness({ request }: Question, a: Miss, b: Miss): number {
   return (
     nearness.indexOf(b.code) - nearness.indexOf(a.code) ||

@@ -49,7 +49,3 @@ export interface Explanation {
   readonly generation: number;
   readonly hint: string;
 }
-
-export function allows(code: DecisionCode): code is 'ALLOWED' | 'KIN' {
-  return code === 'ALLOWED' || code === 'KIN';
-}

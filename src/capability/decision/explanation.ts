@@ -1,47 +1,45 @@
 import { CapabilityError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import { idsOf } from '../rule/rule.js';
-import type { Asking } from '../rule/rule-gate.js';
-import type { RawDecision } from './decide.js';
-import { allows, type Decision, type Explanation } from './decision.js';
+import { ruleIdsOf } from '../rule/rule.js';
+import type { CallContext } from '../rule/rule-gate.js';
+import { allows, type RawDecision } from './decide.js';
+import type { Decision, Explanation } from './decision.js';
 import { remedy } from './hints.js';
 import type { Question } from './question.js';
 
-/** An explanation without what only the store can add. */
-export type Told = Omit<Explanation, 'chain' | 'generation'>;
+/** The part of an explanation that needs no further reading from the store. */
+export type ExplanationBase = Omit<Explanation, 'chain' | 'generation'>;
 
-/** What a verdict amounts to, as far as who asks may know. */
-export function decided({ via }: Pick<Asking, 'via'>, question: Question, verdict: RawDecision): Decision {
-  const { code, slot } = verdict;
-  const capability = slot === undefined ? 'kin' : slot.record.id;
+type Face = Pick<CallContext, 'via'>;
+
+/** The decision as users see it. A process learns neither which rules there are nor where links lead. */
+export function toDecision({ via }: Face, question: Question, raw: RawDecision): Decision {
+  const { code, node, nearest, denies } = raw;
+  const capability = node === undefined ? 'kin' : node.record.id;
   if (allows(code)) return { effect: 'allow', code, capability, reason: `Allowed by ${capability}.` };
-  const isHost = via !== 'process';
-  const reason = remedy(
-    isHost ? question : hidden(question),
-    code,
-    verdict.nearest,
-    isHost ? idsOf(verdict.denies) : [],
-  );
+  const reason =
+    via === 'process'
+      ? remedy(withoutLinks(question), code, nearest, [])
+      : remedy(question, code, nearest, ruleIdsOf(denies));
   return code === 'ASK' ? { effect: 'ask', code, capability, reason } : { effect: 'deny', code, reason };
 }
 
-/** A process is not told where links lead. */
-function hidden({ pid, right, request }: Question): Question {
+/** The decision with its near misses and rules. */
+export function toExplanation(face: Face, question: Question, raw: RawDecision): ExplanationBase {
+  const { pid, right, request } = question;
+  const { reason: hint, ...decision } = toDecision(face, question, raw);
+  const isHost = face.via !== 'process';
+  const rules = { denies: isHost ? ruleIdsOf(raw.denies) : [], asks: isHost ? ruleIdsOf(raw.asks) : [] };
+  return { ...decision, pid, right, resource: request.text, nearest: raw.nearest, ...rules, hint };
+}
+
+function withoutLinks({ pid, right, request }: Question): Question {
   return { pid, right, request, names: [request] };
 }
 
-/** The same, with all that it was found by. */
-export function explained(asking: Pick<Asking, 'via'>, question: Question, verdict: RawDecision): Told {
-  const { pid, right, request } = question;
-  const { reason: hint, ...decision } = decided(asking, question, verdict);
-  const isHost = asking.via !== 'process';
-  const rules = { denies: isHost ? idsOf(verdict.denies) : [], asks: isHost ? idsOf(verdict.asks) : [] };
-  return { ...decision, pid, right, resource: request.text, nearest: verdict.nearest, ...rules, hint };
-}
-
-/** The refusal that a decision amounts to. */
-export function denial({ via }: Pick<Asking, 'via'>, told: Told): CapabilityError {
-  const { pid, right, resource, code, nearest, denies, hint } = told;
+/** The error of an effect that is not allowed. */
+export function capabilityDenied({ via }: Face, explanation: ExplanationBase): CapabilityError {
+  const { pid, right, resource, code, nearest, denies, hint } = explanation;
   const facts: JsonObject = {
     pid,
     right,

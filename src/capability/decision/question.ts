@@ -1,34 +1,103 @@
+import { inject, injectable } from 'inversify';
+import { z } from 'zod';
+import { invalidInput, KernelError } from '../../base/errors.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import type { Request } from '../resource/resource.js';
-import type { Right } from '../resource/rights.js';
+import { copyPlain, payloadLimits } from '../../base/plain.js';
+import { parseSpec } from '../../base/spec.js';
+import { isObject } from '../constraint/json-compare.js';
+import { CaseFolding } from '../resource/case-folding.js';
+import { parseRequest, type Request } from '../resource/resource.js';
+import { parseRight, type Right } from '../resource/rights.js';
+import { FilePlaces } from '../resource/workspace-files.js';
 
 /** May `pid` do this? */
 export interface Question {
   readonly pid: Pid;
   readonly right: Right;
-  /** What was asked for, as it is shown. */
+  /** The resource as it was asked for, and as it is shown. */
   readonly request: Request;
   /**
-   * The names that it is compared by: an allow must match all of them, a rule matches if it matches one. A file has two
-   * where links lead elsewhere.
+   * The names that the resource is compared by: an allow must match all of them, a rule matches if it matches one. A file
+   * has two where links lead elsewhere.
    */
   readonly names: readonly Request[];
   /** Where the links of a file lead. */
   readonly real?: Request;
   /** One of the names is enough for an allow: an object goes by its id and by its place in a namespace. */
-  readonly isEither?: true;
+  readonly matchesAnyName?: true;
   /** Links lead out of the workspace, where nothing allows anything. */
-  readonly isOutside?: true;
+  readonly isOutsideWorkspace?: true;
   /** Absent: whether there are arguments with which it may. */
   readonly args?: JsonValue;
-  /** Only by this capability. */
+  /** Only this capability counts. */
   readonly using?: CapabilityId;
-  /** What a question for a person keeps of the arguments, where they hold secrets; it is bound to the arguments themselves. */
-  readonly shown?: JsonValue;
+  /** The arguments that an approval shows, where the real ones hold secrets; it is bound to the hash of the real ones. */
+  readonly argsForApproval?: JsonValue;
 }
 
-/** About a resource that goes by one name. */
+/** A question about a resource that goes by one name. */
 export function plainQuestion(pid: Pid, right: Right, request: Request, args: JsonValue = {}): Question {
   return { pid, right, request, names: [request], args };
+}
+
+type QuestionWithArgs = Question & { readonly args: JsonValue };
+
+/** Makes questions from the input of callers. It reads links from the disk, so it is called before the unit. */
+@injectable()
+export class QuestionParser {
+  constructor(
+    @inject(CaseFolding) private readonly caseFolding: CaseFolding,
+    @inject(FilePlaces) private readonly filePlaces: FilePlaces,
+  ) {}
+
+  /** Copies the arguments once; only that copy is looked at. A promise only for files. Throws INVALID_INPUT. */
+  parse(
+    pidInput: unknown,
+    rightInput: unknown,
+    resource: unknown,
+    argsInput: unknown,
+  ): QuestionWithArgs | Promise<QuestionWithArgs> {
+    const request = parseRequest(parseText(resource, 'resource'));
+    const right = parseRight(request.kind, parseText(rightInput, 'right'));
+    const args = copyPlain(argsInput, 'args', payloadLimits);
+    if (!isObject(args)) throw invalidInput('args', 'is not a JSON object', 'Give the arguments by name.');
+    const pid = parseText(pidInput, 'pid');
+    if (request.kind !== 'fs') return { pid, right, request, names: [request], args };
+    return this.parseFile(pid, right, request).then((question) => ({ ...question, args }));
+  }
+
+  /** A question about a file, by the name that it was asked for and the one where its links lead. */
+  async parseFile(pid: Pid, right: Right, request: Request): Promise<Question> {
+    const real = await this.resolveLinks(request);
+    const folded = this.caseFolding.fold(request);
+    const question = { pid, right, request, args: {} };
+    if (real === undefined) return { ...question, names: [folded], isOutsideWorkspace: true };
+    const names = real.text === request.text ? [folded] : [folded, this.caseFolding.fold(real)];
+    return { ...question, names, real };
+  }
+
+  /** The name that a resource is compared by. */
+  foldCase(request: Request): Request {
+    return this.caseFolding.fold(request);
+  }
+
+  private async resolveLinks({ segments }: Request): Promise<Request | undefined> {
+    const real = await this.filePlaces.real(segments);
+    if (real === undefined) return undefined;
+    try {
+      return parseRequest(`fs:${real.join('/') || '.'}`);
+    } catch (error) {
+      // The disk has names that no resource can spell: nothing can allow them.
+      if (error instanceof KernelError) return undefined;
+      throw error;
+    }
+  }
+}
+
+const anyText = z.string();
+
+/** Skips the schema for texts, which is what nearly every caller gives. Throws INVALID_INPUT. */
+function parseText(value: unknown, name: string): string {
+  return typeof value === 'string' ? value : parseSpec(anyText, value, name);
 }

@@ -1,4 +1,4 @@
-import { meet, narrower } from '../constraint/constraints.js';
+import { checkNarrower, meet } from '../constraint/constraints.js';
 import { constraintsExcess } from '../constraint/constraints-spec.js';
 import { covers } from '../resource/resource-matching.js';
 import { type Right, rightsBeyond } from '../resource/rights.js';
@@ -12,7 +12,7 @@ export interface DerivedAuthority extends Authority {
 
 /** The field in which what was asked for is wider than what it would come from. */
 export interface Amplification {
-  readonly refused:
+  readonly exceeded:
     | 'resource'
     | 'rights'
     | 'delegable'
@@ -34,59 +34,64 @@ export function attenuate(
   how: 'delegate' | 'derive',
 ): DerivedAuthority | Amplification {
   if (!covers(parent.pattern, stated.pattern)) {
-    return refused('resource', `${stated.pattern.text} is not within ${parent.pattern.text}`);
+    return amplification('resource', `${stated.pattern.text} is not within ${parent.pattern.text}`);
   }
   return (
-    (how === 'delegate' ? beyondGrant(parent, stated) : beyondOwn(parent, stated)) ??
-    beyondConstraints(parent, stated) ??
-    beyondNumbers(parent, stated) ??
-    derived(parent, stated)
+    (how === 'delegate' ? exceedsGrant(parent, stated) : exceedsOwn(parent, stated)) ??
+    exceedsConstraints(parent, stated) ??
+    exceedsLimits(parent, stated) ??
+    derivedAuthority(parent, stated)
   );
 }
 
-function beyondGrant(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
-  if (!parent.rights.includes('grant')) return refused('rights', 'the right "grant" is not there');
+function exceedsGrant(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
+  if (!parent.rights.includes('grant')) return amplification('rights', 'the right "grant" is not there');
   const rights = rightsBeyond(stated.rights, parent.grantable);
-  if (rights.length > 0) return refused(rightsField(rights, stated), beyond(rights, 'may be granted'));
-  return beyondGrantable(parent, stated);
+  if (rights.length > 0) return amplification(rightsField(rights, stated), rightsDetail(rights, 'may be granted'));
+  return exceedsGrantable(parent, stated);
 }
 
-function beyondOwn(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
+function exceedsOwn(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
   const rights = rightsBeyond(stated.rights, parent.rights);
-  if (rights.length > 0) return refused(rightsField(rights, stated), beyond(rights, 'are held'));
-  return beyondGrantable(parent, stated);
+  if (rights.length > 0) return amplification(rightsField(rights, stated), rightsDetail(rights, 'are held'));
+  return exceedsGrantable(parent, stated);
 }
 
 function rightsField(beyond: readonly Right[], stated: StatedAuthority): 'rights' | 'delegable' {
   return stated.grantImplied === true && beyond.length === 1 && beyond[0] === 'grant' ? 'delegable' : 'rights';
 }
 
-function beyondGrantable(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
+function exceedsGrantable(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
   const grantable = rightsBeyond(stated.grantable, parent.grantable);
-  return grantable.length > 0 ? refused('grantable', beyond(grantable, 'may be granted')) : undefined;
+  return grantable.length > 0 ? amplification('grantable', rightsDetail(grantable, 'may be granted')) : undefined;
 }
 
-function beyondConstraints(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
+function exceedsConstraints(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
   if (stated.constraints === undefined) return undefined;
-  const order = narrower(stated.constraints, parent.constraints);
-  if (!order.ok) return refused('constraints', `the constraint on ${JSON.stringify(order.path)} is missing or wider`);
-  const excess = constraintsExcess(joined(parent, stated.constraints));
-  return excess === undefined ? undefined : refused('constraints', `joined with those above it ${excess}`);
+  const order = checkNarrower(stated.constraints, parent.constraints);
+  if (!order.ok)
+    return amplification('constraints', `the constraint on ${JSON.stringify(order.path)} is missing or wider`);
+  const excess = constraintsExcess(meetConstraints(parent, stated.constraints));
+  return excess === undefined ? undefined : amplification('constraints', `joined with those above it ${excess}`);
 }
 
-function beyondNumbers(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
+function exceedsLimits(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
   for (const field of ['expiresAt', 'uses', 'maxDepth'] as const) {
     const limit = parent[field];
     const own = stated[field];
-    if (own !== undefined && limit !== undefined && own > limit) return refused(field, `${own} is more than ${limit}`);
+    if (own !== undefined && limit !== undefined && own > limit)
+      return amplification(field, `${own} is more than ${limit}`);
   }
   const depth = parent.depth + 1;
   const depthMax = stated.maxDepth ?? parent.maxDepth;
-  return depth > depthMax ? refused('maxDepth', `it would be at depth ${depth} of at most ${depthMax}`) : undefined;
+  return depth > depthMax
+    ? amplification('maxDepth', `it would be at depth ${depth} of at most ${depthMax}`)
+    : undefined;
 }
 
-function derived(parent: DerivedAuthority, stated: StatedAuthority): DerivedAuthority {
-  const constraints = stated.constraints === undefined ? parent.constraints : joined(parent, stated.constraints);
+function derivedAuthority(parent: DerivedAuthority, stated: StatedAuthority): DerivedAuthority {
+  const constraints =
+    stated.constraints === undefined ? parent.constraints : meetConstraints(parent, stated.constraints);
   const uses = stated.uses ?? parent.uses;
   const expiresAt = stated.expiresAt ?? parent.expiresAt;
   return {
@@ -102,14 +107,14 @@ function derived(parent: DerivedAuthority, stated: StatedAuthority): DerivedAuth
   };
 }
 
-function joined(parent: DerivedAuthority, own: NonNullable<Authority['constraints']>) {
+function meetConstraints(parent: DerivedAuthority, own: NonNullable<Authority['constraints']>) {
   return parent.constraints === undefined ? own : meet(parent.constraints, own);
 }
 
-function beyond(rights: readonly Right[], what: string): string {
+function rightsDetail(rights: readonly Right[], what: string): string {
   return `${rights.join(', ')}: not among those that ${what}`;
 }
 
-function refused(field: Amplification['refused'], detail: string): Amplification {
-  return { refused: field, detail };
+function amplification(field: Amplification['exceeded'], detail: string): Amplification {
+  return { exceeded: field, detail };
 }

@@ -1,6 +1,6 @@
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { Constraints } from '../constraint/atoms.js';
-import { type Pattern, readPattern } from '../resource/resource.js';
+import { storedPattern } from '../resource/resource.js';
 import { rightsOfMask } from '../resource/rights.js';
 import type { DerivedAuthority } from './attenuate.js';
 import type { Capability, CapabilityStatus } from './capability.js';
@@ -76,17 +76,4 @@ export function byPreference(a: CapabilityRecord, b: CapabilityRecord): number {
     a.depth - b.depth ||
     (a.id < b.id ? -1 : 1)
   );
-}
-
-const patternsMax = 10_000;
-const patterns = new Map<string, Pattern>();
-
-/** The pattern of a stored text, which is canonical: parsed once, since the same few texts come again and again. */
-export function storedPattern(text: string): Pattern {
-  const known = patterns.get(text);
-  if (known !== undefined) return known;
-  if (patterns.size >= patternsMax) patterns.clear();
-  const parsed = readPattern(text);
-  patterns.set(text, parsed);
-  return parsed;
 }

@@ -1,7 +1,7 @@
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
-import type { ResourceKind } from '../resource/resource-kind.js';
+import type { ResourceKind } from '../resource/resource.js';
 import type { CapabilityRecord } from './capability-record.js';
 
 /** What of a process decides whether its capabilities work. */
@@ -39,7 +39,7 @@ export interface NumberedCapability extends CapabilityRecord {
 }
 
 /** Which page of what a process holds. */
-export interface HeldPage {
+export interface HolderPage {
   readonly kind?: ResourceKind;
   /** The last one of the page before. */
   readonly after?: Pick<NumberedCapability, 'resource' | 'n'> | undefined;
@@ -57,28 +57,28 @@ export interface CapabilityRepository {
   find(tx: ReadTx, id: CapabilityId): Promise<CapabilityRecord | undefined>;
   insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void>;
   /** All that `holder` was ever given, or those on resources of one kind. */
-  heldBy(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]>;
+  findByHolder(tx: ReadTx, findHolder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]>;
   /** The same in pages, in the order of their resources. */
-  heldPage(tx: ReadTx, holder: Pid, page: HeldPage): Promise<readonly NumberedCapability[]>;
+  pageByHolder(tx: ReadTx, findHolder: Pid, page: HolderPage): Promise<readonly NumberedCapability[]>;
   /** Those on exactly one of these resource texts. */
-  heldOn(tx: ReadTx, holder: Pid, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
+  findByResource(tx: ReadTx, findHolder: Pid, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
   /** Whether there is one whose resource text begins so. */
-  holdsWithin(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean>;
+  hasResourcePrefix(tx: ReadTx, findHolder: Pid, prefix: string): Promise<boolean>;
   /** Makes `to` the holder; nothing else changes. */
-  give(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void>;
+  setHolder(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void>;
   /** Marks it as revoked, and as `sweeping` when there are others below it that are not marked. */
   revoke(tx: WriteTx, capability: Pick<CapabilityRecord, 'id' | 'holder' | 'resource'>): Promise<void>;
   /** Takes one use of each; false when one of them has none left, and then the unit must be refused. */
-  claim(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean>;
+  takeUses(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean>;
   /** Those that are marked as `sweeping`. */
-  sweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]>;
-  swept(tx: WriteTx, id: CapabilityId): Promise<void>;
+  findSweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]>;
+  endSweeping(tx: WriteTx, id: CapabilityId): Promise<void>;
   /** Those derived from `parent` that are not marked as revoked, in pages. */
-  liveBelow(tx: ReadTx, parent: CapabilityId, after: number, limit: number): Promise<readonly LinkedCapability[]>;
+  pageLiveBelow(tx: ReadTx, parent: CapabilityId, after: number, limit: number): Promise<readonly LinkedCapability[]>;
   /** All that are not marked as revoked, in pages. */
   scan(tx: ReadTx, after: number, limit: number): Promise<readonly ScannedCapability[]>;
   /** The processes whose parent `pid` is, in order of birth. */
-  children(tx: ReadTx, pid: Pid): Promise<readonly Pid[]>;
-  holder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined>;
+  findChildren(tx: ReadTx, pid: Pid): Promise<readonly Pid[]>;
+  findHolder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined>;
 }
 export const CapabilityRepository: Token<CapabilityRepository> = token('CapabilityRepository');

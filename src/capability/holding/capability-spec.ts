@@ -3,8 +3,8 @@ import { invalidInput } from '../../base/errors.js';
 import type { CapabilityId } from '../../base/ids.js';
 import { amount } from '../../base/spec.js';
 import { parseConstraints } from '../constraint/constraints-spec.js';
+import type { ResourceKind } from '../resource/resource.js';
 import { parsePattern } from '../resource/resource.js';
-import type { ResourceKind } from '../resource/resource-kind.js';
 import { parseRights, type Right, rights, unionRights } from '../resource/rights.js';
 import { type Authority, delegationDepthDefault, depthLimit } from './capability.js';
 

@@ -17,22 +17,22 @@ export class CapabilityViews {
   ) {}
 
   /** Throws NO_SUCH_CAPABILITY. */
-  async record(tx: ReadTx, id: string): Promise<CapabilityRecord> {
+  async findRecord(tx: ReadTx, id: string): Promise<CapabilityRecord> {
     const record = await this.repository.find(tx, id);
     if (record === undefined) throw noSuchCapability(id);
     return record;
   }
 
-  async shown(tx: ReadTx, record: CapabilityRecord): Promise<Capability> {
-    return toCapability(record, await this.evaluator.status(tx, record, this.clock.peek()));
+  async toView(tx: ReadTx, record: CapabilityRecord): Promise<Capability> {
+    return toCapability(record, await this.evaluator.statusOf(tx, record, this.clock.peek()));
   }
 
   /** Itself first, up to the root grant. */
-  async chain(tx: ReadTx, record: CapabilityRecord): Promise<Capability[]> {
-    const chain = [await this.shown(tx, record)];
-    for (let at = record; at.parent !== null; ) {
-      at = await this.record(tx, at.parent);
-      chain.push(await this.shown(tx, at));
+  async chainOf(tx: ReadTx, record: CapabilityRecord): Promise<Capability[]> {
+    const chain = [await this.toView(tx, record)];
+    for (let current = record; current.parent !== null; ) {
+      current = await this.findRecord(tx, current.parent);
+      chain.push(await this.toView(tx, current));
     }
     return chain;
   }

@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
-import { noHolder } from '../errors.js';
+import { unusableHolder } from '../errors.js';
 import { CapabilityRepository, type HolderState } from './capability-repository.js';
 
 /** Finds the process that is to hold, give or get a capability. */
@@ -11,22 +11,23 @@ export class HolderLookup {
 
   /** Throws NO_SUCH_PROCESS. */
   async any(tx: ReadTx, pid: Pid): Promise<HolderState> {
-    const holder = await this.repository.holder(tx, pid);
-    if (holder === undefined) throw noHolder('NO_SUCH_PROCESS', pid, 'does not exist');
+    const holder = await this.repository.findHolder(tx, pid);
+    if (holder === undefined) throw unusableHolder('NO_SUCH_PROCESS', pid, 'does not exist');
     return holder;
   }
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED. */
   async live(tx: ReadTx, pid: Pid): Promise<HolderState> {
     const holder = await this.any(tx, pid);
-    if (!holder.live) throw noHolder('PROCESS_TERMINATED', pid, 'has ended');
+    if (!holder.live) throw unusableHolder('PROCESS_TERMINATED', pid, 'has ended');
     return holder;
   }
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
   async active(tx: ReadTx, pid: Pid): Promise<HolderState> {
     const holder = await this.live(tx, pid);
-    if (holder.stopping) throw noHolder('TREE_STOPPING', pid, 'is being stopped: it neither gives nor gets anything');
+    if (holder.stopping)
+      throw unusableHolder('TREE_STOPPING', pid, 'is being stopped: it neither gives nor gets anything');
     return holder;
   }
 }

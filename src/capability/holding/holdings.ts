@@ -4,49 +4,54 @@ import type { ReadTx } from '../../base/store.js';
 import type { Question } from '../decision/question.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { coveringTexts } from '../resource/covering-texts.js';
-import type { Pattern, Request } from '../resource/resource.js';
-import type { ResourceKind } from '../resource/resource-kind.js';
+import type { Pattern, Request, ResourceKind } from '../resource/resource.js';
 import { covers, matches } from '../resource/resource-matching.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 
 const nearRows = 200;
 
-type Asked = Pick<Question, 'pid' | 'names' | 'isEither'>;
-
-/** Finds what a process holds on a resource, dead or alive, without looking through the rest of what it holds. */
+/** Finds the capabilities of a process on a resource, dead or alive, without scanning everything that it holds. */
 @injectable()
 export class Holdings {
   constructor(
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(CaseFolding) private readonly names: CaseFolding,
+    @inject(CaseFolding) private readonly caseFolding: CaseFolding,
   ) {}
 
-  /** Those that a question is about: whose pattern matches all of its names, or one where that is enough. */
-  async matching(tx: ReadTx, { pid, names, isEither }: Asked): Promise<CapabilityRecord[]> {
-    if (isEither === true)
-      return (await Promise.all(names.map((name) => this.matching(tx, { pid, names: [name] })))).flat();
+  /** Those whose pattern matches all names of a question, or one of them with `matchesAnyName`. */
+  async findMatching(
+    tx: ReadTx,
+    { pid, names, matchesAnyName }: Pick<Question, 'pid' | 'names' | 'matchesAnyName'>,
+  ): Promise<CapabilityRecord[]> {
+    if (matchesAnyName === true)
+      return (await Promise.all(names.map((name) => this.findMatching(tx, { pid, names: [name] })))).flat();
     const [first] = names;
     if (first === undefined) return [];
-    const found = await this.including(tx, pid, first);
-    return found.filter(({ resource }) => names.every((name) => matches(this.names.pattern(resource), name)));
+    const found = await this.findCandidates(tx, pid, first);
+    return found.filter(({ resource }) => names.every((name) => matches(this.caseFolding.foldStored(resource), name)));
   }
 
   /** Those whose pattern covers `pattern`. */
-  async covering(tx: ReadTx, pid: Pid, pattern: Pattern): Promise<CapabilityRecord[]> {
-    const found = await this.including(tx, pid, pattern);
-    const compared = this.names.pattern(pattern.text);
-    return found.filter(({ resource }) => covers(this.names.pattern(resource), compared));
+  async findCovering(tx: ReadTx, pid: Pid, pattern: Pattern): Promise<CapabilityRecord[]> {
+    const found = await this.findCandidates(tx, pid, pattern);
+    const folded = this.caseFolding.foldStored(pattern.text);
+    return found.filter(({ resource }) => covers(this.caseFolding.foldStored(resource), folded));
   }
 
-  /** Some of those on the same kind of resource, for telling what came near. */
-  near(tx: ReadTx, pid: Pid, kind: ResourceKind): Promise<readonly CapabilityRecord[]> {
-    return this.repository.heldPage(tx, pid, { kind, limit: nearRows });
+  /** Some of those on the same kind of resource, for near misses. */
+  findNear(tx: ReadTx, pid: Pid, kind: ResourceKind): Promise<readonly CapabilityRecord[]> {
+    return this.repository.pageByHolder(tx, pid, { kind, limit: nearRows });
   }
 
-  private async including(tx: ReadTx, pid: Pid, resource: Pattern | Request): Promise<readonly CapabilityRecord[]> {
-    if (this.names.folds(resource.kind)) return this.repository.heldBy(tx, pid, resource.kind);
-    const texts = await coveringTexts(resource, (prefix) => this.repository.holdsWithin(tx, pid, prefix));
-    return this.repository.heldOn(tx, pid, texts);
+  /** A superset of those whose pattern includes `resource`. */
+  private async findCandidates(
+    tx: ReadTx,
+    pid: Pid,
+    resource: Pattern | Request,
+  ): Promise<readonly CapabilityRecord[]> {
+    if (this.caseFolding.appliesTo(resource.kind)) return this.repository.findByHolder(tx, pid, resource.kind);
+    const texts = await coveringTexts(resource, (prefix) => this.repository.hasResourcePrefix(tx, pid, prefix));
+    return this.repository.findByResource(tx, pid, texts);
   }
 }

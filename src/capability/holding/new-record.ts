@@ -11,8 +11,8 @@ export interface Receiver {
   readonly at: number;
 }
 
-/** A row without limits, of which everything can be handed on. */
-export function wholeRecord(
+/** The record of a capability without limits, of which every right can be handed on. */
+export function newUnlimitedRecord(
   id: CapabilityId,
   to: Receiver,
   resource: string,
@@ -40,8 +40,8 @@ export function wholeRecord(
   };
 }
 
-/** The row of an authority; `parent` is what it comes from. */
-export function derivedRecord(
+/** The record of an authority that is derived from `parent`; null for a root grant. */
+export function newDerivedRecord(
   id: CapabilityId,
   to: Receiver,
   authority: DerivedAuthority,

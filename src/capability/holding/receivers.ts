@@ -9,7 +9,7 @@ import { parseRequest } from '../resource/resource.js';
 import type { HolderState } from './capability-repository.js';
 import { HolderLookup } from './holders.js';
 
-interface Reached {
+interface ReachedReceiver {
   readonly holder: HolderState;
   readonly approval?: ApprovalId | undefined;
   /** By which a process reaches it. */
@@ -20,27 +20,27 @@ interface Reached {
 @injectable()
 export class Receivers {
   constructor(
-    @inject(HolderLookup) private readonly holders: HolderLookup,
-    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(HolderLookup) private readonly holderLookup: HolderLookup,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
   ) {}
 
   /**
    * The receiver, and the approval that reaching it took. On a process's face, one that is out of reach and one that
    * does not exist are refused alike: CAPABILITY_DENIED.
    */
-  async reach(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Reached> {
-    if (act.via !== 'process') return { holder: await this.holders.active(tx, to) };
-    const { capability, approval } = await this.sending(tx, act, from, to);
+  async reach(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<ReachedReceiver> {
+    if (act.via !== 'process') return { holder: await this.holderLookup.active(tx, to) };
+    const { capability, approval } = await this.authorizeSend(tx, act, from, to);
     try {
-      return { holder: await this.holders.active(tx, to), approval, reachedBy: capability };
+      return { holder: await this.holderLookup.active(tx, to), approval, reachedBy: capability };
     } catch (error) {
       throw capability === 'kin' ? error : outOfReach(from, to);
     }
   }
 
-  private async sending(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Authorization> {
+  private async authorizeSend(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<Authorization> {
     try {
-      return await this.warrants.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
+      return await this.authorizer.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`)));
     } catch (error) {
       if (!(error instanceof CapabilityError)) throw error;
       throw outOfReach(from, to);

@@ -29,7 +29,7 @@ export class RevocationSweep {
 
   /** Goes to work where something is left to do, by this kernel or an earlier one. */
   async start(): Promise<void> {
-    const left = await this.store.read((tx) => this.repository.sweeping(tx, 1));
+    const left = await this.store.read((tx) => this.repository.findSweeping(tx, 1));
     if (left.length > 0) this.wake();
   }
 
@@ -39,13 +39,13 @@ export class RevocationSweep {
   }
 
   /** Resolves when nothing is left to do. The store must still be open. */
-  async settled(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await this.running;
   }
 
   private async run(): Promise<void> {
     try {
-      while (await this.store.write((tx) => this.batch(tx)));
+      while (await this.store.write((tx) => this.sweepBatch(tx)));
     } catch (error) {
       // The marks stay, and with them the work: the next revocation or the next start takes it up.
       this.logger.error({ error: String(error) }, 'what was revoked could not be marked');
@@ -53,25 +53,25 @@ export class RevocationSweep {
   }
 
   /** Whether there is more to do. */
-  private async batch(tx: WriteTx): Promise<boolean> {
+  private async sweepBatch(tx: WriteTx): Promise<boolean> {
     const marked: CapabilityId[] = [];
     const under: CapabilityId[] = [];
-    for (const parent of await this.repository.sweeping(tx, batchRows)) {
+    for (const parent of await this.repository.findSweeping(tx, batchRows)) {
       const room = batchRows - marked.length;
       if (room === 0) break;
-      const below = await this.repository.liveBelow(tx, parent, 0, room);
+      const below = await this.repository.pageLiveBelow(tx, parent, 0, room);
       for (const capability of below) {
         await this.repository.revoke(tx, capability);
         marked.push(capability.id);
       }
       if (below.length > 0) under.push(parent);
-      if (below.length < room) await this.repository.swept(tx, parent);
+      if (below.length < room) await this.repository.endSweeping(tx, parent);
     }
-    if (marked.length > 0) this.tell(tx, under, marked);
-    return (await this.repository.sweeping(tx, 1)).length > 0;
+    if (marked.length > 0) this.record(tx, under, marked);
+    return (await this.repository.findSweeping(tx, 1)).length > 0;
   }
 
-  private tell(tx: WriteTx, under: CapabilityId[], capabilities: CapabilityId[]): void {
+  private record(tx: WriteTx, under: CapabilityId[], capabilities: CapabilityId[]): void {
     const at = this.clock.now();
     this.recorder.event(tx, { type: 'capabilities.swept', at, data: { count: capabilities.length } });
     this.recorder.audit(tx, {

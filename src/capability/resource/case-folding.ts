@@ -1,6 +1,5 @@
 import { inject, injectable } from 'inversify';
-import { storedPattern } from '../holding/capability-record.js';
-import type { Pattern, Request } from './resource.js';
+import { type Pattern, type Request, storedPattern } from './resource.js';
 import { FilePlaces } from './workspace-files.js';
 
 /**
@@ -9,29 +8,31 @@ import { FilePlaces } from './workspace-files.js';
  */
 @injectable()
 export class CaseFolding {
-  constructor(@inject(FilePlaces) private readonly places: FilePlaces) {}
+  constructor(@inject(FilePlaces) private readonly filePlaces: FilePlaces) {}
 
   /** Whether two spellings of `kind` can be one name, so that equal texts are not the only equal names. */
-  folds(kind: string): boolean {
-    return kind === 'fs' && this.places.foldsCase;
+  appliesTo(kind: string): boolean {
+    return kind === 'fs' && this.filePlaces.foldsCase;
   }
 
   /** Of a stored text. */
-  pattern(text: string): Pattern {
-    return this.folded(storedPattern(text));
+  foldStored(text: string): Pattern {
+    return this.foldSegments(storedPattern(text));
   }
 
-  request(request: Request): Request {
-    return this.folded(request);
+  fold(fold: Request): Request {
+    return this.foldSegments(fold);
   }
 
   /** Something with a pattern, to be held against another; the text of the pattern stays as it is spelled. */
-  withPattern<T extends { readonly pattern: Pattern }>(authority: T): T {
-    return this.folds(authority.pattern.kind) ? { ...authority, pattern: this.folded(authority.pattern) } : authority;
+  foldPattern<T extends { readonly pattern: Pattern }>(authority: T): T {
+    return this.appliesTo(authority.pattern.kind)
+      ? { ...authority, pattern: this.foldSegments(authority.pattern) }
+      : authority;
   }
 
-  private folded<T extends Pattern | Request>(resource: T): T {
-    if (!this.folds(resource.kind)) return resource;
+  private foldSegments<T extends Pattern | Request>(resource: T): T {
+    if (!this.appliesTo(resource.kind)) return resource;
     return { ...resource, segments: resource.segments.map(foldCase) };
   }
 }

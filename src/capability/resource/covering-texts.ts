@@ -12,7 +12,7 @@ export type HasPrefix = (prefix: string) => Promise<boolean>;
  * The texts of all patterns that could include `resource`, a request or another pattern. There is one for every choice
  * of a name or a wildcard at each place, so beyond the first places only beginnings that are there are followed.
  */
-export async function coveringTexts(resource: Pattern | Request, beginsSo: HasPrefix): Promise<string[]> {
+export async function coveringTexts(resource: Pattern | Request, hasPrefix: HasPrefix): Promise<string[]> {
   const { kind, segments } = resource;
   const endsInRest = resource.form === 'pattern' && resource.rest;
   if (kind === 'net') return netTexts(segments);
@@ -20,7 +20,7 @@ export async function coveringTexts(resource: Pattern | Request, beginsSo: HasPr
   let prefixes = [`${kind}:`];
   for (const [index, segment] of segments.entries()) {
     const isLast = index === segments.length - 1;
-    const choices = segment === '*' || isSpelled(resource, index) ? [segment] : [segment, '*'];
+    const choices = segment === '*' || isSpelledOut(resource, index) ? [segment] : [segment, '*'];
     const next: string[] = [];
     for (const prefix of prefixes) {
       texts.push(`${prefix}**`);
@@ -29,7 +29,7 @@ export async function coveringTexts(resource: Pattern | Request, beginsSo: HasPr
         next.push(`${prefix}${choice}/`);
       }
     }
-    prefixes = index < unprobedSegments ? next : await only(next, beginsSo);
+    prefixes = index < unprobedSegments ? next : await keepExisting(next, hasPrefix);
   }
   texts.push(...prefixes.map((prefix) => `${prefix}**`));
   if (segments.length === 0 && !endsInRest) texts.push(`${kind}:.`);
@@ -37,13 +37,13 @@ export async function coveringTexts(resource: Pattern | Request, beginsSo: HasPr
 }
 
 /** A process's own namespace is included only by patterns that spell it. */
-function isSpelled(resource: Pattern | Request, index: number): boolean {
+function isSpelledOut(resource: Pattern | Request, index: number): boolean {
   return index < 2 && namesProcess(resource);
 }
 
-async function only(prefixes: readonly string[], beginsSo: HasPrefix): Promise<string[]> {
+async function keepExisting(prefixes: readonly string[], hasPrefix: HasPrefix): Promise<string[]> {
   const kept: string[] = [];
-  for (const prefix of prefixes) if (await beginsSo(prefix)) kept.push(prefix);
+  for (const prefix of prefixes) if (await hasPrefix(prefix)) kept.push(prefix);
   return kept;
 }
 

@@ -7,7 +7,7 @@ export function canonicalHost(text: string): string | undefined {
   const url = `http://${text.endsWith('.') ? text.slice(0, -1) : text}/`;
   if (!URL.canParse(url)) return undefined;
   const host = new URL(url).hostname;
-  if (host.startsWith('[')) return unmapped(host);
+  if (host.startsWith('[')) return unmapIpv4(host);
   return host.split('.').includes('') ? undefined : host;
 }
 
@@ -30,7 +30,7 @@ const bracketed = /^\[[0-9a-fA-F:.]+\]$/;
 const plain = /^[^/?#@\\%:*[\]\s]+$/;
 const mapped = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
-function unmapped(host: string): string {
+function unmapIpv4(host: string): string {
   const [, high, low] = mapped.exec(host) ?? [];
   if (high === undefined || low === undefined) return host;
   const words = [Number.parseInt(high, 16), Number.parseInt(low, 16)];

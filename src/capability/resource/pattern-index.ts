@@ -1,5 +1,4 @@
-import type { Pattern, Request } from './resource.js';
-import type { ResourceKind } from './resource-kind.js';
+import type { Pattern, Request, ResourceKind } from './resource.js';
 import { namesProcess } from './resource-matching.js';
 
 /** Items by their patterns: finds those that match a request in steps of its segments, however many there are. */
@@ -7,15 +6,15 @@ export class PatternIndex<Item> {
   private readonly kinds = new Map<ResourceKind, Node<Item>>();
 
   add(pattern: Pattern, item: Item): void {
-    this.change(pattern, (items) => joined(items, item));
+    this.change(pattern, (items) => withItem(items, item));
   }
 
   remove(pattern: Pattern, item: Item): void {
-    this.change(pattern, (items) => without(items, item));
+    this.change(pattern, (items) => withoutItem(items, item));
   }
 
   /** Those whose pattern matches `request`, in no order. */
-  matching(request: Request): Item[] {
+  findMatching(request: Request): Item[] {
     const found: Item[] = [];
     const root = this.kinds.get(request.kind);
     // A process's own namespace is reached only by a pattern that spells it, so by no wildcard at the first place.
@@ -26,25 +25,25 @@ export class PatternIndex<Item> {
   }
 
   /** Changes the items whose pattern is this one, in the place where it ends. */
-  private change({ kind, segments, rest }: Pattern, changed: (items: Items<Item>) => Items<Item>): void {
-    let node = madeIn(this.kinds, kind);
+  private change({ kind, segments, rest }: Pattern, update: (items: Items<Item>) => Items<Item>): void {
+    let node = getOrCreate(this.kinds, kind);
     for (const segment of segments) node = childOf(node, segment);
-    if (rest) node.rest = changed(node.rest);
-    else node.here = changed(node.here);
+    if (rest) node.rest = update(node.rest);
+    else node.here = update(node.here);
   }
 }
 
 /** One stands by itself: most patterns are held once, and a list is two more places in memory to look at. */
 type Items<Item> = Item | Item[] | undefined;
 
-function joined<Item>(items: Items<Item>, item: Item): Items<Item> {
+function withItem<Item>(items: Items<Item>, item: Item): Items<Item> {
   if (items === undefined) return item;
   if (!Array.isArray(items)) return [items, item];
   items.push(item);
   return items;
 }
 
-function without<Item>(items: Items<Item>, item: Item): Items<Item> {
+function withoutItem<Item>(items: Items<Item>, item: Item): Items<Item> {
   if (!Array.isArray(items)) return items === item ? undefined : items;
   const at = items.indexOf(item);
   if (at >= 0) items.splice(at, 1);
@@ -71,13 +70,13 @@ function childOf<Item>(node: Node<Item>, segment: string): Node<Item> {
   }
   if (segment.startsWith('*.')) {
     node.suffixes ??= new Map();
-    return madeIn(node.suffixes, segment.slice(2));
+    return getOrCreate(node.suffixes, segment.slice(2));
   }
   node.literals ??= new Map();
-  return madeIn(node.literals, segment);
+  return getOrCreate(node.literals, segment);
 }
 
-function madeIn<Key, Item>(nodes: Map<Key, Node<Item>>, key: Key): Node<Item> {
+function getOrCreate<Key, Item>(nodes: Map<Key, Node<Item>>, key: Key): Node<Item> {
   const known = nodes.get(key);
   if (known !== undefined) return known;
   const made = new Node<Item>();
@@ -86,10 +85,10 @@ function madeIn<Key, Item>(nodes: Map<Key, Node<Item>>, key: Key): Node<Item> {
 }
 
 function collect<Item>(node: Node<Item>, request: Request, at: number, found: Item[]): void {
-  take(node.rest, found);
+  pushAll(node.rest, found);
   const segment = request.segments[at];
   if (segment === undefined) {
-    take(node.here, found);
+    pushAll(node.here, found);
     return;
   }
   const literal = node.literals?.get(segment);
@@ -102,7 +101,7 @@ function collect<Item>(node: Node<Item>, request: Request, at: number, found: It
   }
 }
 
-function take<Item>(items: Items<Item>, found: Item[]): void {
+function pushAll<Item>(items: Items<Item>, found: Item[]): void {
   if (!Array.isArray(items)) {
     if (items !== undefined) found.push(items);
     return;

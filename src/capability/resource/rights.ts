@@ -1,5 +1,5 @@
 import { invalidInput } from '../../base/errors.js';
-import type { ResourceKind } from './resource-kind.js';
+import type { ResourceKind } from './resource.js';
 
 /** What can be done with a resource. A set of rights is an array without duplicates in this order. */
 export const rights = [

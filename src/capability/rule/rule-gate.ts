@@ -6,161 +6,179 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { ApprovalRequest } from '../approval/approval.js';
 import { ApprovalLookup } from '../approval/approval-lookup.js';
-import { applying, hashOfArgs } from '../decision/decide.js';
+import { applicableRules, hashOfArgs } from '../decision/decide.js';
 import { CapabilityRepository, type HolderState } from '../holding/capability-repository.js';
 import { type Pattern, parseRequest } from '../resource/resource.js';
 import type { Right } from '../resource/rights.js';
-import { earliestExpiry, idsOf, isOn, type RuleRecord } from './rule.js';
+import { earliestExpiry, isInForce, type RuleRecord, ruleIdsOf } from './rule.js';
 import { type Handover, Rules, type TreePosition } from './rules.js';
 
-/** Through which face something is asked, and when. */
-export type Asking = Pick<Act, 'via' | 'at'>;
+/** The face that a call came through, and its time. */
+export type CallContext = Pick<Act, 'via' | 'at'>;
 
-/** A process, as rules bind it. */
+/** A process with what decides which rules bind it, and to which program an approval is bound. */
 type RuleSubject = { readonly pid: Pid } & Pick<HolderState, 'n' | 'path' | 'generation'>;
 
-/** The host's rules on what needs no capability, and on giving. What needs one is judged with it. */
+/**
+ * Checks the host's rules on calls that need no capability, and on handing capabilities on. Rules on the use of a
+ * capability are part of its decision.
+ */
 @injectable()
 export class RuleGate {
   constructor(
-    @inject(Rules) private readonly book: Rules,
+    @inject(Rules) private readonly rules: Rules,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
+    @inject(ApprovalLookup) private readonly approvalLookup: ApprovalLookup,
   ) {}
 
   /**
-   * Passes a birth under `parent`: of that image with these arguments, of which a question keeps `shown`, and with what is
-   * handed down. The rules bind the child as they bind the parent, so asking for the parent is enough. Answers with the
-   * approvals that it took. Throws CAPABILITY_DENIED, AskNeeded.
+   * Checks a spawn under `parent`: of that image with these arguments, of which an approval keeps `shown`, and of the
+   * patterns that are delegated to the child. The rules that bind the parent bind the child too, so only the parent is
+   * checked. Returns the approvals that were used. Throws CAPABILITY_DENIED, ApprovalNeeded.
    */
-  async passBirth(
+  async checkSpawn(
     tx: WriteTx,
-    asking: Asking,
+    context: CallContext,
     parent: RuleSubject,
     image: { readonly name: string; readonly args: JsonValue; readonly shown?: JsonValue },
-    handedDown: readonly Pattern[],
+    delegated: readonly Pattern[],
   ): Promise<ApprovalId[]> {
-    const rules = await this.book.binding(tx, parent);
+    const rules = await this.rules.findBinding(tx, parent);
     if (rules.length === 0) return [];
     const { name, args, shown = args } = image;
-    const spawning = this.request(rules, asking, parent, 'spawn', `image:${name}`, args);
-    const asks = [
-      spawning && { ...spawning, args: shown },
-      ...handedDown.map((pattern) => this.handingOn(rules, asking, parent, pattern)),
+    const spawn = this.requestForResource(rules, context, parent, 'spawn', `image:${name}`, args);
+    const requests = [
+      spawn && { ...spawn, args: shown },
+      ...delegated.map((pattern) => this.requestForHandover(rules, context, parent, pattern)),
     ];
-    return this.taken(tx, asks, asking.at);
+    return this.useApprovals(tx, requests, context.at);
   }
 
-  /** Passes what `pid` needs no capability for. Answers with the approval that it took. Throws as passBirth. */
+  /** Checks a call that needs no capability. Returns the approval that was used. Throws as `checkSpawn`. */
   async check(
     tx: WriteTx,
-    asking: Asking,
+    context: CallContext,
     pid: Pid,
     right: Right,
     resource: string,
     args: JsonValue = {},
   ): Promise<ApprovalId | undefined> {
-    const bearer = await this.bearer(tx, pid);
-    const rules = bearer === undefined ? [] : await this.book.binding(tx, bearer);
-    if (bearer === undefined || rules.length === 0) return undefined;
-    const [approval] = await this.taken(tx, [this.request(rules, asking, bearer, right, resource, args)], asking.at);
+    const subject = await this.findSubject(tx, pid);
+    const rules = subject === undefined ? [] : await this.rules.findBinding(tx, subject);
+    if (subject === undefined || rules.length === 0) return undefined;
+    const request = this.requestForResource(rules, context, subject, right, resource, args);
+    const [approval] = await this.useApprovals(tx, [request], context.at);
     return approval;
   }
 
-  /** Whether all of it would pass, before the unit that does it. Throws as passBirth, naming the first that would not. */
-  async assertPasses(tx: ReadTx, asking: Asking, pid: Pid, right: Right, resources: readonly string[]): Promise<void> {
-    const bearer = await this.bearer(tx, pid);
-    const rules = bearer === undefined ? [] : await this.book.binding(tx, bearer);
-    if (bearer === undefined || rules.length === 0) return;
+  /** Checks before the unit that does it, and uses no approval. Throws as `checkSpawn`, naming the first that fails. */
+  async preview(tx: ReadTx, context: CallContext, pid: Pid, right: Right, resources: readonly string[]): Promise<void> {
+    const subject = await this.findSubject(tx, pid);
+    const rules = subject === undefined ? [] : await this.rules.findBinding(tx, subject);
+    if (subject === undefined || rules.length === 0) return;
     for (const resource of resources) {
-      const ask = this.request(rules, asking, bearer, right, resource, {});
-      if (ask !== undefined) await this.clearance.needed(tx, ask, asking.at);
+      const request = this.requestForResource(rules, context, subject, right, resource, {});
+      if (request !== undefined) await this.approvalLookup.require(tx, request, context.at);
     }
   }
 
   /**
-   * Passes a gift, unless it would take something out of the reach of a rule that binds the giver. Answers with the
-   * approvals that it took. Throws CAPABILITY_DENIED, AskNeeded.
+   * Checks that a handover does not take anything out of the reach of a rule that binds the giver. Returns the approvals
+   * that were used. Throws CAPABILITY_DENIED, ApprovalNeeded.
    */
-  async passGift(
+  async checkHandover(
     tx: WriteTx,
-    asking: Asking,
+    context: CallContext,
     from: RuleSubject,
     to: TreePosition,
-    gift: Handover,
+    handover: Handover,
   ): Promise<ApprovalId[]> {
-    const rules = await this.book.binding(tx, from);
-    const ask = this.handingOn(rules, asking, from, gift.pattern);
-    const bound = new Set([0, ...to.path, to.n]);
-    const left = rules.filter((rule) => !bound.has(rule.n) && this.book.touches(rule, gift) && isOn(rule, asking.at));
-    if (left.length > 0) throw leavesRule(asking, from.pid, gift.pattern.text, left);
-    return this.taken(tx, [ask], asking.at);
+    const rules = await this.rules.findBinding(tx, from);
+    const request = this.requestForHandover(rules, context, from, handover.pattern);
+    const targetsOfReceiver = new Set([0, ...to.path, to.n]);
+    const escaped = rules.filter(
+      (rule) => !targetsOfReceiver.has(rule.n) && this.rules.touches(rule, handover) && isInForce(rule, context.at),
+    );
+    if (escaped.length > 0) throw escapesRule(context, from.pid, handover.pattern.text, escaped);
+    return this.useApprovals(tx, [request], context.at);
   }
 
-  private async bearer(tx: ReadTx, pid: Pid): Promise<RuleSubject | undefined> {
-    const holder = await this.capabilities.holder(tx, pid);
+  private async findSubject(tx: ReadTx, pid: Pid): Promise<RuleSubject | undefined> {
+    const holder = await this.capabilities.findHolder(tx, pid);
     return holder === undefined ? undefined : { pid, ...holder };
   }
 
-  private async taken(tx: WriteTx, asks: readonly (ApprovalRequest | undefined)[], at: number): Promise<ApprovalId[]> {
-    const taken: ApprovalId[] = [];
-    for (const ask of asks) if (ask !== undefined) taken.push(await this.clearance.authorize(tx, ask, at));
-    return taken;
+  private async useApprovals(
+    tx: WriteTx,
+    requests: readonly (ApprovalRequest | undefined)[],
+    at: number,
+  ): Promise<ApprovalId[]> {
+    const used: ApprovalId[] = [];
+    for (const request of requests) {
+      if (request !== undefined) used.push(await this.approvalLookup.authorize(tx, request, at));
+    }
+    return used;
   }
 
-  /** What the rules ask about a resource, if they do. Throws CAPABILITY_DENIED when one forbids it. */
-  private request(
+  /** The question for a person, where a rule asks about the resource. Throws CAPABILITY_DENIED when one forbids it. */
+  private requestForResource(
     rules: readonly RuleRecord[],
-    asking: Asking,
-    bearer: RuleSubject,
+    context: CallContext,
+    subject: RuleSubject,
     right: Right,
     resource: string,
     args: JsonValue,
   ): ApprovalRequest | undefined {
-    const about = this.book.about(rules, [parseRequest(resource)]);
-    const denies = applying('deny', about, { right, args }, asking.at);
-    if (denies.length > 0) throw forbidden(asking, bearer.pid, right, resource, denies);
-    return bareAsk(bearer, right, resource, args, applying('ask', about, { right, args }, asking.at));
+    const matching = this.rules.filterMatching(rules, [parseRequest(resource)]);
+    const denies = applicableRules('deny', matching, { right, args }, context.at);
+    if (denies.length > 0) throw forbiddenByRule(context, subject.pid, right, resource, denies);
+    return toApprovalRequest(
+      subject,
+      right,
+      resource,
+      args,
+      applicableRules('ask', matching, { right, args }, context.at),
+    );
   }
 
-  /** What the rules on the right `grant` ask about handing a pattern on. Throws CAPABILITY_DENIED. */
-  private handingOn(
+  /** The question for a person, where a rule asks about `grant` on the pattern. Throws CAPABILITY_DENIED. */
+  private requestForHandover(
     rules: readonly RuleRecord[],
-    asking: Asking,
+    context: CallContext,
     from: RuleSubject,
     pattern: Pattern,
   ): ApprovalRequest | undefined {
-    const about = rules.filter((rule) => this.book.touches(rule, { pattern, rights: ['grant'] }));
+    const matching = rules.filter((rule) => this.rules.touches(rule, { pattern, rights: ['grant'] }));
     const question = { right: 'grant', args: {} } as const;
-    const denies = applying('deny', about, question, asking.at);
-    if (denies.length > 0) throw forbidden(asking, from.pid, 'grant', pattern.text, denies);
-    return bareAsk(from, 'grant', pattern.text, {}, applying('ask', about, question, asking.at));
+    const denies = applicableRules('deny', matching, question, context.at);
+    if (denies.length > 0) throw forbiddenByRule(context, from.pid, 'grant', pattern.text, denies);
+    return toApprovalRequest(from, 'grant', pattern.text, {}, applicableRules('ask', matching, question, context.at));
   }
 }
 
-/** A record names one approval; where a call took several, its facts name them all. */
-export function severalOf(approvals: ApprovalId[]): { approvals?: ApprovalId[] } {
+/** Audit facts that name all approvals of a call, where there are several: a record has room for one. */
+export function factsOfApprovals(approvals: ApprovalId[]): { approvals?: ApprovalId[] } {
   return approvals.length > 1 ? { approvals } : {};
 }
 
-/** A question about something that needs no capability. */
-function bareAsk(
-  bearer: RuleSubject,
+/** The question for a person about a call that needs no capability; undefined when no rule asks. */
+function toApprovalRequest(
+  subject: RuleSubject,
   right: Right,
   resource: string,
   args: JsonValue,
   asks: readonly RuleRecord[],
 ): ApprovalRequest | undefined {
   if (asks.length === 0) return undefined;
-  const { pid } = bearer;
-  const call = { pid, holder: bearer, right, resource, args, argsHash: hashOfArgs(args), spec: null };
-  const rests = { on: [], until: earliestExpiry(asks) };
-  return { ...call, capability: null, chain: [], expiresAt: null, rules: idsOf(asks), dependsOn: rests };
+  const { pid } = subject;
+  const call = { pid, holder: subject, right, resource, args, argsHash: hashOfArgs(args), spec: null };
+  const dependsOn = { processes: [], expiresAt: earliestExpiry(asks) };
+  return { ...call, capability: null, chain: [], expiresAt: null, rules: ruleIdsOf(asks), dependsOn };
 }
 
-/** A process learns that there is a rule, and not which. */
-function known({ via }: Asking, denies: readonly RuleRecord[]): { readonly denies?: RuleId[] } {
-  return via === 'process' ? {} : { denies: idsOf(denies) };
+/** The rules as a fact of an error; a process learns only that there is one. */
+function visibleRules({ via }: CallContext, denies: readonly RuleRecord[]): { readonly denies?: RuleId[] } {
+  return via === 'process' ? {} : { denies: ruleIdsOf(denies) };
 }
 
 export function liftHint(denies: readonly RuleId[] | undefined): string {
@@ -169,28 +187,28 @@ export function liftHint(denies: readonly RuleId[] | undefined): string {
   return `Lift the rule: capabilities.lift('${rule}').`;
 }
 
-function forbidden(
-  asking: Asking,
+function forbiddenByRule(
+  context: CallContext,
   pid: Pid,
   right: Right,
   resource: string,
   denies: readonly RuleRecord[],
 ): CapabilityError {
-  const shown = known(asking, denies);
+  const rules = visibleRules(context, denies);
   return new CapabilityError('CAPABILITY_DENIED', `A rule forbids process ${pid} to ${right} ${resource}.`, {
-    facts: { pid, right, resource, code: 'DENY_RULE', ...shown },
-    hint: liftHint(shown.denies),
+    facts: { pid, right, resource, code: 'DENY_RULE', ...rules },
+    hint: liftHint(rules.denies),
   });
 }
 
-function leavesRule(asking: Asking, pid: Pid, resource: string, denies: readonly RuleRecord[]): CapabilityError {
-  const shown = known(asking, denies);
+function escapesRule(context: CallContext, pid: Pid, resource: string, denies: readonly RuleRecord[]): CapabilityError {
+  const rules = visibleRules(context, denies);
   return new CapabilityError(
     'CAPABILITY_DENIED',
     `Process ${pid} is bound by a rule on ${resource} that does not bind the receiver.`,
     {
-      facts: { pid, right: 'grant', resource, code: 'DENY_RULE', ...shown },
-      hint: `Give it to a process born under ${pid}. ${liftHint(shown.denies)}`,
+      facts: { pid, right: 'grant', resource, code: 'DENY_RULE', ...rules },
+      hint: `Give it to a process born under ${pid}. ${liftHint(rules.denies)}`,
     },
   );
 }

@@ -11,6 +11,6 @@ export interface RuleRepository {
   /** Those set on `pid` itself, or all of them, oldest first. */
   list(tx: ReadTx, pid?: Pid | '*'): Promise<readonly RuleRecord[]>;
   /** Those set on a process with one of these numbers, and those for all. */
-  binding(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]>;
+  findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]>;
 }
 export const RuleRepository: Token<RuleRepository> = token('RuleRepository');

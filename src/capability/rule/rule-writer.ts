@@ -5,13 +5,13 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { RuleEffect, RuleRecord } from './rule.js';
 import { RuleRepository } from './rule-repository.js';
 
-/** On whom a rule is set: a process with its number, or everybody. */
+/** The process that a rule is set on, with its row number; `*` and 0 for all processes. */
 export interface RuleTarget {
   readonly pid: Pid | '*';
   readonly n: number;
 }
 
-/** Sets rules and lifts them, with the event that tells of it. */
+/** Sets and lifts rules, each with its event. The audit record is the caller's to write. */
 @injectable()
 export class RuleWriter {
   constructor(
@@ -23,22 +23,22 @@ export class RuleWriter {
   async set(
     tx: WriteTx,
     effect: RuleEffect,
-    on: RuleTarget,
+    target: RuleTarget,
     stated: Pick<RuleRecord, 'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt'>,
     at: number,
   ): Promise<RuleRecord> {
-    const rule: RuleRecord = { id: this.ids.next('rule'), effect, ...on, ...stated, createdAt: at };
+    const rule: RuleRecord = { id: this.ids.next('rule'), effect, ...target, ...stated, createdAt: at };
     await this.repository.insert(tx, rule);
-    this.recorder.event(tx, { type: 'rule.set', at, ...about(on.pid), data: { rule: rule.id, effect } });
+    this.recorder.event(tx, { type: 'rule.set', at, ...pidOfEvent(target.pid), data: { rule: rule.id, effect } });
     return rule;
   }
 
   async lift(tx: WriteTx, { id, pid }: RuleRecord, at: number): Promise<void> {
     await this.repository.delete(tx, id);
-    this.recorder.event(tx, { type: 'rule.lifted', at, ...about(pid), data: { rule: id } });
+    this.recorder.event(tx, { type: 'rule.lifted', at, ...pidOfEvent(pid), data: { rule: id } });
   }
 }
 
-function about(pid: Pid | '*'): { pid?: Pid } {
+function pidOfEvent(pid: Pid | '*'): { pid?: Pid } {
   return pid === '*' ? {} : { pid };
 }

@@ -6,7 +6,7 @@ import { maskOfRights, parseRights, type Right, rights, rightsOfMask } from '../
 
 export type RuleEffect = 'deny' | 'ask';
 
-/** What a rule is about. */
+/** The resources and rights that a rule forbids or asks about. */
 export interface RuleSpec {
   readonly resource: string;
   readonly rights: readonly Right[];
@@ -14,7 +14,7 @@ export interface RuleSpec {
   readonly expiresAt?: number;
 }
 
-/** A rule of the host. It binds one process and everything born under it, or every process. */
+/** A rule of the host. It binds one process and everything spawned under it, or every process. */
 export interface Rule extends RuleSpec {
   readonly id: RuleId;
   readonly effect: RuleEffect;
@@ -28,7 +28,7 @@ export interface RuleRecord {
   readonly id: RuleId;
   readonly effect: RuleEffect;
   readonly pid: Pid | '*';
-  /** The number of the process that it was set on; 0 for all. */
+  /** The row number of the process that it was set on; 0 for all. */
   readonly n: number;
   readonly resource: string;
   readonly rights: number;
@@ -75,7 +75,7 @@ export function toRule(record: RuleRecord): Rule {
   };
 }
 
-export function idsOf(rules: readonly RuleRecord[]): RuleId[] {
+export function ruleIdsOf(rules: readonly RuleRecord[]): RuleId[] {
   return rules.map(({ id }) => id);
 }
 
@@ -86,6 +86,6 @@ export function earliestExpiry(all: readonly { readonly expiresAt: number | null
 }
 
 /** Whether it has not expired. */
-export function isOn({ expiresAt }: RuleRecord, now: number): boolean {
+export function isInForce({ expiresAt }: RuleRecord, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }

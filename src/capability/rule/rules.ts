@@ -8,52 +8,52 @@ import { maskOfRights, type Right } from '../resource/rights.js';
 import type { RuleRecord } from './rule.js';
 import { RuleRepository } from './rule-repository.js';
 
-/** The place of a process in the tree it was born in. */
+/** The row numbers of a process and of the processes that it was spawned under. */
 export type TreePosition = Pick<HolderState, 'n' | 'path'>;
 
-/** What somebody is about to give: a pattern, and every right that goes with it. */
+/** Authority that is about to be handed on: a pattern, and every right that goes with it. */
 export interface Handover {
   readonly pattern: Pattern;
   readonly rights: readonly Right[];
 }
 
 /**
- * The host's rules, as they bind a process: those for all, those on itself and those on every process it was born
- * under, whoever is its parent now.
+ * The host's rules. A process is bound by those for all, those on itself and those on every process that it was spawned
+ * under, whatever its parent is now.
  */
 @injectable()
 export class Rules {
   constructor(
-    @inject(RuleRepository) private readonly rules: RuleRepository,
-    @inject(CaseFolding) private readonly names: CaseFolding,
+    @inject(RuleRepository) private readonly repository: RuleRepository,
+    @inject(CaseFolding) private readonly caseFolding: CaseFolding,
   ) {}
 
-  /** Those that bind it, expired ones among them. */
-  binding(tx: ReadTx, { path, n }: TreePosition): Promise<readonly RuleRecord[]> {
-    return this.rules.binding(tx, [...path, n]);
+  /** Those that bind a process, expired ones among them. */
+  findBinding(tx: ReadTx, { path, n }: TreePosition): Promise<readonly RuleRecord[]> {
+    return this.repository.findByTargets(tx, [...path, n]);
   }
 
-  /** Of those that bind it, the ones whose pattern matches one of the names that a resource goes by. */
-  async matching(tx: ReadTx, bound: TreePosition, names: readonly Request[]): Promise<RuleRecord[]> {
-    return this.about(await this.binding(tx, bound), names);
+  /** Of those that bind a process, the ones whose pattern matches one of the names of a resource. */
+  async findMatching(tx: ReadTx, position: TreePosition, names: readonly Request[]): Promise<RuleRecord[]> {
+    return this.filterMatching(await this.findBinding(tx, position), names);
   }
 
   patternOf({ resource }: RuleRecord): Pattern {
-    return this.names.pattern(resource);
+    return this.caseFolding.foldStored(resource);
   }
 
-  about(rules: readonly RuleRecord[], names: readonly Request[]): RuleRecord[] {
+  filterMatching(rules: readonly RuleRecord[], names: readonly Request[]): RuleRecord[] {
     return rules.filter((rule) => names.some((name) => matches(this.patternOf(rule), name)));
   }
 
-  /** Whether there may be something in a gift that the rule is about. */
+  /** Whether the rule may be about a part of what is handed on. */
   touches(rule: RuleRecord, { pattern, rights }: Handover): boolean {
     if ((rule.rights & maskOfRights(rights)) === 0) return false;
-    const about = this.patternOf(rule);
-    const given = this.names.pattern(pattern.text);
+    const ofRule = this.patternOf(rule);
+    const handedOn = this.caseFolding.foldStored(pattern.text);
     // An object goes by its id and by its place in a namespace, so a rule on one kind may be about what the other names.
-    const areTwoNames = about.kind !== given.kind && isMemory(about) && isMemory(given);
-    return areTwoNames || overlaps(about, given);
+    const areTwoNames = ofRule.kind !== handedOn.kind && isMemory(ofRule) && isMemory(handedOn);
+    return areTwoNames || overlaps(ofRule, handedOn);
   }
 }
 

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { invalidInput } from '../../base/errors.js';
 import type { CapabilityId } from '../../base/ids.js';
-import { label, parseSpec } from '../../base/spec.js';
+import { label, parseId, parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
@@ -23,7 +23,6 @@ import { ApprovalValidity } from '../approval/approval-validity.js';
 import { WakePort } from '../approval/wake-port.js';
 import { parseCapabilitySpec } from '../holding/capability-spec.js';
 import { Grants } from '../holding/grants.js';
-import { parseId } from '../named.js';
 import { maskOfRights } from '../resource/rights.js';
 import { RuleWriter } from '../rule/rule-writer.js';
 
@@ -33,32 +32,32 @@ const answerSpec = z.strictObject({
   scope: z.enum(approvalScopes).optional(),
 });
 
-/** The answer of a person to what a rule asks, or to a request. */
+/** Stores the answer of a person to a question that a rule asks, or to a request for a capability. */
 @injectable()
 export class Answer {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
-    @inject(ApprovalValidity) private readonly footings: ApprovalValidity,
+    @inject(ApprovalValidity) private readonly approvalValidity: ApprovalValidity,
     @inject(Grants) private readonly grants: Grants,
-    @inject(RuleWriter) private readonly rules: RuleWriter,
+    @inject(RuleWriter) private readonly ruleWriter: RuleWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(WakePort) private readonly waking: WakePort,
+    @inject(WakePort) private readonly wakePort: WakePort,
   ) {}
 
   /** Throws NO_SUCH_APPROVAL, CONFLICT for one that was answered or is void, INVALID_INPUT. */
-  async run(input: unknown, given: unknown): Promise<void> {
-    const id = parseId(input, 'approval');
-    const { decision, by, scope: stated } = parseSpec(answerSpec, given, 'answer');
+  async run(approval: unknown, input: unknown): Promise<void> {
+    const id = parseId(approval, 'approval');
+    const { decision, by, scope: stated } = parseSpec(answerSpec, input, 'answer');
     const call: Call = { caller: hostCaller, actor: 'host', action: 'approval.answer' };
     await this.units.commit(call, async (tx, act) => {
-      const record = await this.pending(tx, act, id);
+      const record = await this.findPending(tx, act, id);
       const scope = scopeOf(record, decision, stated);
-      const granted = await this.carriedOut(tx, act, record, decision, scope);
+      const granted = await this.carryOut(tx, act, record, decision, scope);
       await this.approvals.answer(tx, id, { decision, scope, answeredBy: by, answeredAt: act.at, granted });
       const { pid, right, resource, capability } = record;
-      const told = { approval: id, decision, ...(scope === null ? {} : { scope }) };
-      this.recorder.event(tx, { type: 'approval.answered', at: act.at, pid, data: told });
+      const data = { approval: id, decision, ...(scope === null ? {} : { scope }) };
+      this.recorder.event(tx, { type: 'approval.answered', at: act.at, pid, data });
       this.recorder.audit(tx, {
         ...act,
         action: call.action,
@@ -69,24 +68,24 @@ export class Answer {
         capability: granted ?? capability ?? undefined,
         approval: id,
         resource,
-        facts: told,
+        facts: data,
         payload: { by },
         subject: pid,
       });
-      await this.waking.wake(tx, act, pid, `approval:${id}`);
+      await this.wakePort.wake(tx, act, pid, `approval:${id}`);
     });
   }
 
-  private async pending(tx: WriteTx, { at }: Act, id: string): Promise<ApprovalRecord> {
+  private async findPending(tx: WriteTx, { at }: Act, id: string): Promise<ApprovalRecord> {
     const record = await this.approvals.find(tx, id);
     if (record === undefined) throw noSuchApproval(id);
     if (record.decision !== null) throw notPending(id, 'answered');
-    if (!isValid(record, await this.footings.of(tx, record, at))) throw notPending(id, 'void');
+    if (!isValid(record, await this.approvalValidity.factsOf(tx, record, at))) throw notPending(id, 'void');
     return record;
   }
 
-  /** What an answer does besides being there: a request gives what was requested, `deny-always` sets a rule. */
-  private async carriedOut(
+  /** An approved request grants the capability, whose id is returned; `deny-always` sets a rule. */
+  private async carryOut(
     tx: WriteTx,
     act: Act,
     record: ApprovalRecord,
@@ -97,19 +96,19 @@ export class Answer {
     if (record.spec === null || decision.startsWith('deny')) return null;
     const { id, pid, generation } = record;
     const authority = parseCapabilitySpec(record.spec);
-    const root = this.grants.root({ pid, generation, at: act.at }, authority, `approval:${id}`);
+    const root = this.grants.createRoot({ pid, generation, at: act.at }, authority, `approval:${id}`);
     await this.grants.insert(tx, [root]);
     this.recorder.event(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
     return root.id;
   }
 
-  /** A rule binds what is born under the process as well, whatever the scope: what it may not do, it cannot have done. */
+  /** The rule binds everything spawned under the process too, whatever the scope, so that no child can do it instead. */
   private async forbid(tx: WriteTx, act: Act, record: ApprovalRecord, scope: ApprovalScope | null): Promise<void> {
     const { id, pid, n, right, resource, spec } = record;
     const argsHash = scope === 'args' ? record.argsHash : null;
     const rights = maskOfRights(spec?.rights ?? [right]);
     const stated = { resource, rights, argsHash, reason: `approval ${id}`, expiresAt: null };
-    await this.rules.set(tx, 'deny', { pid, n }, stated, act.at);
+    await this.ruleWriter.set(tx, 'deny', { pid, n }, stated, act.at);
   }
 }
 

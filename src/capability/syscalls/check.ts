@@ -6,49 +6,46 @@ import { EventRepository } from '../../events/event-repository.js';
 import type { Caller } from '../../unit/caller.js';
 import { ApprovalLookup } from '../approval/approval-lookup.js';
 import { AuthorityCache } from '../decision/authority-cache.js';
-import { askOf } from '../decision/authorizer.js';
+import { approvalRequestOf } from '../decision/authorizer.js';
+import type { RawDecision } from '../decision/decide.js';
 import type { Decision, Explanation } from '../decision/decision.js';
-import { Evaluator, type LocatedDecision } from '../decision/evaluator.js';
-import { decided, explained, type Told } from '../decision/explanation.js';
-import type { Question } from '../decision/question.js';
-import { Questions } from '../decision/questions.js';
+import { Evaluator } from '../decision/evaluator.js';
+import { type ExplanationBase, toDecision, toExplanation } from '../decision/explanation.js';
+import { type Question, QuestionParser } from '../decision/question.js';
 import { CapabilityViews } from '../holding/capability-views.js';
 
-/** Decisions without an effect. */
+/** Decides without an effect: nothing is audited or used up. */
 @injectable()
 export class Check {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(EventRepository) private readonly events: EventRepository,
-    @inject(Questions) private readonly questions: Questions,
+    @inject(QuestionParser) private readonly questionParser: QuestionParser,
     @inject(AuthorityCache) private readonly cache: AuthorityCache,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
-    @inject(CapabilityViews) private readonly listing: CapabilityViews,
+    @inject(ApprovalLookup) private readonly approvalLookup: ApprovalLookup,
+    @inject(CapabilityViews) private readonly capabilityViews: CapabilityViews,
   ) {}
 
-  /** Answers from memory. Never throws for a bad request: it answers BAD_REQUEST. */
+  /** Decides from memory. Never throws for a bad request: it answers BAD_REQUEST. */
   async check(caller: Caller, pid: unknown, right: unknown, resource: unknown, args: unknown = {}): Promise<Decision> {
     let question: Question;
     try {
-      const asked = this.questions.of(pid, right, resource, args);
-      question = asked instanceof Promise ? await asked : asked;
+      const parsed = this.questionParser.parse(pid, right, resource, args);
+      question = parsed instanceof Promise ? await parsed : parsed;
     } catch (error) {
       return { effect: 'deny', code: 'BAD_REQUEST', reason: problemOf(error) };
     }
     const now = this.clock.peek();
-    const known = this.cache.decide(question, now);
-    const ruling = known instanceof Promise ? await known : known;
-    if (ruling.code !== 'ASK') return decided({ via: caller.face }, question, ruling);
-    return decided(
-      { via: caller.face },
-      question,
-      await this.store.read((tx) => this.answered(tx, question, ruling, now)),
-    );
+    const decided = this.cache.decide(question, now);
+    const decision = decided instanceof Promise ? await decided : decided;
+    if (decision.code !== 'ASK') return toDecision({ via: caller.face }, question, decision);
+    const withApproval = await this.store.read((tx) => this.applyApproval(tx, question, decision, now));
+    return toDecision({ via: caller.face }, question, withApproval);
   }
 
-  /** The same decision, with what came near and what would mend it. */
+  /** Gives the same decision as `check`, with near misses and a remedy. */
   async explain(
     caller: Caller,
     pid: unknown,
@@ -56,57 +53,63 @@ export class Check {
     resource: unknown,
     args: unknown = {},
   ): Promise<Explanation> {
-    const question = await this.question(pid, right, resource, args);
+    const question = await this.parseQuestion(pid, right, resource, args);
     return this.store.read(async (tx) => {
       const generation = await this.events.head(tx);
       if ('hint' in question) return { ...question, generation };
       const now = this.clock.peek();
-      const ruling = await this.answered(tx, question, await this.evaluator.explain(tx, question, now), now);
+      const decision = await this.applyApproval(tx, question, await this.evaluator.explain(tx, question, now), now);
       return {
-        ...explained({ via: caller.face }, question, ruling),
+        ...toExplanation({ via: caller.face }, question, decision),
         generation,
-        ...(await this.chain(tx, caller, ruling)),
+        ...(await this.visibleChain(tx, caller, decision)),
       };
     });
   }
 
-  /** What was asked, or what is wrong with it. */
-  private async question(pid: unknown, right: unknown, resource: unknown, args: unknown): Promise<Question | Told> {
+  /** The question, or the explanation of what is wrong with it. */
+  private async parseQuestion(
+    pid: unknown,
+    right: unknown,
+    resource: unknown,
+    args: unknown,
+  ): Promise<Question | ExplanationBase> {
     try {
-      return await this.questions.of(pid, right, resource, args);
+      return await this.questionParser.parse(pid, right, resource, args);
     } catch (error) {
-      const asked = { pid: shown(pid), right: shown(right), resource: shown(resource) };
+      const input = { pid: toText(pid), right: toText(right), resource: toText(resource) };
       const hint = problemOf(error);
-      return { ...asked, effect: 'deny', code: 'BAD_REQUEST', nearest: [], denies: [], asks: [], hint };
+      return { ...input, effect: 'deny', code: 'BAD_REQUEST', nearest: [], denies: [], asks: [], hint };
     }
   }
 
-  /** What a person has approved already needs no asking. */
-  private async answered(
+  /** Turns ASK into an allow where a person has approved the call already. */
+  private async applyApproval(
     tx: ReadTx,
     question: Question,
-    ruling: LocatedDecision,
+    decision: RawDecision,
     now: number,
-  ): Promise<LocatedDecision> {
-    const ask = askOf(question, ruling);
-    if (ask === undefined || (await this.clearance.find(tx, ask, now)) === undefined) return ruling;
-    return { ...ruling, code: ruling.slot === undefined ? 'KIN' : 'ALLOWED' };
+  ): Promise<RawDecision> {
+    const request = approvalRequestOf(question, decision);
+    if (request === undefined || (await this.approvalLookup.find(tx, request, now)) === undefined) return decision;
+    return { ...decision, code: decision.node === undefined ? 'KIN' : 'ALLOWED' };
   }
 
-  private async chain(tx: ReadTx, caller: Caller, { slot }: LocatedDecision): Promise<Pick<Explanation, 'chain'>> {
-    if (slot === undefined) return {};
-    const chain = await this.listing.chain(tx, slot.record);
+  /** A process sees only those capabilities of the chain that it holds itself. */
+  private async visibleChain(tx: ReadTx, caller: Caller, { node }: RawDecision): Promise<Pick<Explanation, 'chain'>> {
+    if (node === undefined) return {};
+    const chain = await this.capabilityViews.chainOf(tx, node.record);
     return { chain: caller.face === 'host' ? chain : chain.filter(({ holder }) => holder === caller.pid) };
   }
 }
 
-/** What is wrong with a request; an error that is none of its own goes on. */
+/** The message and the hint of a kernel error; any other error is thrown on. */
 function problemOf(error: unknown): string {
   if (!(error instanceof KernelError)) throw error;
   return `${error.message} ${error.hint}`;
 }
 
-/** What was asked and is not a request: as much of it as can be shown. */
-function shown(value: unknown): string {
+/** Input that could not be parsed, as far as it can be shown: bounded and well-formed, empty if it is not a text. */
+function toText(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 4096).toWellFormed() : '';
 }

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { ApprovalId, Pid } from '../../base/ids.js';
-import { parseSpec } from '../../base/spec.js';
+import { parseId, parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
@@ -14,9 +14,8 @@ import { Derivation, type Derived } from '../holding/derivation.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
 import { Receivers } from '../holding/receivers.js';
-import { parseId } from '../named.js';
 import { rightsOfMask, unionRights } from '../resource/rights.js';
-import { RuleGate, severalOf } from '../rule/rule-gate.js';
+import { factsOfApprovals, RuleGate } from '../rule/rule-gate.js';
 
 /** Who gives, and what giving took. */
 interface Giver {
@@ -31,10 +30,10 @@ interface Giver {
 export class Delegate {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(HolderLookup) private readonly holderLookup: HolderLookup,
     @inject(Receivers) private readonly receivers: Receivers,
-    @inject(RuleGate) private readonly rules: RuleGate,
-    @inject(Derivation) private readonly drawing: Derivation,
+    @inject(RuleGate) private readonly ruleGate: RuleGate,
+    @inject(Derivation) private readonly derivation: Derivation,
     @inject(Grants) private readonly grants: Grants,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -49,17 +48,17 @@ export class Delegate {
     const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
     const call: Call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
-      const state = await this.holders.active(tx, from);
+      const state = await this.holderLookup.active(tx, from);
       const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
-      const gift = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
-      const passed = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
+      const handover = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
+      const passed = await this.ruleGate.checkHandover(tx, act, { pid: from, ...state }, holder, handover);
       const approvals = [...(approval === undefined ? [] : [approval]), ...passed];
       const receiving = { pid: to, generation: holder.generation, at: act.at };
-      const drawn = await this.drawing.drawn(tx, from, receiving, stated, 'delegate');
-      const { id: capability } = drawn.record;
-      const data = { capability, parent: drawn.parent, from };
+      const derived = await this.derivation.derive(tx, from, receiving, stated, 'delegate');
+      const { id: capability } = derived.record;
+      const data = { capability, parent: derived.parent, from };
       this.recorder.event(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
-      return this.store(tx, act, call.action, drawn, { from, generation: state.generation, approvals, reachedBy });
+      return this.insert(tx, act, call.action, derived, { from, generation: state.generation, approvals, reachedBy });
     });
   }
 
@@ -69,15 +68,15 @@ export class Delegate {
     const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
     const call: Call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { generation } = await this.holders.active(tx, pid);
-      const drawn = await this.drawing.drawn(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
-      const data = { capability: drawn.record.id, parent: drawn.parent };
+      const { generation } = await this.holderLookup.active(tx, pid);
+      const derived = await this.derivation.derive(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
+      const data = { capability: derived.record.id, parent: derived.parent };
       this.recorder.event(tx, { type: 'capability.derived', at: act.at, pid, data });
-      return this.store(tx, act, call.action, drawn, { from: pid, generation, approvals: [] });
+      return this.insert(tx, act, call.action, derived, { from: pid, generation, approvals: [] });
     });
   }
 
-  private async store(
+  private async insert(
     tx: WriteTx,
     act: Act,
     action: AuditAction,
@@ -96,7 +95,7 @@ export class Delegate {
       capability: record.id,
       approval: by.approvals[0],
       resource: record.resource,
-      facts: { ...facts, ...severalOf(by.approvals) },
+      facts: { ...facts, ...factsOfApprovals(by.approvals) },
       subject: record.holder,
     });
     return toCapability(record, 'live');

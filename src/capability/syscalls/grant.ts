@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import { parseSpec } from '../../base/spec.js';
+import { parseId, parseSpec } from '../../base/spec.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
@@ -8,13 +8,12 @@ import { toCapability } from '../holding/capability-record.js';
 import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
-import { parseId } from '../named.js';
 
 @injectable()
 export class Grant {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(HolderLookup) private readonly holderLookup: HolderLookup,
     @inject(Grants) private readonly grants: Grants,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -25,8 +24,8 @@ export class Grant {
     const authority = parseCapabilitySpec(parseSpec(capabilitySpec, given, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.grant', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { generation } = await this.holders.live(tx, pid);
-      const record = this.grants.root({ pid, generation, at: act.at }, authority, 'host');
+      const { generation } = await this.holderLookup.live(tx, pid);
+      const record = this.grants.createRoot({ pid, generation, at: act.at }, authority, 'host');
       await this.grants.insert(tx, [record]);
       const capability = record.id;
       this.recorder.event(tx, { type: 'capability.granted', at: act.at, pid, data: { capability } });

@@ -2,13 +2,12 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { CapabilityError } from '../../base/errors.js';
 import type { RuleId } from '../../base/ids.js';
-import { parseSpec, reasonText } from '../../base/spec.js';
+import { parseId, parseSpec, reasonText } from '../../base/spec.js';
 import { Store } from '../../base/store.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { HolderLookup } from '../holding/holders.js';
-import { parseId } from '../named.js';
 import { rightsOfMask } from '../resource/rights.js';
 import { parseRule, type Rule, type RuleEffect, ruleSpec, toRule } from '../rule/rule.js';
 import { RuleRepository } from '../rule/rule-repository.js';
@@ -23,8 +22,8 @@ export class Policy {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(RuleRepository) private readonly repository: RuleRepository,
-    @inject(HolderLookup) private readonly holders: HolderLookup,
-    @inject(RuleWriter) private readonly writer: RuleWriter,
+    @inject(HolderLookup) private readonly holderLookup: HolderLookup,
+    @inject(RuleWriter) private readonly ruleWriter: RuleWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -37,8 +36,8 @@ export class Policy {
     const stated = parseRule(parseSpec(ruleSpec, given, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: `capability.${effect}`, target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const n = pid === '*' ? 0 : (await this.holders.any(tx, pid)).n;
-      const rule = await this.writer.set(tx, effect, { pid, n }, stated, act.at);
+      const n = pid === '*' ? 0 : (await this.holderLookup.any(tx, pid)).n;
+      const rule = await this.ruleWriter.set(tx, effect, { pid, n }, stated, act.at);
       const { resource, reason, expiresAt } = rule;
       this.recorder.audit(tx, {
         ...act,
@@ -69,7 +68,7 @@ export class Policy {
       const rule = await this.repository.find(tx, id);
       if (rule === undefined) throw noSuchRule(id);
       const { pid, resource } = rule;
-      await this.writer.lift(tx, rule, act.at);
+      await this.ruleWriter.lift(tx, rule, act.at);
       this.recorder.audit(tx, {
         ...act,
         action: call.action,

@@ -1,8 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { isAbortSignal } from '../../base/abort-signal.js';
 import { CapabilityError } from '../../base/errors.js';
-import { parseSpec } from '../../base/spec.js';
+import { isAbortSignal, parseSpec } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
@@ -21,7 +20,7 @@ import { HolderLookup } from '../holding/holders.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { covers } from '../resource/resource-matching.js';
 import { maskOfRights, type Right } from '../resource/rights.js';
-import { isOn } from '../rule/rule.js';
+import { isInForce } from '../rule/rule.js';
 import { Rules } from '../rule/rules.js';
 
 const requestOptions = z.strictObject({
@@ -33,42 +32,42 @@ const requestOptions = z.strictObject({
 export class RequestCapability {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(HolderLookup) private readonly holders: HolderLookup,
+    @inject(HolderLookup) private readonly holderLookup: HolderLookup,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(Rules) private readonly rules: Rules,
-    @inject(CaseFolding) private readonly names: CaseFolding,
-    @inject(CapabilityViews) private readonly listing: CapabilityViews,
-    @inject(ApprovalLookup) private readonly clearance: ApprovalLookup,
+    @inject(CaseFolding) private readonly caseFolding: CaseFolding,
+    @inject(CapabilityViews) private readonly capabilityViews: CapabilityViews,
+    @inject(ApprovalLookup) private readonly approvalLookup: ApprovalLookup,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Resolves with a root grant when it is approved. Throws APPROVAL_DENIED, CAPABILITY_DENIED where a rule forbids it. */
-  async run(caller: Extract<Caller, { face: 'process' }>, given: unknown, options: unknown = {}): Promise<Capability> {
+  async run(caller: Extract<Caller, { face: 'process' }>, input: unknown, options: unknown = {}): Promise<Capability> {
     const { pid } = caller;
     const { signal } = parseSpec(requestOptions, options, 'options', isAbortSignal);
-    const spec = parseSpec(capabilitySpec, given, 'spec') as CapabilitySpec;
+    const spec = parseSpec(capabilitySpec, input, 'spec') as CapabilitySpec;
     const authority = parseCapabilitySpec(spec);
     const call: Call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
     return this.units.commit(call, async (tx, act) => {
-      const holder = await this.holders.active(tx, pid);
+      const holder = await this.holderLookup.active(tx, pid);
       await this.assertNotForbidden(tx, act, pid, holder, authority);
-      return this.granted(tx, act, ask(pid, holder, spec, authority));
+      return this.takeGranted(tx, act, toApprovalRequest(pid, holder, spec, authority));
     });
   }
 
-  /** What an answer to this very request has given; it is told once. Throws AskNeeded. */
-  private async granted(tx: WriteTx, act: Act, asked: ApprovalRequest): Promise<Capability> {
-    const open = await this.approvals.open(tx, [asked.holder.n]);
-    const answered = open.find((record) => record.granted !== null && isSameCall(record, asked));
-    if (answered === undefined || answered.granted === null) throw new ApprovalNeeded(asked);
+  /** The capability that an answer to this very request has granted; returned once. Throws ApprovalNeeded. */
+  private async takeGranted(tx: WriteTx, act: Act, request: ApprovalRequest): Promise<Capability> {
+    const open = await this.approvals.findOpen(tx, [request.holder.n]);
+    const answered = open.find((record) => record.granted !== null && isSameCall(record, request));
+    if (answered === undefined || answered.granted === null) throw new ApprovalNeeded(request);
     const { id: approval, pid, granted: capability } = answered;
-    await this.clearance.use(tx, approval, pid, act.at);
+    await this.approvalLookup.use(tx, approval, pid, act.at);
     const action = 'capability.request';
     this.recorder.audit(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
-    return this.listing.shown(tx, await this.listing.record(tx, capability));
+    return this.capabilityViews.toView(tx, await this.capabilityViews.findRecord(tx, capability));
   }
 
-  /** Nobody needs to be asked for what a rule would forbid to use all the same. */
+  /** Throws CAPABILITY_DENIED where a rule would forbid every use of the capability, so that no person is asked. */
   private async assertNotForbidden(
     tx: ReadTx,
     act: Act,
@@ -76,13 +75,13 @@ export class RequestCapability {
     holder: HolderState,
     authority: Authority,
   ): Promise<void> {
-    const { pattern, rights } = this.names.withPattern(authority);
+    const { pattern, rights } = this.caseFolding.foldPattern(authority);
     const mask = maskOfRights(rights.filter((right) => right !== 'grant'));
-    const isForbidden = (await this.rules.binding(tx, holder)).some(
+    const isForbidden = (await this.rules.findBinding(tx, holder)).some(
       (rule) =>
         rule.effect === 'deny' &&
         (rule.rights & mask) !== 0 &&
-        isOn(rule, act.at) &&
+        isInForce(rule, act.at) &&
         rule.argsHash === null &&
         covers(this.rules.patternOf(rule), pattern),
     );
@@ -94,7 +93,12 @@ export class RequestCapability {
   }
 }
 
-function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, rights }: Authority): ApprovalRequest {
+function toApprovalRequest(
+  pid: string,
+  holder: HolderState,
+  spec: CapabilitySpec,
+  { pattern, rights }: Authority,
+): ApprovalRequest {
   return {
     pid,
     holder,
@@ -107,6 +111,6 @@ function ask(pid: string, holder: HolderState, spec: CapabilitySpec, { pattern, 
     expiresAt: null,
     rules: [],
     spec,
-    dependsOn: { on: [], until: null },
+    dependsOn: { processes: [], expiresAt: null },
   };
 }

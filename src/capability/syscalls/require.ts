@@ -1,18 +1,18 @@
 import { inject, injectable } from 'inversify';
+import { parseId } from '../../base/spec.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { Authorizer } from '../decision/authorizer.js';
 import type { Decision } from '../decision/decision.js';
-import { Questions } from '../decision/questions.js';
-import { parseId } from '../named.js';
+import { QuestionParser } from '../decision/question.js';
 
 @injectable()
 export class Require {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Questions) private readonly questions: Questions,
-    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(QuestionParser) private readonly questionParser: QuestionParser,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -22,11 +22,15 @@ export class Require {
    * a rule asks, APPROVAL_PENDING on the host's face, and APPROVAL_DENIED.
    */
   async run(caller: Caller, input: unknown, right: unknown, resource: unknown, args: unknown = {}): Promise<Decision> {
-    const question = await this.questions.of(parseId(input, 'pid'), right, resource, args);
+    const question = await this.questionParser.parse(parseId(input, 'pid'), right, resource, args);
     const { pid } = question;
     const call: Call = { caller, actor: pid, action: 'capability.require', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { decision, capability, generation, approval, counted } = await this.warrants.authorize(tx, act, question);
+      const { decision, capability, generation, approval, counted } = await this.authorizer.authorize(
+        tx,
+        act,
+        question,
+      );
       this.recorder.audit(tx, {
         ...act,
         action: call.action,

@@ -1,18 +1,18 @@
 import { inject, injectable } from 'inversify';
 import { CapabilityError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
+import { parseId } from '../../base/spec.js';
 import type { ReadTx } from '../../base/store.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { Evaluator } from '../decision/evaluator.js';
-import { deadSource, inChain, noSuchCapability } from '../errors.js';
+import { chainProblem, noSuchCapability, sourceNotLive } from '../errors.js';
 import type { Capability } from '../holding/capability.js';
 import { type CapabilityRecord, toAuthority, toCapability } from '../holding/capability-record.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
 import { Derivation } from '../holding/derivation.js';
 import { HolderLookup } from '../holding/holders.js';
-import { parseId } from '../named.js';
 import { rightsBeyond, unionRights } from '../resource/rights.js';
 import { RuleGate } from '../rule/rule-gate.js';
 
@@ -21,10 +21,10 @@ export class Transfer {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(CapabilityRepository) private readonly repository: CapabilityRepository,
-    @inject(HolderLookup) private readonly holders: HolderLookup,
-    @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(HolderLookup) private readonly holderLookup: HolderLookup,
+    @inject(RuleGate) private readonly ruleGate: RuleGate,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(Derivation) private readonly drawing: Derivation,
+    @inject(Derivation) private readonly derivation: Derivation,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -39,13 +39,13 @@ export class Transfer {
     const capability = parseId(input, 'capability');
     const call: Call = { caller: hostCaller, actor: from, action: 'capability.transfer', target: to };
     return this.units.commit(call, async (tx, act) => {
-      const state = await this.holders.active(tx, from);
-      const holder = await this.holders.active(tx, to);
-      const record = await this.transferable(tx, from, to, capability, act.at);
+      const state = await this.holderLookup.active(tx, from);
+      const holder = await this.holderLookup.active(tx, to);
+      const record = await this.findTransferable(tx, from, to, capability, act.at);
       const { pattern, rights, grantable } = toAuthority(record);
-      const gift = { pattern, rights: unionRights(rights, grantable) };
-      const approvals = await this.rules.passGift(tx, act, { pid: from, ...state }, holder, gift);
-      await this.repository.give(tx, record, { pid: to, generation: holder.generation });
+      const handover = { pattern, rights: unionRights(rights, grantable) };
+      const approvals = await this.ruleGate.checkHandover(tx, act, { pid: from, ...state }, holder, handover);
+      await this.repository.setHolder(tx, record, { pid: to, generation: holder.generation });
       this.recorder.event(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
       this.recorder.audit(tx, {
         ...act,
@@ -63,22 +63,23 @@ export class Transfer {
     });
   }
 
-  private async transferable(tx: ReadTx, from: Pid, to: Pid, id: string, now: number): Promise<CapabilityRecord> {
+  private async findTransferable(tx: ReadTx, from: Pid, to: Pid, id: string, now: number): Promise<CapabilityRecord> {
     const record = await this.repository.find(tx, id);
     if (record?.holder !== from) throw noSuchCapability(id);
-    const status = await this.evaluator.status(tx, record, now);
-    if (status !== 'live') throw deadSource(record, status);
+    const status = await this.evaluator.statusOf(tx, record, now);
+    if (status !== 'live') throw sourceNotLive(record, status);
     const { rights, grantable } = toAuthority(record);
-    if (record.own) throw refused(record, 'holder', 'a process keeps the capability on its own namespace');
+    if (record.own) throw notTransferable(record, 'holder', 'a process keeps the capability on its own namespace');
     const beyond = rightsBeyond(rights, grantable);
-    if (beyond.length > 0) throw refused(record, 'rights', `${beyond.join(', ')} may not be granted`);
-    if (record.depth >= record.maxDepth) throw refused(record, 'maxDepth', `it is at depth ${record.depth}, its last`);
-    if (await this.drawing.isInChain(tx, record, to)) throw refused(record, 'to', inChain(to));
+    if (beyond.length > 0) throw notTransferable(record, 'rights', `${beyond.join(', ')} may not be granted`);
+    if (record.depth >= record.maxDepth)
+      throw notTransferable(record, 'maxDepth', `it is at depth ${record.depth}, its last`);
+    if (await this.derivation.isInChain(tx, record, to)) throw notTransferable(record, 'to', chainProblem(to));
     return record;
   }
 }
 
-function refused({ id, holder, resource }: CapabilityRecord, field: string, problem: string): CapabilityError {
+function notTransferable({ id, holder, resource }: CapabilityRecord, field: string, problem: string): CapabilityError {
   return new CapabilityError('AMPLIFICATION', `Capability ${id} cannot be given away: ${problem}.`, {
     facts: { field, from: holder, capability: id, resource },
     hint: `Delegate a part of it: capabilities.delegate('${holder}', …), or grant it with delegable: true.`,

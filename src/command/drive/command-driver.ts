@@ -17,29 +17,29 @@ import { Timers } from '../../runtime/run/timers.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
-import { type CommandEnd, type CommandExit, CommandRecords } from './command-records.js';
-import { Guard } from './guard.js';
+import { CommandGuard } from './command-guard.js';
+import { type CommandEnd, type CommandExit, CommandRecorder } from './command-recorder.js';
 import { type Launch, startProgram } from './launch.js';
-import { StopLadder } from './stop-ladder.js';
+import { StopSequence } from './stop-sequence.js';
 
-const lookMs = 200;
+const pollMs = 200;
 const graceMs = 1_000;
-/** How long a command may take to end before its start is written by itself. */
-const briefMs = 5;
-/** In so short a life pids do not come round again: only what was born after its leader can be its own. */
+/** A command that ends within this time has its start and its end recorded in one unit. */
+const briefRunMs = 5;
+/** The OS reuses no pid within so short a time: only processes with a higher pid than the leader can belong to the command. */
 const shortLifeMs = 1_000;
 
-/** A command that this node has taken. */
+/** A command that this node holds. */
 export interface DrivenCommand {
   readonly row: Pick<ProcessRow, 'n' | 'pid' | 'fence' | 'deadlineAt'>;
   readonly token: string;
   readonly survive: boolean;
-  readonly isLimited: boolean;
-  /** Whoever runs it waits for its end, and it goes with its kernel: nobody has to know of it before. */
+  readonly hasOutputLimit: boolean;
+  /** The caller waits for its end and it does not survive the kernel, so that its start need not be recorded separately. */
   readonly isAwaited: boolean;
 }
 
-/** What drivers are made with. */
+/** The dependencies of drivers. */
 @injectable()
 export class CommandDriverDeps {
   constructor(
@@ -49,287 +49,300 @@ export class CommandDriverDeps {
     @inject(OsProcesses) readonly os: OsProcesses,
     @inject(OsGroups) readonly groups: OsGroups,
     @inject(Timers) readonly timers: Timers,
-    @inject(CommandRecords) readonly records: CommandRecords,
+    @inject(CommandRecorder) readonly recorder: CommandRecorder,
     @inject(OutputFiles) readonly files: OutputFiles,
     @inject(OutputMeter) readonly meter: OutputMeter,
-    @inject(Guard) readonly guard: Guard,
+    @inject(CommandGuard) readonly guard: CommandGuard,
     @inject(Logger) readonly logger: Logger,
   ) {}
 }
 
-/** Drives one command from its birth, or its adoption, to its end. */
+/** Drives one command from its start, or its adoption, to its end. */
 export class CommandDriver {
-  /** What became of it, once that is written. */
-  ending: OutcomeKind | undefined;
+  /** Set when the end is recorded. */
+  outcomeKind: OutcomeKind | undefined;
   private command: DrivenCommand | undefined;
   private leader: HostIdentity | undefined;
-  private ladder: StopLadder | undefined;
-  /** When the time to end is over, once somebody has ordered it to. */
+  private stopSequence: StopSequence | undefined;
+  /** Set when it was ordered to stop: the moment at which it is killed. */
   private killAt: number | undefined;
   private startedAt = 0;
-  /** How long its program has run, once it has ended before our eyes. */
-  private lifeMs: number | undefined;
-  /** `left`: not this node's any more: nothing is signalled. `ended`: by somebody else, so that nothing may be left. */
-  private hold: 'held' | 'left' | 'ended' = 'held';
+  /** Set when its program, as a child of this one, has exited. */
+  private runtimeMs: number | undefined;
+  /** `released`: this node does not hold it any more and signals nothing. `endedElsewhere`: its row has ended, so it is killed. */
+  private ownership: 'held' | 'released' | 'endedElsewhere' = 'held';
   private child: ChildProcess | undefined;
-  private isShutDown = false;
-  /** Its end is being written here. */
-  private isEnding = false;
-  private looking: NodeJS.Timeout | undefined;
+  private isShuttingDown = false;
+  private isRecordingEnd = false;
+  private outputPoll: NodeJS.Timeout | undefined;
   private deadline: Disposable | undefined;
   private charging: Promise<void> | undefined;
-  private whole: Promise<void> = Promise.resolve();
+  private completion: Promise<void> = Promise.resolve();
 
   constructor(
     readonly pid: Pid,
-    private readonly kit: CommandDriverDeps,
+    private readonly deps: CommandDriverDeps,
   ) {}
 
   get survives(): boolean {
     return this.command?.survive === true;
   }
 
-  /** Resolves when nothing of it is left to be done, once it is started or adopted. */
-  get over(): Promise<void> {
-    return this.whole;
+  /** Resolves when the end of a command that was started or adopted is recorded and cleaned up. */
+  get done(): Promise<void> {
+    return this.completion;
   }
 
-  /** Starts the program; undefined when it could not be, which is then its end. */
+  /** Starts the program. Undefined when it could not be started; the process has then ended. */
   async start(command: DrivenCommand, launch: Launch): Promise<ChildProcess | undefined> {
     this.command = command;
-    const { groups, guard, files } = this.kit;
+    const { groups, guard, files } = this.deps;
     const { row, token, survive } = command;
-    if (this.killAt !== undefined || this.isShutDown)
-      return this.notStarted({ kind: 'not_started', reason: 'stopped' });
+    if (this.killAt !== undefined || this.isShuttingDown)
+      return this.recordNotStarted({ kind: 'not_started', reason: 'stopped' });
     this.startedAt = performance.now();
-    if (!survive) guard.expect(token);
+    if (!survive) guard.addToken(token);
     const child = await startProgram(launch, () => files.open(row.n));
-    if ('errno' in child) return this.notStarted({ kind: 'not_started', ...child });
+    if ('errno' in child) return this.recordNotStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
     if (leader === undefined) throw new Error('A program that was started has no pid.');
     this.leader = leader;
     this.child = child;
-    this.ladder = new StopLadder(groups, { leader, token, isOwn: true }, now);
-    const gone = new Promise<CommandExit>((resolve) => {
+    this.stopSequence = new StopSequence(groups, { leader, token, isOwn: true }, now);
+    const exit = new Promise<CommandExit>((resolve) => {
       child.once('exit', (exitCode, signal) => {
-        this.lifeMs = Math.ceil(now() - this.startedAt);
+        this.runtimeMs = Math.ceil(now() - this.startedAt);
         resolve({ exitCode, signal });
       });
     });
-    const starting = this.begin(command, leader, gone);
-    this.whole = this.carry(starting, gone);
-    // Whoever talks to it finds it running.
+    const starting = this.recordStart(command, leader, exit);
+    this.completion = this.runToEnd(starting, exit);
+    // The caller finds the process in the state `running`.
     await starting.catch(() => undefined);
     return child;
   }
 
-  /** Goes on with one that lives without the kernel that has started it. */
+  /** Continues with a running command whose kernel is gone. */
   adopt(command: DrivenCommand, leader: HostIdentity, row: ProcessRow): void {
     this.command = command;
     this.leader = leader;
-    const { groups, guard } = this.kit;
+    const { groups, guard } = this.deps;
     const { token, survive } = command;
-    if (!survive) guard.expect(token);
-    this.tellGuard();
-    this.ladder = new StopLadder(groups, { leader, token, isOwn: false }, now);
-    this.whole = this.carry(Promise.resolve(row), this.absence(leader));
+    if (!survive) guard.addToken(token);
+    this.addGroupToGuard();
+    this.stopSequence = new StopSequence(groups, { leader, token, isOwn: false }, now);
+    this.completion = this.runToEnd(Promise.resolve(row), this.waitUntilGone(leader));
   }
 
-  /** Somebody has ordered it to stop; `alarmAt` is when its time is over. */
+  /** The process was ordered to stop; at `alarmAt`, in kernel time, it is killed. */
   stop(alarmAt: number): void {
-    const killAt = now() + Math.max(0, alarmAt - this.kit.clock.peek());
+    const killAt = now() + Math.max(0, alarmAt - this.deps.clock.peek());
     this.killAt = Math.min(this.killAt ?? killAt, killAt);
-    void this.ladder?.stop(this.killAt);
+    void this.stopSequence?.stop(this.killAt);
   }
 
   pause(): void {
-    if (this.killAt === undefined) this.ladder?.signal('SIGSTOP');
+    if (this.killAt === undefined) this.stopSequence?.signal('SIGSTOP');
   }
 
   resume(): void {
-    this.ladder?.signal('SIGCONT');
+    this.stopSequence?.signal('SIGCONT');
   }
 
-  /** Somebody has ended the process itself: nothing of it may be left. */
-  endedElsewhere(): void {
-    if (this.hold === 'left' || this.isEnding) return;
-    this.hold = 'ended';
-    this.stop(this.kit.clock.peek());
+  /** The row was ended by somebody else: kills everything that is left of the command. */
+  onEndedElsewhere(): void {
+    if (this.ownership === 'released' || this.isRecordingEnd) return;
+    this.ownership = 'endedElsewhere';
+    this.stop(this.deps.clock.peek());
   }
 
-  /** It is not this node's any more, or goes on without it: nothing is signalled. */
-  leave(): void {
-    this.hold = 'left';
+  /** This node does not hold the command any more, or lets it survive: stops driving it and signals nothing. */
+  release(): void {
+    this.ownership = 'released';
     this.child?.unref();
-    this.finish();
+    this.cleanUp();
   }
 
-  /** A limit may have been set. */
-  async remeasure(): Promise<void> {
-    if (this.looking === undefined && (await this.kit.meter.isLimited(this.pid))) this.measure();
+  /** Starts to meter the output if it has a limit now. */
+  async meterIfLimited(): Promise<void> {
+    if (this.outputPoll === undefined && (await this.deps.meter.hasLimit(this.pid))) this.startOutputPoll();
   }
 
-  /** The node shuts down: the command is stopped, and is lost with its node. */
+  /** The node shuts down: stops the command, whose outcome is then `abandoned`. */
   shutDown(withinMs: number): void {
-    this.isShutDown = true;
-    void this.ladder?.stop(now() + Math.min(graceMs, withinMs));
+    this.isShuttingDown = true;
+    void this.stopSequence?.stop(now() + Math.min(graceMs, withinMs));
   }
 
   /**
-   * Writes that it has started. One that somebody waits for, and that is over at once with nobody left behind, starts
-   * and ends in one unit: most commands are short.
+   * Records the start, and gives the row; 'lost' when this node does not hold it any more. For a command that is awaited
+   * and is over at once, with no process left, nothing is recorded and the leader is given: its start is recorded with its
+   * end, in one unit.
    */
-  private async begin(
+  private async recordStart(
     { row, isAwaited }: DrivenCommand,
     leader: HostIdentity,
-    gone: Promise<CommandExit>,
+    exit: Promise<CommandExit>,
   ): Promise<ProcessRow | 'lost' | HostIdentity> {
-    const exit = isAwaited ? await Promise.race([gone, sleep(briefMs, undefined)]) : undefined;
-    const isOver = exit !== undefined && this.killAt === undefined && !this.isShutDown && this.hold === 'held';
-    if (isOver && this.ladder?.isAnybodyLeft(leader.pid) === false) return leader;
-    this.tellGuard();
-    return (await this.kit.records.started(row, leader)) ?? 'lost';
+    const early = isAwaited ? await Promise.race([exit, sleep(briefRunMs, undefined)]) : undefined;
+    const isOver =
+      early !== undefined && this.killAt === undefined && !this.isShuttingDown && this.ownership === 'held';
+    if (isOver && this.stopSequence?.isAnyAlive(leader.pid) === false) return leader;
+    this.addGroupToGuard();
+    return (await this.deps.recorder.recordStart(row, leader)) ?? 'lost';
   }
 
-  private async carry(
+  private async runToEnd(
     starting: Promise<ProcessRow | 'lost' | HostIdentity>,
-    gone: Promise<CommandExit | undefined>,
+    exiting: Promise<CommandExit | undefined>,
   ): Promise<void> {
     try {
-      const begun = await starting;
-      if (begun === 'lost') return await this.lost();
-      if ('n' in begun) this.begun(begun);
-      const exit = await gone;
-      if (this.hold === 'left') return;
-      const isClean = 'n' in begun ? await this.cleared() : true;
-      clearInterval(this.looking);
+      const started = await starting;
+      if (started === 'lost') return await this.killUnrecorded();
+      if ('n' in started) this.onStarted(started);
+      const exit = await exiting;
+      if (this.ownership === 'released') return;
+      const isClean = 'n' in started ? await this.stopRemaining() : true;
+      clearInterval(this.outputPoll);
       await this.charging;
-      this.isEnding = true;
+      this.isRecordingEnd = true;
       const { command } = this;
-      if (command === undefined || this.hold !== 'held') return;
-      const unwritten = 'n' in begun ? undefined : begun;
-      this.ending = await this.kit.records.ended(command.row, this.end(exit, isClean), unwritten);
+      if (command === undefined || this.ownership !== 'held') return;
+      const unrecordedLeader = 'n' in started ? undefined : started;
+      this.outcomeKind = await this.deps.recorder.recordEnd(
+        command.row,
+        this.toCommandEnd(exit, isClean),
+        unrecordedLeader,
+      );
     } catch (error) {
-      this.kit.logger.error({ pid: this.pid, error: String(error) }, 'what became of a command was not written');
-      await this.lost();
+      this.deps.logger.error({ pid: this.pid, error: String(error) }, 'the end of a command was not recorded');
+      await this.killUnrecorded();
     } finally {
-      this.finish();
+      this.cleanUp();
     }
   }
 
-  /** What it stops as a whole; until then it finds everything by the token. */
-  private tellGuard(): void {
+  /** From here on the guard can stop the whole group; before it finds processes by the token only. */
+  private addGroupToGuard(): void {
     const { command, leader } = this;
-    if (command?.survive === false && leader !== undefined) this.kit.guard.watch(command.token, leader);
+    if (command?.survive === false && leader !== undefined) this.deps.guard.addGroup(command.token, leader);
   }
 
-  private begun(row: ProcessRow): void {
-    const { settings, timers } = this.kit;
+  private onStarted(row: ProcessRow): void {
+    const { settings, timers } = this.deps;
     if (row.status === 'stopping') this.stop(row.alarmAt ?? 0);
     if (row.status === 'paused') this.pause();
-    if (this.command?.isLimited === true) this.measure();
+    if (this.command?.hasOutputLimit === true) this.startOutputPoll();
     if (row.deadlineAt === null || settings.executor) return;
-    this.deadline = timers.at(row.deadlineAt, () => void this.order('timed_out', 'process.timeout'));
+    this.deadline = timers.at(row.deadlineAt, () => void this.orderStop('timed_out', 'process.timeout'));
   }
 
-  /** Nobody can know of what was started here: it is ended before anybody could miss it. */
-  private async lost(): Promise<void> {
-    if (this.hold !== 'left') await this.ladder?.stop(now());
+  /** Kills a program whose start or end could not be recorded. */
+  private async killUnrecorded(): Promise<void> {
+    if (this.ownership !== 'released') await this.stopSequence?.stop(now());
   }
 
-  /** Waits until nothing of it is left; what a survivor leaves behind is its own affair. Answers whether that is so. */
-  private async cleared(): Promise<boolean> {
-    const { ladder } = this;
-    if (ladder === undefined) return true;
-    if (this.killAt !== undefined) return ladder.stop(this.killAt);
-    if (this.isShutDown) return ladder.stop(now() + graceMs);
+  /** Stops what the program has left running, unless it survives the kernel. Gives whether nothing is left. */
+  private async stopRemaining(): Promise<boolean> {
+    const { stopSequence } = this;
+    if (stopSequence === undefined) return true;
+    if (this.killAt !== undefined) return stopSequence.stop(this.killAt);
+    if (this.isShuttingDown) return stopSequence.stop(now() + graceMs);
     if (this.survives) return true;
     const isShort = this.startedAt > 0 && now() - this.startedAt < shortLifeMs;
-    return ladder.isAnybodyLeft(isShort ? this.leader?.pid : undefined) ? ladder.stop(now() + graceMs) : true;
+    return stopSequence.isAnyAlive(isShort ? this.leader?.pid : undefined) ? stopSequence.stop(now() + graceMs) : true;
   }
 
-  private end(exit: CommandExit | undefined, isClean: boolean): CommandEnd {
+  private toCommandEnd(exit: CommandExit | undefined, isClean: boolean): CommandEnd {
     const { exitCode, signal } = exit ?? { exitCode: null, signal: null };
     const survivors = isClean ? {} : { survivors: true };
     return {
       ...(exit === undefined ? {} : { exit }),
-      ...this.outcome(exit, survivors),
-      outputBytes: this.written(),
-      ...(this.lifeMs === undefined ? {} : { lifeMs: this.lifeMs }),
-      result: { pid: this.pid, exitCode, signal, ...this.kit.files.shown(this.command?.row.n ?? 0) },
+      ...this.outcomeOf(exit, survivors),
+      outputBytes: this.outputBytes(),
+      ...(this.runtimeMs === undefined ? {} : { runtimeMs: this.runtimeMs }),
+      result: { pid: this.pid, exitCode, signal, ...this.deps.files.toResultFields(this.command?.row.n ?? 0) },
     };
   }
 
-  private outcome(exit: CommandExit | undefined, survivors: JsonObject): Pick<CommandEnd, 'event' | 'outcome'> {
+  private outcomeOf(exit: CommandExit | undefined, survivors: JsonObject): Pick<CommandEnd, 'event' | 'outcome'> {
     const evidence = { ...survivors };
-    if (this.isShutDown || exit === undefined) {
-      const reason = this.isShutDown ? ownerLost : 'pid_gone';
-      const why = this.isShutDown ? { node: this.kit.node.nodeId, reason: 'shutdown' } : { pid: this.leader?.pid ?? 0 };
-      const outcome: Outcome = { kind: 'abandoned', reason, evidence: { kind: reason, ...why, ...evidence }, ...exit };
+    if (this.isShuttingDown || exit === undefined) {
+      const reason = this.isShuttingDown ? ownerLost : 'pid_gone';
+      const facts = this.isShuttingDown
+        ? { node: this.deps.node.nodeId, reason: 'shutdown' }
+        : { pid: this.leader?.pid ?? 0 };
+      const outcome: Outcome = {
+        kind: 'abandoned',
+        reason,
+        evidence: { kind: reason, ...facts, ...evidence },
+        ...exit,
+      };
       return { event: 'abandon', outcome };
     }
-    const shown = survivors.survivors === undefined ? exit : { ...exit, evidence };
-    if (exit.exitCode === 0) return { event: 'exit', outcome: { kind: 'completed', ...shown } };
-    return { event: 'fail', outcome: { kind: 'failed', ...shown } };
+    const details = survivors.survivors === undefined ? exit : { ...exit, evidence };
+    if (exit.exitCode === 0) return { event: 'exit', outcome: { kind: 'completed', ...details } };
+    return { event: 'fail', outcome: { kind: 'failed', ...details } };
   }
 
-  private async notStarted(evidence: JsonObject): Promise<undefined> {
+  private async recordNotStarted(evidence: JsonObject): Promise<undefined> {
     const { command } = this;
-    this.isEnding = true;
-    if (command !== undefined && this.hold === 'held') await this.kit.records.notStarted(command.row, evidence);
-    this.finish();
+    this.isRecordingEnd = true;
+    if (command !== undefined && this.ownership === 'held')
+      await this.deps.recorder.recordNotStarted(command.row, evidence);
+    this.cleanUp();
   }
 
-  /** Looks at the size of what it has written while it grows. */
-  private measure(): void {
-    let seen = 0;
-    this.looking = setInterval(() => {
-      const size = this.written();
-      if (size === seen || this.charging !== undefined || this.killAt !== undefined) return;
-      seen = size;
-      this.charging = this.charge(size).finally(() => {
+  /** Charges the output while it grows. Polls in real time, which the timers of the kernel's clock do not measure. */
+  private startOutputPoll(): void {
+    let chargedSize = 0;
+    this.outputPoll = setInterval(() => {
+      const size = this.outputBytes();
+      if (size === chargedSize || this.charging !== undefined || this.killAt !== undefined) return;
+      chargedSize = size;
+      this.charging = this.chargeOutput(size).finally(() => {
         this.charging = undefined;
       });
-    }, lookMs).unref();
+    }, pollMs).unref();
   }
 
-  private async charge(size: number): Promise<void> {
+  private async chargeOutput(size: number): Promise<void> {
     try {
-      if (await this.kit.meter.charge(this.pid, size)) return;
-      await this.order('budget_exhausted', 'process.budgetExhausted');
+      if (await this.deps.meter.charge(this.pid, size)) return;
+      await this.orderStop('budget_exhausted', 'process.budgetExhausted');
     } catch (error) {
-      this.kit.logger.error({ pid: this.pid, error: String(error) }, 'the output of a command was not charged');
+      this.deps.logger.error({ pid: this.pid, error: String(error) }, 'the output of a command was not charged');
     }
   }
 
-  private async order(kind: 'timed_out' | 'budget_exhausted', action: AuditAction): Promise<void> {
+  private async orderStop(kind: 'timed_out' | 'budget_exhausted', action: AuditAction): Promise<void> {
     const { command } = this;
-    if (command !== undefined) await this.kit.records.stop(command.row, kind, action);
+    if (command !== undefined) await this.deps.recorder.orderStop(command.row, kind, action);
   }
 
-  private written(): number {
-    return this.kit.files.written(this.command?.row.n ?? 0);
+  private outputBytes(): number {
+    return this.deps.files.bytesWritten(this.command?.row.n ?? 0);
   }
 
-  /** Resolves when the program is gone. It is not a child of this one, so it has to be looked at. */
-  private absence(leader: HostIdentity): Promise<undefined> {
+  /** Resolves when the program is gone. Polls, because an adopted program is not a child of this one. */
+  private waitUntilGone(leader: HostIdentity): Promise<undefined> {
     return new Promise((resolve) => {
-      const look = setInterval(() => {
-        if (this.hold !== 'left' && this.kit.os.isAlive(leader) !== false) return;
-        clearInterval(look);
+      const poll = setInterval(() => {
+        if (this.ownership !== 'released' && this.deps.os.isAlive(leader) !== false) return;
+        clearInterval(poll);
         resolve(undefined);
-      }, lookMs);
+      }, pollMs);
     });
   }
 
-  private finish(): void {
-    clearInterval(this.looking);
+  private cleanUp(): void {
+    clearInterval(this.outputPoll);
     this.deadline?.[Symbol.dispose]();
-    if (this.command !== undefined) this.kit.guard.done(this.command.token);
+    if (this.command !== undefined) this.deps.guard.remove(this.command.token);
   }
 }
 
-/** Real time: a program does not know the kernel's clock. */
+/** Real time: programs of the OS do not follow the kernel's clock. */
 function now(): number {
   return performance.now();
 }

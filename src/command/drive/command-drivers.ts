@@ -10,18 +10,18 @@ import { NodeLease, type Relinquished } from '../../runtime/node/node-lease.js';
 import { CommandDriver, CommandDriverDeps, type DrivenCommand } from './command-driver.js';
 import type { Launch } from './launch.js';
 
-/** All commands that this node drives. What the process table orders, they are told by the feed of events. */
+/** The drivers of all commands that this node holds. Passes the events of their processes on to them. */
 @injectable()
 export class CommandDrivers {
   private readonly drivers = new Map<Pid, CommandDriver>();
-  /** Until nothing is left to be done of each. */
-  private readonly work = new Map<CommandDriver, Promise<unknown>>();
+  /** Resolve when the driver is done. */
+  private readonly running = new Map<CommandDriver, Promise<unknown>>();
   /** Whether it still takes commands. */
   isOpen = true;
   private subscriptions: Disposable[] = [];
 
   constructor(
-    @inject(CommandDriverDeps) private readonly kit: CommandDriverDeps,
+    @inject(CommandDriverDeps) private readonly deps: CommandDriverDeps,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
@@ -32,10 +32,10 @@ export class CommandDrivers {
     return this.drivers.has(pid);
   }
 
-  /** Before the commit by which this node takes it, so that no order is missed; without that commit, forget it. */
-  prepare(pid: Pid): CommandDriver {
-    if (this.subscriptions.length === 0) this.listen();
-    const driver = new CommandDriver(pid, this.kit);
+  /** To be called before the commit by which this node takes the command, so that no event is missed. If that fails, call `forget`. */
+  register(pid: Pid): CommandDriver {
+    if (this.subscriptions.length === 0) this.subscribe();
+    const driver = new CommandDriver(pid, this.deps);
     this.drivers.set(pid, driver);
     return driver;
   }
@@ -44,74 +44,74 @@ export class CommandDrivers {
     if (this.drivers.get(driver.pid) === driver) this.drivers.delete(driver.pid);
   }
 
-  /** Starts the program of a command that this node has taken. Resolves when it runs; undefined when it could not start. */
+  /** Starts the program. Resolves when it runs; with undefined when it could not be started. */
   start(driver: CommandDriver, command: DrivenCommand, launch: Launch): Promise<ChildProcess | undefined> {
     if (!this.isOpen) driver.shutDown(0);
     const starting = driver.start(command, launch);
-    this.follow(driver, starting);
+    this.track(driver, starting);
     return starting;
   }
 
   adopt(command: DrivenCommand, leader: HostIdentity, row: ProcessRow): void {
-    const driver = this.prepare(row.pid);
+    const driver = this.register(row.pid);
     driver.adopt(command, leader, row);
-    this.follow(driver, Promise.resolve());
+    this.track(driver, Promise.resolve());
   }
 
-  /**
-   * Stops all that do not survive the kernel, within `graceMs` and the time that a kill takes, and lets go of the others.
-   */
+  /** Stops all commands that do not survive the kernel, within `graceMs` and the time that a kill takes, and releases the others. */
   async close(graceMs: number): Promise<Relinquished> {
     this.isOpen = false;
     const survivors = [...this.drivers.values()].filter(({ survives }) => survives);
-    for (const driver of survivors) this.leave(driver);
+    for (const driver of survivors) this.release(driver);
     const others = [...this.drivers.values()];
     for (const driver of others) driver.shutDown(graceMs);
-    await Promise.all(this.work.values());
+    await Promise.all(this.running.values());
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
-    this.kit.guard.close();
+    this.deps.guard.close();
     const ended = (isLost: boolean) =>
-      others.flatMap(({ pid, ending }) => (ending !== undefined && (ending === 'abandoned') === isLost ? [pid] : []));
+      others.flatMap(({ pid, outcomeKind: ending }) =>
+        ending !== undefined && (ending === 'abandoned') === isLost ? [pid] : [],
+      );
     return { released: survivors.map(({ pid }) => pid), abandoned: ended(true), stopped: ended(false) };
   }
 
-  private listen(): void {
+  private subscribe(): void {
     this.subscriptions = [
       this.feed.subscribe('commandDrivers', {
         'budget.limited': () => {
-          for (const driver of this.drivers.values()) void driver.remeasure().catch(() => undefined);
+          for (const driver of this.drivers.values()) void driver.meterIfLimited().catch(() => undefined);
         },
         'process.stopping': ({ pid = '', data }) => this.drivers.get(pid)?.stop(data.alarmAt),
         'process.paused': ({ pid = '' }) => this.drivers.get(pid)?.pause(),
         'process.resumed': ({ pid = '' }) => this.drivers.get(pid)?.resume(),
-        'process.exited': ({ pid = '' }) => this.drivers.get(pid)?.endedElsewhere(),
+        'process.exited': ({ pid = '' }) => this.drivers.get(pid)?.onEndedElsewhere(),
         'process.adopted': ({ pid = '', data }) => {
           const driver = this.drivers.get(pid);
-          if (driver !== undefined && data.node !== this.node.nodeId) this.leave(driver);
+          if (driver !== undefined && data.node !== this.node.nodeId) this.release(driver);
         },
       }),
       this.lease.onLost(() => {
-        for (const driver of [...this.drivers.values()]) this.leave(driver);
+        for (const driver of [...this.drivers.values()]) this.release(driver);
       }),
     ];
   }
 
-  private leave(driver: CommandDriver): void {
-    driver.leave();
+  private release(driver: CommandDriver): void {
+    driver.release();
     this.forget(driver);
-    this.work.delete(driver);
+    this.running.delete(driver);
   }
 
-  private follow(driver: CommandDriver, starting: Promise<unknown>): void {
-    const whole = starting
-      .then(() => driver.over)
+  private track(driver: CommandDriver, starting: Promise<unknown>): void {
+    const completion = starting
+      .then(() => driver.done)
       .catch((error: unknown) => {
         this.logger.error({ pid: driver.pid, error: String(error) }, 'a command could not be driven');
       })
       .finally(() => {
-        this.work.delete(driver);
+        this.running.delete(driver);
         this.forget(driver);
       });
-    this.work.set(driver, whole);
+    this.running.set(driver, completion);
   }
 }

@@ -20,30 +20,29 @@ import type { Act } from '../../unit/act.js';
 import type { Call, ProcessCaller } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { CommandPlanner, type ParsedCommand, type PlannedCommand } from '../plan/command-planner.js';
-import { environmentOf } from '../plan/environment.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
-import { CommandRecords } from './command-records.js';
-import type { Launch } from './launch.js';
+import { CommandRecorder } from './command-recorder.js';
+import { type Launch, launchOf } from './launch.js';
 
-/** What was looked at before the unit. */
-interface Shaped {
-  /** The working directory of the process then. */
-  readonly from: string;
+/** A run whose folder and program were found before the unit. */
+interface PreparedRun {
+  /** The working directory of the process at that time. */
+  readonly parentCwd: string;
   readonly cwd: string;
   /** The real path of `cwd`. */
-  readonly real: string;
+  readonly realCwd: string;
   readonly folder?: Question;
   readonly plan: PlannedCommand;
 }
 
-/** What is to be started once the unit has committed. */
-interface Ready {
+/** A command whose process is created and whose program can be started. */
+interface StartableCommand {
   readonly command: DrivenCommand;
   readonly launch: Launch;
 }
 
-/** Commands that processes run. */
+/** Runs commands as children of the process that calls. */
 @injectable()
 export class CommandRunner implements CommandRuns {
   constructor(
@@ -53,23 +52,23 @@ export class CommandRunner implements CommandRuns {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
-    @inject(FolderAccess) private readonly access: FolderAccess,
-    @inject(Spawning) private readonly births: Spawning,
-    @inject(SpawnExtrasRepository) private readonly environments: SpawnExtrasRepository,
+    @inject(FolderAccess) private readonly folderAccess: FolderAccess,
+    @inject(Spawning) private readonly spawning: Spawning,
+    @inject(SpawnExtrasRepository) private readonly spawnExtras: SpawnExtrasRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
-    @inject(CommandRecords) private readonly records: CommandRecords,
+    @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
   ) {}
 
-  async begin(caller: ProcessCaller, given: unknown): Promise<Pid> {
-    const spec = this.planner.parse(given, 'spec');
+  async begin(caller: ProcessCaller, rawSpec: unknown): Promise<Pid> {
+    const spec = this.planner.parse(rawSpec, 'spec');
     await this.lease.hold();
-    const driver = this.drivers.prepare(this.ids.next('process'));
+    const driver = this.drivers.register(this.ids.next('process'));
     try {
-      const { command, launch } = await this.born(caller, spec, driver);
-      // Whatever becomes of it stands in the table.
+      const { command, launch } = await this.createProcess(caller, spec, driver);
+      // A failure is recorded as the end of the process.
       const starting = this.drivers.start(driver, command, launch).catch(() => undefined);
       if (spec.background) await starting;
       return driver.pid;
@@ -89,44 +88,52 @@ export class CommandRunner implements CommandRuns {
     });
   }
 
-  private async born(caller: ProcessCaller, spec: ParsedCommand, driver: CommandDriver): Promise<Ready> {
+  private async createProcess(
+    caller: ProcessCaller,
+    spec: ParsedCommand,
+    driver: CommandDriver,
+  ): Promise<StartableCommand> {
     const { pid } = caller;
     const call: Call = { caller, actor: pid, action: 'command.run', target: pid };
-    let ready: Ready | undefined;
+    let startable: StartableCommand | undefined;
     await this.units.commitPrepared(
       call,
-      async () => this.shape(caller, spec, await this.units.read(call, (tx) => this.lookup.spawnable(tx, pid))),
-      async (tx, act, shaped) => {
+      async () => this.prepare(caller, spec, await this.units.read(call, (tx) => this.lookup.spawnable(tx, pid))),
+      async (tx, act, prepared) => {
         const parent = await this.lookup.spawnable(tx, pid);
-        if (parent.cwd !== shaped.from) throw new OutdatedPreparation(pid);
+        if (parent.cwd !== prepared.parentCwd) throw new OutdatedPreparation(pid);
         await this.lease.assertLive(tx);
-        ready = await this.bear(tx, act, parent, spec, shaped, driver.pid);
+        startable = await this.create(tx, act, parent, spec, prepared, driver.pid);
         return driver.pid;
       },
     );
-    if (ready === undefined) throw new Error('A unit that has committed has made a command.');
-    return ready;
+    if (startable === undefined) throw new Error('The unit has committed without a command.');
+    return startable;
   }
 
-  private async shape(caller: ProcessCaller, spec: ParsedCommand, { pid, cwd: from }: ProcessRow): Promise<Shaped> {
+  private async prepare(
+    caller: ProcessCaller,
+    spec: ParsedCommand,
+    { pid, cwd: parentCwd }: ProcessRow,
+  ): Promise<PreparedRun> {
     if (spec.cwd === undefined) {
-      const real = this.planner.folder(from);
-      return { from, cwd: from, real, plan: this.planner.plan(spec, real, pid) };
+      const realCwd = this.planner.realFolder(parentCwd);
+      return { parentCwd, cwd: parentCwd, realCwd, plan: this.planner.plan(spec, realCwd, pid) };
     }
-    const folder = await this.access.find(caller, 'command.run', from, spec.cwd);
-    const real = this.planner.folder(folder.cwd);
-    return { from, ...folder, real, plan: this.planner.plan(spec, real, pid) };
+    const folder = await this.folderAccess.find(caller, 'command.run', parentCwd, spec.cwd);
+    const realCwd = this.planner.realFolder(folder.cwd);
+    return { parentCwd, ...folder, realCwd, plan: this.planner.plan(spec, realCwd, pid) };
   }
 
-  private async bear(
+  private async create(
     tx: WriteTx,
     act: Act,
     parent: ProcessRow,
     spec: ParsedCommand,
-    { plan, cwd, real, folder }: Shaped,
+    { plan, cwd, realCwd, folder }: PreparedRun,
     pid: Pid,
-  ): Promise<Ready> {
-    const birth: NewProcess = {
+  ): Promise<StartableCommand> {
+    const newProcess: NewProcess = {
       pid,
       parent,
       image: anonymousCommandImage,
@@ -150,38 +157,20 @@ export class CommandRunner implements CommandRuns {
       command: plan,
       node: this.node.nodeId,
     };
-    const { row, command } = await this.births.create(tx, act, birth);
-    if (command === undefined) throw new Error('A command is born with its row.');
-    this.records.intend(tx, act, row, command);
-    const inherited = parent.env === null ? undefined : await this.environments.findEnvironment(tx, parent.env);
+    const { row, command } = await this.spawning.create(tx, act, newProcess);
+    if (command === undefined) throw new Error('A command process has no command row.');
+    this.commandRecorder.recordIntent(tx, act, row, command);
+    const inherited = parent.env === null ? undefined : await this.spawnExtras.findEnvironment(tx, parent.env);
     const { token, survive } = command;
-    const isLimited = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
+    const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {
-      command: { row, token, survive, isLimited, isAwaited: !command.background && !survive },
-      launch: launchOf(spec, plan, real, environmentFor(spec, inherited ?? {}, token)),
+      command: { row, token, survive, hasOutputLimit, isAwaited: !command.background && !survive },
+      launch: launchOf(spec, plan, realCwd, inherited ?? {}, token),
     };
   }
 }
 
-export function launchOf(
-  { argv, stdin }: Pick<ParsedCommand, 'argv' | 'stdin'>,
-  { file }: Pick<PlannedCommand, 'file'>,
-  cwd: string,
-  env: Readonly<Record<string, string>>,
-): Launch {
-  return { argv, cwd, env, ...(file === undefined ? {} : { file }), ...(stdin === undefined ? {} : { stdin }) };
-}
-
-/** `inherited` is what the process was spawned with. */
-export function environmentFor(
-  { env = {}, envMode = 'clean' }: Pick<ParsedCommand, 'env' | 'envMode'>,
-  inherited: Readonly<Record<string, string>>,
-  token: string,
-): Record<string, string> {
-  return environmentOf({ mode: envMode, kernel: process.env, inherited, given: env, token });
-}
-
-/** The program without its folder, for people. */
+/** The program without its folder. */
 function nameOf([program = '']: readonly string[]): string {
   return path.basename(program).slice(0, 256);
 }

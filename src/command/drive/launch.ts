@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, realpathSync } from 'node:fs';
+import type { ParsedCommand, PlannedCommand } from '../plan/command-planner.js';
+import { environmentOf } from '../plan/environment.js';
 
-/** Everything that it takes to start a program; kept in memory only. */
+/** Everything that is needed to start a program; never stored. */
 export interface Launch {
   /** The file to be executed; absent where there is none. */
   readonly file?: string;
@@ -11,8 +13,26 @@ export interface Launch {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** Input and output are pipes, for whoever talks to the program. */
+  /** Input and output are pipes. */
   readonly isPiped?: boolean;
+}
+
+/** `cwd` is the real path of its folder, `inherited` the variables that its process and the parent were spawned with. */
+export function launchOf(
+  spec: Pick<ParsedCommand, 'argv' | 'stdin' | 'env' | 'envMode'>,
+  { file }: Pick<PlannedCommand, 'file'>,
+  cwd: string,
+  inherited: Readonly<Record<string, string>>,
+  token: string,
+): Launch {
+  const { argv, stdin } = spec;
+  return {
+    argv,
+    cwd,
+    env: environmentOf(spec, inherited, token),
+    ...(file === undefined ? {} : { file }),
+    ...(stdin === undefined ? {} : { stdin }),
+  };
 }
 
 /** Why a program could not be started. */
@@ -21,7 +41,7 @@ export interface LaunchFailure {
   readonly message: string;
 }
 
-/** Starts the program in a group and a session of its own, with files for what it writes, which are closed here. */
+/** Starts the program in a process group and session of its own. `open` gives the files for its output, which are closed here. */
 export async function startProgram(
   launch: Launch,
   open: () => { readonly out: number; readonly err: number },
@@ -31,7 +51,7 @@ export async function startProgram(
   let files: ReturnType<typeof open> | undefined;
   try {
     if (file === undefined) return { errno: 'ENOENT', message: `There is no program ${JSON.stringify(argv0)}.` };
-    // A link in its place would lead elsewhere than where the right was asked for.
+    // The folder that was authorized may have been replaced by a link to another one.
     if (realpathSync.native(cwd) !== cwd)
       return { errno: 'ENOTDIR', message: 'Its working directory has been replaced.' };
     files = open();
@@ -44,7 +64,7 @@ export async function startProgram(
     });
     if (child.pid === undefined) return failureOf((await once(child, 'error'))[0]);
     child.on('error', () => undefined);
-    // One that does not read its input is free to.
+    // A program need not read its input.
     child.stdin?.on('error', () => undefined);
     if (stdin !== undefined) child.stdin?.end(stdin);
     return child;
@@ -57,6 +77,6 @@ export async function startProgram(
 
 function failureOf(error: unknown): LaunchFailure {
   const { code = 'UNKNOWN', message } = error as NodeJS.ErrnoException;
-  // The message may repeat arguments, which are not to be stored.
+  // The message of the system may contain arguments, which must not be stored.
   return { errno: code, message: code === 'UNKNOWN' ? message.slice(0, 200) : `It could not be started: ${code}.` };
 }

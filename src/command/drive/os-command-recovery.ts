@@ -16,34 +16,34 @@ import { OsProcesses } from '../../runtime/os/host-identity.js';
 import { OsGroups } from '../../runtime/os/os-groups.js';
 import { OutputFiles } from '../output/output-files.js';
 import { CommandDrivers } from './command-drivers.js';
-import { CommandRecords } from './command-records.js';
-import { StopLadder } from './stop-ladder.js';
+import { CommandRecorder } from './command-recorder.js';
+import { StopSequence } from './stop-sequence.js';
 
 const graceMs = 1_000;
 
-/** A command that a node has left behind. */
-interface Left {
+/** A command whose node is gone. */
+interface OrphanedCommand {
   readonly row: ProcessRow;
   readonly command: CommandRow;
-  /** Where its node ran, if that is known. */
+  /** The program that was its node, if that is known. */
   readonly host: HostIdentity | undefined;
-  readonly isLimited: boolean;
+  readonly hasOutputLimit: boolean;
 }
 
-/** What the operating system tells of one. `lost`: it is over, and why; only what is `isHere` can have survivors. */
-type Verdict =
+/** The state of a command according to the operating system. `lost`: it has ended; with `isHere` it may have left processes here. */
+type OrphanState =
   | { readonly kind: 'alive'; readonly leader: HostIdentity }
   | { readonly kind: 'lost'; readonly reason: string; readonly isHere: boolean }
   | { readonly kind: 'unstarted' }
   | { readonly kind: 'unknown' };
 
 /**
- * Judges the commands of nodes that are gone: those that live are adopted, of the others the survivors are stopped and the
- * rows ended, with the evidence. Only what carries the token of the command is ever signalled.
+ * Recovers the commands of nodes that are gone: adopts those that run, and of the others stops the remaining processes and
+ * ends the rows, with evidence. Signals only processes that carry the token of the command.
  */
 @injectable()
 export class OsCommandRecovery implements CommandRecovery {
-  /** Of which nobody could say anything; told once. */
+  /** Commands whose state could not be found out; each is reported once. */
   private readonly unverified = new Set<Pid>();
 
   constructor(
@@ -54,35 +54,35 @@ export class OsCommandRecovery implements CommandRecovery {
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(OsProcesses) private readonly os: OsProcesses,
     @inject(OsGroups) private readonly groups: OsGroups,
-    @inject(CommandRecords) private readonly records: CommandRecords,
+    @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
     @inject(OutputFiles) private readonly files: OutputFiles,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
   async recover(node: NodeId): Promise<RecoveryReport> {
-    const left = await this.leftBy(node);
-    const reports = await Promise.all(left.map((each) => this.recovered(node, each)));
+    const orphans = await this.findOrphans(node);
+    const reports = await Promise.all(orphans.map((orphan) => this.recoverSafely(node, orphan)));
     return reports.reduce(sumOf, noneRecovered);
   }
 
-  private leftBy(node: NodeId): Promise<Left[]> {
+  private findOrphans(node: NodeId): Promise<OrphanedCommand[]> {
     return this.store.read(async (tx) => {
       const host = (await this.nodes.find(tx, node))?.host;
-      const left: Left[] = [];
+      const orphans: OrphanedCommand[] = [];
       for (const row of await this.processes.heldBy(tx, node)) {
         const command = row.kind === 'command' ? await this.commands.find(tx, row.n) : undefined;
         if (command === undefined || !this.drivers.isOpen || this.drivers.has(row.pid)) continue;
-        const isLimited = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
-        left.push({ row, command, host, isLimited });
+        const hasOutputLimit = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
+        orphans.push({ row, command, host, hasOutputLimit });
       }
-      return left;
+      return orphans;
     });
   }
 
-  private async recovered(node: NodeId, left: Left): Promise<RecoveryReport> {
+  private async recoverSafely(node: NodeId, left: OrphanedCommand): Promise<RecoveryReport> {
     try {
-      return await this.deal(node, left);
+      return await this.recoverOne(node, left);
     } catch (error) {
       this.logger.error(
         { pid: left.row.pid, error: String(error) },
@@ -92,30 +92,30 @@ export class OsCommandRecovery implements CommandRecovery {
     }
   }
 
-  private async deal(node: NodeId, left: Left): Promise<RecoveryReport> {
-    const verdict = this.judge(left);
-    if (verdict.kind === 'unknown') return this.strangers(left.row.pid);
+  private async recoverOne(node: NodeId, left: OrphanedCommand): Promise<RecoveryReport> {
+    const verdict = this.inspect(left);
+    if (verdict.kind === 'unknown') return this.reportUnverified(left.row.pid);
     // From here on it is this node's: of two that judge it, one goes on.
-    const row = await this.records.adopt(left.row, node);
+    const row = await this.commandRecorder.adopt(left.row, node);
     if (row === undefined) return noneRecovered;
-    const { command, isLimited } = left;
+    const { command, hasOutputLimit: isLimited } = left;
     const { token, survive } = command;
     if (verdict.kind === 'alive') {
-      this.drivers.adopt({ row, token, survive, isLimited, isAwaited: false }, verdict.leader, row);
+      this.drivers.adopt({ row, token, survive, hasOutputLimit: isLimited, isAwaited: false }, verdict.leader, row);
       return { ...noneRecovered, adopted: 1 };
     }
     const survivors = verdict.kind === 'unstarted' || verdict.isHere ? await this.stopSurvivors(token) : 0;
     const isStopped = row.status === 'stopping';
     if (verdict.kind === 'unstarted') {
-      await this.records.notStarted(row, { kind: 'not_started', node, survivors });
+      await this.commandRecorder.recordNotStarted(row, { kind: 'not_started', node, survivors });
       return { ...noneRecovered, stopped: 1 };
     }
-    await this.abandon(row, command, verdict.reason, { node, survivors });
+    await this.recordAbandoned(row, command, verdict.reason, { node, survivors });
     return isStopped ? { ...noneRecovered, stopped: 1 } : { ...noneRecovered, abandoned: { [verdict.reason]: 1 } };
   }
 
   /** The first case that matches. */
-  private judge({ row, command: { leader, token }, host }: Left): Verdict {
+  private inspect({ row, command: { leader, token }, host }: OrphanedCommand): OrphanState {
     const self = this.os.self();
     const known = leader ?? host;
     if (known === undefined || known.machine !== self.machine)
@@ -143,24 +143,29 @@ export class OsCommandRecovery implements CommandRecovery {
   private async stopSurvivors(token: string): Promise<number> {
     const survivors = this.groups.holders(token).length;
     if (survivors === 0) return 0;
-    const ladder = new StopLadder(this.groups, { token, isOwn: false }, () => performance.now());
+    const ladder = new StopSequence(this.groups, { token, isOwn: false }, () => performance.now());
     if (!(await ladder.stop(performance.now() + graceMs))) {
       this.logger.error({ survivors }, 'what a command has left behind could not be stopped');
     }
     return survivors;
   }
 
-  private async abandon(row: ProcessRow, command: CommandRow, reason: string, facts: JsonObject): Promise<void> {
+  private async recordAbandoned(
+    row: ProcessRow,
+    command: CommandRow,
+    reason: string,
+    facts: JsonObject,
+  ): Promise<void> {
     const evidence = { kind: reason, ...facts, ...(command.leader === null ? {} : { pid: command.leader.pid }) };
-    await this.records.ended(row, {
+    await this.commandRecorder.recordEnd(row, {
       event: 'abandon',
       outcome: { kind: 'abandoned', reason, evidence },
-      outputBytes: this.files.written(row.n),
-      result: { pid: row.pid, exitCode: null, signal: null, ...this.files.shown(row.n) },
+      outputBytes: this.files.bytesWritten(row.n),
+      result: { pid: row.pid, exitCode: null, signal: null, ...this.files.toResultFields(row.n) },
     });
   }
 
-  private strangers(pid: Pid): RecoveryReport {
+  private reportUnverified(pid: Pid): RecoveryReport {
     const isNew = !this.unverified.has(pid);
     this.unverified.add(pid);
     return isNew ? { ...noneRecovered, unverified: 1 } : noneRecovered;

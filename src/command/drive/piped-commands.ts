@@ -1,9 +1,28 @@
+import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { Pid } from '../../base/ids.js';
-import { type Token, token } from '../../base/token.js';
+import { inject, injectable } from 'inversify';
+import { ToolError } from '../../base/errors.js';
+import { IdSource, type Pid } from '../../base/ids.js';
+import { NodeIdentity } from '../../base/node-identity.js';
+import type { WriteTx } from '../../base/store.js';
+import { Spawning } from '../../kernel/lifecycle/spawning.js';
+import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
+import { Signal } from '../../kernel/syscalls/signal.js';
+import { Wait } from '../../kernel/syscalls/wait.js';
+import { Workspace } from '../../kernel/workspace/working-directory.js';
+import { NodeLease } from '../../runtime/node/node-lease.js';
+import type { Act } from '../../unit/act.js';
+import { hostCaller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
+import { CommandPlanner, type PlannedCommand } from '../plan/command-planner.js';
+import { realPath } from '../plan/programs.js';
+import type { DrivenCommand } from './command-driver.js';
+import { CommandDrivers } from './command-drivers.js';
+import { CommandRecorder } from './command-recorder.js';
+import { launchOf } from './launch.js';
 
-/** A program of the host's that is talked to through pipes, such as a server of tools. */
+/** A program of the host whose input and output are pipes, such as an MCP server. */
 export interface PipedSpec {
   /** The name of its process. */
   readonly name: string;
@@ -14,7 +33,7 @@ export interface PipedSpec {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Such a program while it runs. What it writes to stderr is in its error file. */
+/** The program while it runs. Its stderr goes to its error file. */
 export interface PipedCommand {
   readonly pid: Pid;
   readonly stdin: Writable;
@@ -23,11 +42,99 @@ export interface PipedCommand {
   readonly ended: Promise<ProcessResult>;
 }
 
-/** Starts such programs: each is a root command process of the host, stopped, guarded and recovered like any other. */
-export interface PipedCommands {
-  /** Throws TOOL_FAILED when it cannot be started. */
-  start(spec: PipedSpec): Promise<PipedCommand>;
+/** Runs programs of the host: each is a root command process, stopped, guarded and recovered like any other. */
+@injectable()
+export class PipedCommands {
+  constructor(
+    @inject(Workspace) private readonly workspace: string,
+    @inject(Units) private readonly units: Units,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
+    @inject(NodeLease) private readonly lease: NodeLease,
+    @inject(IdSource) private readonly ids: IdSource,
+    @inject(Spawning) private readonly spawning: Spawning,
+    @inject(Signal) private readonly signal: Signal,
+    @inject(Wait) private readonly wait: Wait,
+    @inject(CommandPlanner) private readonly planner: CommandPlanner,
+    @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
+    @inject(CommandDrivers) private readonly drivers: CommandDrivers,
+  ) {}
+
+  /** Throws INVALID_INPUT, and TOOL_FAILED when it cannot be started. */
+  async start({ name, argv, cwd = '.', env = {} }: PipedSpec): Promise<PipedCommand> {
+    const spec = this.planner.parse({ argv, env }, 'spec');
+    const folder = path.resolve(this.workspace, cwd);
+    const real = realPath(folder) ?? folder;
+    const plan = this.planner.plan(spec, real, null);
+    await this.lease.hold();
+    const driver = this.drivers.register(this.ids.next('process'));
+    try {
+      const command = await this.units.commit(
+        { caller: hostCaller, actor: 'host', action: 'process.spawn' },
+        (tx, act) => this.createProcess(tx, act, driver.pid, name, plan),
+      );
+      const launch = { ...launchOf(spec, plan, real, {}, command.token), isPiped: true };
+      const child = await this.drivers.start(driver, command, launch);
+      return await this.toPipedCommand(driver.pid, child?.stdin, child?.stdout);
+    } catch (error) {
+      this.drivers.forget(driver);
+      throw error;
+    }
+  }
+
   /** Stops it and everything that it has started, within 2 s. */
-  stop(command: PipedCommand, reason: string): Promise<void>;
+  async stop({ pid, ended }: PipedCommand, reason: string): Promise<void> {
+    await this.signal.run(hostCaller, pid, 'cancel', { reason });
+    await ended;
+  }
+
+  private async createProcess(
+    tx: WriteTx,
+    act: Act,
+    pid: Pid,
+    name: string,
+    plan: PlannedCommand,
+  ): Promise<DrivenCommand> {
+    await this.lease.assertLive(tx);
+    const { row, command } = await this.spawning.create(tx, act, {
+      pid,
+      parent: null,
+      image: anonymousCommandImage,
+      args: plan.shown,
+      goal: { payload: {} },
+      cwd: '.',
+      name: name.slice(0, 256),
+      labels: null,
+      owner: null,
+      env: null,
+      budget: {},
+      onBudget: 'refuse',
+      deadlineMs: null,
+      onParentExit: 'cancel',
+      held: false,
+      registration: null,
+      authority: { grants: [] },
+      fork: null,
+      command: plan,
+      node: this.node.nodeId,
+    });
+    if (command === undefined) throw new Error('A command process has no command row.');
+    this.commandRecorder.recordIntent(tx, act, row, command);
+    return { row, token: command.token, survive: false, hasOutputLimit: false, isAwaited: false };
+  }
+
+  private async toPipedCommand(
+    pid: Pid,
+    stdin: PipedCommand['stdin'] | null | undefined,
+    stdout: PipedCommand['stdout'] | null | undefined,
+  ): Promise<PipedCommand> {
+    const ended: Promise<ProcessResult> = this.wait.result(pid);
+    // It may reject before anybody waits for it.
+    ended.catch(() => undefined);
+    if (stdin != null && stdout != null) return { pid, stdin, stdout, ended };
+    const { outcome } = await ended;
+    throw new ToolError('TOOL_FAILED', `Command ${pid} was not started.`, {
+      facts: { pid, errno: outcome.evidence?.errno ?? null },
+      hint: 'See whether the program is there and may be executed, and whether its folder is.',
+    });
+  }
 }
-export const PipedCommands: Token<PipedCommands> = token('PipedCommands');

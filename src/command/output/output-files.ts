@@ -22,22 +22,22 @@ const excerptBytes = 16 * 1024;
 /** The files that commands write to, for their owner only. Commands have them as descriptors: output outlives the kernel. */
 @injectable()
 export class OutputFiles implements OutputPaths {
-  private isThere = false;
-  private temporary: string | undefined;
+  private hasFolder = false;
+  private temporaryFolder: string | undefined;
 
   constructor(@inject(OutputFolder) private readonly folder: { readonly path: string | null }) {}
 
   of(process: number): { readonly outputFile: string; readonly errorFile: string } {
-    const file = path.join(this.place(), String(process));
+    const file = path.join(this.folderPath(), String(process));
     return { outputFile: `${file}.out`, errorFile: `${file}.err` };
   }
 
   /** Empty files for a new process; whoever asks closes them. */
   open(process: number): { readonly out: number; readonly err: number } {
-    if (!this.isThere) mkdirSync(this.place(), { mode: 0o700, recursive: true });
-    this.isThere = true;
+    if (!this.hasFolder) mkdirSync(this.folderPath(), { mode: 0o700, recursive: true });
+    this.hasFolder = true;
     const { outputFile, errorFile } = this.of(process);
-    return { out: emptyFile(outputFile), err: emptyFile(errorFile) };
+    return { out: openEmpty(outputFile), err: openEmpty(errorFile) };
   }
 
   size(file: string): number {
@@ -69,13 +69,13 @@ export class OutputFiles implements OutputPaths {
   }
 
   /** How much a process has written. */
-  written(process: number): number {
+  bytesWritten(process: number): number {
     const { outputFile, errorFile } = this.of(process);
     return this.size(outputFile) + this.size(errorFile);
   }
 
   /** What a result shows of it. */
-  shown(process: number): Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'outputFile' | 'errorFile'> {
+  toResultFields(process: number): Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'outputFile' | 'errorFile'> {
     const { outputFile, errorFile } = this.of(process);
     const [stdout, stderr] = [this.excerpt(outputFile), this.excerpt(errorFile)];
     const truncated = stdout.truncated || stderr.truncated;
@@ -87,18 +87,18 @@ export class OutputFiles implements OutputPaths {
   }
 
   close(): void {
-    if (this.temporary !== undefined) rmSync(this.temporary, { recursive: true, force: true });
+    if (this.temporaryFolder !== undefined) rmSync(this.temporaryFolder, { recursive: true, force: true });
   }
 
-  private place(): string {
+  private folderPath(): string {
     if (this.folder.path !== null) return this.folder.path;
-    this.temporary ??= mkdtempSync(path.join(tmpdir(), 'procura-output-'));
-    return this.temporary;
+    this.temporaryFolder ??= mkdtempSync(path.join(tmpdir(), 'procura-output-'));
+    return this.temporaryFolder;
   }
 }
 
 /** One that is there is of a database that this one is a copy of: what it holds is not this command's. */
-function emptyFile(file: string): number {
+function openEmpty(file: string): number {
   try {
     return openSync(file, 'ax', 0o600);
   } catch (error) {

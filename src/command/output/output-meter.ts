@@ -25,7 +25,7 @@ export class OutputMeter {
   ) {}
 
   /** Whether the output of the command has a limit now. */
-  isLimited(pid: Pid): Promise<boolean> {
+  hasLimit(pid: Pid): Promise<boolean> {
     return this.store.read(async (tx) => {
       const row = await this.processes.find(tx, pid);
       if (row === undefined || isTerminal(row.status)) return false;

@@ -37,23 +37,23 @@ export class CommandPlanner implements CommandPlans {
 
   /** What a process of the image with these arguments runs. Throws INVALID_INPUT. */
   specOf(image: ImageFacts, args: JsonValue): ParsedCommand {
-    if (image.command === undefined) throw onlyRun(imageReference(image));
+    if (image.command === undefined) throw notSpawnable(imageReference(image));
     return this.parse(image.command(args), 'image');
   }
 
   /** Throws INVALID_INPUT, UNSUPPORTED. */
-  parse(given: unknown, name: string): ParsedCommand {
+  parse(rawSpec: unknown, name: string): ParsedCommand {
     if (process.platform === 'win32') throw unsupported();
-    return parse(commandSpec, given, name);
+    return parse(commandSpec, rawSpec, name);
   }
 
   /** `folder` is where a program with a slash is looked for. Throws INVALID_INPUT for what no resource can name. */
   plan(spec: ParsedCommand, folder: string, asker: Pid | null): PlannedCommand {
     const { argv, cwd, env, envMode, stdin, timeoutMs, background, survive } = spec;
     const { resource, file } = findProgram(argv[0] ?? '', folder, process.env.PATH ?? '');
-    const args = given({ argv, cwd, env, envMode, stdin });
+    const args = definedMembers({ argv, cwd, env, envMode, stdin });
     const shownArgv = redactArguments(argv);
-    const shown = given({
+    const shown = definedMembers({
       argv: shownArgv,
       cwd,
       env: env === undefined ? undefined : Object.keys(env),
@@ -64,7 +64,9 @@ export class CommandPlanner implements CommandPlans {
     return {
       resource: request.text,
       line: commandLine(shownArgv),
-      ...(asker === null ? {} : { question: { ...plainQuestion(asker, 'call', request, args), shown } }),
+      ...(asker === null
+        ? {}
+        : { question: { ...plainQuestion(asker, 'call', request, args), argsForApproval: shown } }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       background,
       survive,
@@ -75,7 +77,7 @@ export class CommandPlanner implements CommandPlans {
   }
 
   /** The real path of a working directory. Throws INVALID_PATH where it is gone, or a link leads out of the workspace. */
-  folder(cwd: string): string {
+  realFolder(cwd: string): string {
     const real = realPath(path.join(this.workspace, cwd));
     if (real !== undefined && within(this.workspace, real) !== undefined) return real;
     throw new InputError('INVALID_PATH', `There is no folder ${JSON.stringify(cwd.slice(0, 200))} in the workspace.`, {
@@ -85,11 +87,11 @@ export class CommandPlanner implements CommandPlans {
   }
 }
 
-function given(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+function definedMembers(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
-function onlyRun(image: string): InputError {
+function notSpawnable(image: string): InputError {
   return invalidInput('spec.image', `${image} is what run makes of commands`, 'Use run, or an image of commandImage.', {
     image,
   });

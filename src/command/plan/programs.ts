@@ -13,18 +13,18 @@ export interface Program {
  * file as seen from `folder`, and goes by its real path: links do not hide what is run.
  */
 export function findProgram(named: string, folder: string, searchPath: string): Program {
-  if (!named.includes('/')) return { resource: `command:${named}`, ...found(searched(named, searchPath)) };
+  if (!named.includes('/')) return { resource: `command:${named}`, ...optionalFile(searchPathFor(named, searchPath)) };
   const spelled = path.resolve(folder, named);
   const real = realPath(spelled);
-  return { resource: `command:abs${real ?? spelled}`, ...found(real) };
+  return { resource: `command:abs${real ?? spelled}`, ...optionalFile(real) };
 }
 
-function found(file: string | undefined): { readonly file?: string } {
+function optionalFile(file: string | undefined): { readonly file?: string } {
   return file === undefined ? {} : { file };
 }
 
 /** A relative folder on the PATH would mean another one for every command: it is passed over. */
-function searched(name: string, searchPath: string): string | undefined {
+function searchPathFor(name: string, searchPath: string): string | undefined {
   const folders = searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
   return folders.map((folder) => path.join(folder, name)).find(isProgram);
 }

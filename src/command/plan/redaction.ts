@@ -1,13 +1,13 @@
-const removed = '[redacted]';
+const redactedMark = '[redacted]';
 const argumentCharsMax = 256;
 const argumentsMax = 64;
 const lineCharsMax = 2_048;
 /** More of an argument is never looked at: what is shown of it is far shorter. */
-const lookedAtMax = 4_096;
+const inspectedCharsMax = 4_096;
 
 /** A name that says that its value is secret. `author` is none. */
-const word = '(?:token|secret|passw(?:or)?d|passphrase|pwd|key|credential|auth(?!ors?(?![a-z])))';
-const name = `[\\w.-]{0,64}${word}[\\w.-]{0,64}`;
+const secretWord = '(?:token|secret|passw(?:or)?d|passphrase|pwd|key|credential|auth(?!ors?(?![a-z])))';
+const name = `[\\w.-]{0,64}${secretWord}[\\w.-]{0,64}`;
 const wholeAssignment = new RegExp(`^(-{0,2}${name}\\s*[=:])[^]*$`, 'i');
 const bareFlag = new RegExp(`^-{1,2}${name}$`, 'i');
 /** Up to where a shell would end it. */
@@ -25,31 +25,34 @@ const urlCredentials = /([a-z][a-z0-9+.-]{0,32}:\/\/)[^\s"']{1,1024}@/gi;
 export function redactArguments(argv: readonly string[]): string[] {
   const shown = argv.slice(0, argumentsMax).map((argument, index) => {
     const before = index === 0 ? '' : (argv[index - 1] ?? '');
-    return bounded(bareFlag.test(before) || /^bearer$/i.test(before) ? removed : redacted(argument), argumentCharsMax);
+    return truncate(
+      bareFlag.test(before) || /^bearer$/i.test(before) ? redactedMark : redactArgument(argument),
+      argumentCharsMax,
+    );
   });
   return argv.length > argumentsMax ? [...shown, '…'] : shown;
 }
 
 /** One line for people. What would be read otherwise by a shell is quoted. */
 export function commandLine(shown: readonly string[]): string {
-  return bounded(shown.map(quoted).join(' '), lineCharsMax);
+  return truncate(shown.map(quote).join(' '), lineCharsMax);
 }
 
-function redacted(argument: string): string {
-  const text = argument.slice(0, lookedAtMax).toWellFormed();
+function redactArgument(argument: string): string {
+  const text = argument.slice(0, inspectedCharsMax).toWellFormed();
   const named = wholeAssignment.exec(text);
-  if (named !== null) return `${named[1]}${removed}`;
+  if (named !== null) return `${named[1]}${redactedMark}`;
   return text
-    .replace(bearer, `$1$2${removed}`)
-    .replace(urlCredentials, `$1${removed}@`)
-    .replace(innerAssignment, `$1${removed}`)
-    .replace(innerFlag, `$1${removed}`);
+    .replace(bearer, `$1$2${redactedMark}`)
+    .replace(urlCredentials, `$1${redactedMark}@`)
+    .replace(innerAssignment, `$1${redactedMark}`)
+    .replace(innerFlag, `$1${redactedMark}`);
 }
 
-function bounded(text: string, max: number): string {
+function truncate(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}…`.toWellFormed();
 }
 
-function quoted(argument: string): string {
+function quote(argument: string): string {
   return /^[\w@%+=:,./…[\]-]+$/.test(argument) ? argument : JSON.stringify(argument);
 }

@@ -3,8 +3,8 @@ import { runAgent } from './agent-loop.js';
 import { type AgentSpec, parseAgent } from './agent-spec.js';
 
 /**
- * An image whose body asks a model, makes the calls of tools that it wants, tells it the results, and so on until it wants none.
- * Each turn is a step: one that is completed is not asked again after a crash, and neither is a call of a tool. Throws
+ * An image whose body asks a model, calls the tools that the model requests, gives it the results, and repeats this until it
+ * requests no more. Each turn is a step: after a crash, neither a completed turn nor a completed tool call is repeated. Throws
  * INVALID_INPUT.
  *
  * @example kernel.images.register(agentImage({ name: 'writer', model: openai('gpt-5'), system: 'You write.', tools: ['fs.read'] }));

@@ -1,21 +1,19 @@
-import type { ModelMessage } from 'ai';
-import type { JsonValue, Syscalls } from '../../index.js';
+import type { ModelMessage, ToolModelMessage, ToolResultPart } from 'ai';
+import type { JsonObject, JsonValue, Syscalls } from '../../index.js';
 import { modelFor, modelResource } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
-import { type ModelUsage, noUsage, sumOf } from './model-usage.js';
-import { openingPrompt } from './opening-prompt.js';
-import { runToolCalls } from './run-tool-calls.js';
-import { keepTranscript } from './transcript.js';
-import { askModel, type Turn } from './turn.js';
-import { estimatedUsage, reserveTurn, settleTurn } from './turn-budget.js';
+import { askModel, type RequestedCall, type Turn } from './model-turn.js';
+import { type ModelUsage, noUsage, sumUsage } from './model-usage.js';
+import { refusalFrom, toolErrorValue } from './tool-error-value.js';
+import { estimateUsage, reserveTurn, settleTurn } from './turn-budget.js';
 
-/** What an agent ends with. */
+/** The result of an agent's process. */
 export type AgentResult = {
-  /** The last that the model said. */
+  /** The text of the model's last answer. */
   readonly text: string;
-  /** How often it was asked. */
+  /** How often the model was asked. */
   readonly turns: number;
-  /** Why the model stopped: `stop`, `length`, and so on; `max_turns` when it was not asked any more. */
+  /** Why the model stopped: `stop`, `length`, and so on; `max_turns` when the limit of turns ended the loop. */
   readonly finishReason: string;
   readonly usage: ModelUsage;
 };
@@ -30,26 +28,115 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
   const messages: ModelMessage[] = [{ role: 'user', content: await openingPrompt(ctx, args, agent.contextTokens) }];
   let usage = noUsage;
   for (let turns = 1; ; turns++) {
-    const turn = await oneTurn(turns);
-    usage = sumOf(usage, turn.usage);
+    const turn = await runTurn(turns);
+    usage = sumUsage(usage, turn.usage);
     messages.push(...turn.messages);
     const isLast = turn.calls.length === 0 || turns === agent.maxTurns;
     ctx.progress(turns, isLast ? turns : agent.maxTurns);
     if (isLast) {
-      await keepTranscript(ctx, messages);
+      await saveTranscript(ctx, messages);
       const finishReason = turn.calls.length === 0 ? turn.finishReason : 'max_turns';
       return { text: turn.text, turns, finishReason, usage };
     }
     messages.push(await runToolCalls(ctx, turn.calls));
   }
 
-  /** What it takes is set aside before and charged after, and all of that is kept: a rerun pays for no turn again. */
-  async function oneTurn(n: number): Promise<Turn> {
+  /** Reserves before the model is asked and charges after. All of it is journalled, so a rerun pays for no turn again. */
+  async function runTurn(turnNumber: number): Promise<Turn> {
     await ctx.capabilities.require('call', resource);
-    const estimated = estimatedUsage(agent, messages);
+    const estimated = estimateUsage(agent, messages);
     const reservation = await reserveTurn(ctx, agent, estimated);
-    const turn = await askModel(ctx, agent, `turn ${n}`, { model, resource, messages, estimated });
+    const turn = await askModel(ctx, agent, `turn ${turnNumber}`, { model, resource, messages, estimated });
     await settleTurn(ctx, agent, reservation, turn.usage);
     return turn;
   }
+}
+
+/** The first message to the model: memory, goal and arguments. A step, so a rerun gets the same text. */
+function openingPrompt(ctx: Syscalls, args: JsonValue, contextTokens: number): Promise<string> {
+  return ctx.step('context', async () => {
+    const { payload } = await ctx.memory.read(ctx.goal);
+    const parts = [await memoryText(ctx, contextTokens), toText(payload), argumentsText(args)];
+    return parts.filter((part) => part !== '').join('\n\n') || 'Begin.';
+  });
+}
+
+/** The process's memory as text; empty where it holds nothing but the goal. */
+async function memoryText(ctx: Syscalls, tokensMax: number): Promise<string> {
+  if (tokensMax === 0) return '';
+  const { text, manifest } = await ctx.memory.materialize({ tokensMax });
+  const hasMore = manifest.some(({ object, included }) => included && object !== ctx.goal.id);
+  return hasMore ? `What you know:\n\n${text}` : '';
+}
+
+function argumentsText(args: JsonValue): string {
+  const text = toText(args);
+  return typeof args === 'string' || text === '' ? text : `Arguments: ${text}`;
+}
+
+/** A string, and the text of `{ text }`, as it is; null and empty containers as nothing; everything else as JSON. */
+function toText(value: JsonValue): string {
+  if (typeof value === 'string') return value;
+  if (value === null || (typeof value === 'object' && Object.keys(value).length === 0)) return '';
+  if (typeof value === 'object' && 'text' in value && Object.keys(value).length === 1) return String(value.text);
+  return JSON.stringify(value);
+}
+
+/** The longest result that a model is given whole. The complete result is an object of the process. */
+const resultCharactersMax = 65_536;
+
+/** Runs the calls of a turn concurrently; the results are in the order of the calls. */
+async function runToolCalls(ctx: Syscalls, calls: readonly RequestedCall[]): Promise<ToolModelMessage> {
+  return { role: 'tool', content: await Promise.all(calls.map((call) => runToolCall(ctx, call))) };
+}
+
+/** The journal identifies the call by the tool's name and its number; `id` is only for the model. */
+async function runToolCall(ctx: Syscalls, { id, alias, tool, input }: RequestedCall): Promise<ToolResultPart> {
+  return { type: 'tool-result', toolCallId: id, toolName: alias, output: await callTool(ctx, tool, input) };
+}
+
+async function callTool(ctx: Syscalls, tool: string, input: JsonValue): Promise<ToolResultPart['output']> {
+  try {
+    return { type: 'json', value: limitResult(await ctx.tools.call(tool, input)) };
+  } catch (error) {
+    return { type: 'error-json', value: toolErrorValue(ctx, error) };
+  }
+}
+
+type JsonOutput = Extract<ToolResultPart['output'], { type: 'json' }>['value'];
+
+function limitResult(result: JsonValue): JsonOutput {
+  const text = JSON.stringify(result);
+  if (text.length <= resultCharactersMax) return result as JsonOutput;
+  return { cut: true, characters: text.length, text: text.slice(0, resultCharactersMax).toWellFormed() };
+}
+
+/** Limits of the texts in a transcript: of each one, and of all together. */
+const textMax = 4_000;
+const textsMax = 150_000;
+
+/**
+ * Stores the messages as an object of the process, with its goal as the source. The transcript is for people: a refusal to
+ * create it does not fail the agent.
+ */
+async function saveTranscript(ctx: Syscalls, messages: readonly ModelMessage[]): Promise<void> {
+  try {
+    const payload = { messages: shortenMessages(messages) };
+    await ctx.memory.create({ type: 'message', title: 'transcript', payload, sources: [ctx.goal] });
+  } catch (error) {
+    refusalFrom(ctx, error);
+  }
+}
+
+function shortenMessages(messages: readonly ModelMessage[]): JsonObject[] {
+  let left = textsMax;
+  return messages.flatMap(({ role, content }) => {
+    const text = truncate(typeof content === 'string' ? content : JSON.stringify(content));
+    left -= text.length;
+    return left < 0 ? [] : [{ role, text }];
+  });
+}
+
+function truncate(text: string): string {
+  return text.length <= textMax ? text : `${text.slice(0, textMax)}…`.toWellFormed();
 }

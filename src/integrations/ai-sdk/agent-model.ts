@@ -1,13 +1,13 @@
 import type { LanguageModel } from 'ai';
 import { CapabilityError, InputError, type Syscalls } from '../../index.js';
 
-/** A model of the AI SDK as an object. A name alone would be looked up in a registry that is everybody's. */
+/** A model of the AI SDK as an object. A name alone would be looked up in a registry that the whole program shares. */
 export type AgentModel = Exclude<LanguageModel, string>;
 
-/** A model, or how to find the one of a process. It has to be the same one whenever the body is run again. */
+/** A model, or a function that returns the model of a process. It must return the same one on every rerun of the body. */
 export type ModelSource = AgentModel | ((ctx: Syscalls) => AgentModel | Promise<AgentModel>);
 
-/** Throws INVALID_INPUT for what is not a model. */
+/** The model that `source` is or returns. Throws INVALID_INPUT where that is not a model. */
 export async function modelFor(ctx: Syscalls, source: ModelSource): Promise<AgentModel> {
   const model = typeof source === 'function' ? await source(ctx) : source;
   if (isModel(model)) return model;
@@ -24,30 +24,30 @@ export function isModel(model: unknown): model is AgentModel {
 }
 
 /**
- * What a process needs `call` on to ask a model. The provider is named without what follows a dot in it, and signs that a
- * resource cannot have are written as percent codes.
+ * The resource that a process needs `call` on to ask a model. The provider's name ends at its first dot, and characters that
+ * a resource cannot have are written as percent codes.
  *
  * @example modelResource(openai('gpt-5')) === 'model:openai/gpt-5'
  */
 export function modelResource({ provider, modelId }: Pick<AgentModel, 'provider' | 'modelId'>): string {
   const [family = ''] = provider.split('.');
-  return `model:${[family, ...modelId.split('/')].map(segment).join('/')}`;
+  return `model:${[family, ...modelId.split('/')].map(encodeSegment).join('/')}`;
 }
 
-function segment(text: string): string {
+function encodeSegment(text: string): string {
   if (text === '' || text === '.' || text === '..') return `%${text.replaceAll('.', '2E')}`;
-  return text.toWellFormed().replaceAll(/[^A-Za-z0-9._:@+-]/gu, percentCode);
+  return text.toWellFormed().replaceAll(/[^A-Za-z0-9._:@+-]/gu, toPercentCode);
 }
 
-function percentCode(sign: string): string {
-  return [...Buffer.from(sign)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
+function toPercentCode(character: string): string {
+  return [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }
 
 /**
- * The authority was there when the turn began, which may be long ago: what has been taken away since is not used. A use that
- * is spent was spent on this turn.
+ * Checks again that the process may call the model: the turn may have begun long ago, and the capability may have been
+ * revoked since. SPENT is no refusal, because the turn itself may have used the last use. Throws CAPABILITY_DENIED.
  */
-export async function stillAllowed(ctx: Syscalls, resource: string): Promise<void> {
+export async function assertStillAllowed(ctx: Syscalls, resource: string): Promise<void> {
   const { effect, code, reason } = await ctx.capabilities.check('call', resource);
   if (effect !== 'deny' || code === 'SPENT') return;
   throw new CapabilityError('CAPABILITY_DENIED', `Process ${ctx.pid} may not call ${resource} any more.`, {

@@ -2,36 +2,36 @@ import { z } from 'zod';
 import type { CapabilitySpec, RetryPolicy, Schema } from '../../index.js';
 import { isModel, type ModelSource } from './agent-model.js';
 import type { ModelUsage } from './model-usage.js';
-import { parsed } from './parsed.js';
+import { parseInput } from './parse-input.js';
 
 export interface AgentSpec {
   readonly name: string;
   readonly version?: string;
   /**
-   * A model of the AI SDK, or a function that answers with the one of a process, the same one whenever the body is run again.
+   * A model of the AI SDK, or a function that returns the model of a process, the same one on every rerun of the body.
    * A process needs `call` on `modelResource(model)`.
    */
   readonly model: ModelSource;
   readonly system?: string;
-  /** The tools that it can see; absent: all. Seeing a tool is not authority to call it. */
+  /** The tools that are shown to the model; absent: all. Seeing a tool is not authority to call it. */
   readonly tools?: readonly string[];
-  /** How often the model is asked at most; default 20. */
+  /** The largest number of turns; default 20. */
   readonly maxTurns?: number;
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
-  /** How much of its memory it begins with; default 4,000, 0 for none. */
+  /** The number of tokens of memory in the first message; default 4,000, 0 for none. */
   readonly contextTokens?: number;
   /** The price of a turn in whole micro-USD. Without it only tokens are charged. */
   readonly cost?: (usage: ModelUsage) => number;
-  /** Of the arguments, which the model is told beside the goal. */
+  /** Schema of the arguments, which the model is given beside the goal. */
   readonly input?: Schema;
-  /** What a process of it must hold; grants nothing. */
+  /** Capabilities that a process of the image must hold; grants nothing. */
   readonly requires?: readonly CapabilitySpec[];
-  /** When the model is asked again after a failure that may pass; default 3 attempts. */
+  /** The retry policy for transient failures of the model; default 3 attempts. */
   readonly retry?: RetryPolicy;
 }
 
-const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
+const functionSchema = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
 const count = z.number().int().positive().max(1_000_000);
 const retry = z.strictObject({
   attempts: z.number().int().min(1).max(1_000),
@@ -39,7 +39,7 @@ const retry = z.strictObject({
   factor: z.number().min(1).optional(),
   maxMs: z.number().int().nonnegative().optional(),
   jitter: z.number().min(0).max(1).optional(),
-  permanent: functionOf<NonNullable<RetryPolicy['permanent']>>().optional(),
+  permanent: functionSchema<NonNullable<RetryPolicy['permanent']>>().optional(),
 });
 const agent = z.strictObject({
   model: z.custom<ModelSource>(
@@ -51,19 +51,19 @@ const agent = z.strictObject({
   maxOutputTokens: count.optional(),
   temperature: z.number().optional(),
   contextTokens: z.number().int().nonnegative().max(1_000_000).default(4_000),
-  cost: functionOf<(usage: ModelUsage) => number>().optional(),
+  cost: functionSchema<(usage: ModelUsage) => number>().optional(),
   retry: retry.default({ attempts: 3, baseMs: 1_000, jitter: 0.5 }),
 });
 
-/** What the loop of an agent goes by. */
+/** The parsed settings of the agent's loop. */
 export type Agent = z.output<typeof agent>;
 
-/** What of the spec is the image's, and the rest. Throws INVALID_INPUT with the path. */
+/** Splits the spec into the image's parts and the settings of the loop. Throws INVALID_INPUT with the path. */
 export function parseAgent(spec: AgentSpec): { readonly agent: Agent; readonly image: ImageParts } {
   const { name, version, tools, input, requires, ...rest } = spec;
   const parts = { version, tools, input, requires };
-  const given = Object.entries(parts).filter(([, part]) => part !== undefined);
-  return { agent: parsed(agent, rest, 'agent'), image: { name, ...Object.fromEntries(given) } };
+  const definedParts = Object.entries(parts).filter(([, part]) => part !== undefined);
+  return { agent: parseInput(agent, rest, 'agent'), image: { name, ...Object.fromEntries(definedParts) } };
 }
 
 type ImageParts = Pick<AgentSpec, 'name' | 'version' | 'tools' | 'input' | 'requires'>;

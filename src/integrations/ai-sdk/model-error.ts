@@ -3,12 +3,12 @@ import { KernelError, type RetryPolicy, ToolError } from '../../index.js';
 const messageMax = 1_000;
 
 /**
- * What a model failed with, as it may be kept: its name, its message and the status. What it was asked, the address and the
- * headers stay behind, since keys stand in them.
+ * A failure of a model as it may be stored: the error's name, its message and the HTTP status. The request, its URL and its
+ * headers are left out, since they may contain keys.
  */
 export function modelFailed(model: string, error: unknown): ToolError {
-  const { name, message, statusCode, isRetryable } = error instanceof Error ? (error as Failure) : unreadable(error);
-  const text = withoutKeys(String(message)).slice(0, messageMax).toWellFormed();
+  const { name, message, statusCode, isRetryable } = error instanceof Error ? (error as Failure) : failureFrom(error);
+  const text = redactKeys(String(message)).slice(0, messageMax).toWellFormed();
   return new ToolError('MODEL_FAILED', `Model ${model.slice('model:'.length)} failed: ${text}`, {
     facts: { model, name: String(name), ...(typeof statusCode === 'number' ? { statusCode } : {}) },
     hint: 'See what the provider says: the key, the name of the model, its limits.',
@@ -16,21 +16,21 @@ export function modelFailed(model: string, error: unknown): ToolError {
   });
 }
 
-/** As the policy says; what asking again does not mend is not asked again. */
+/** The policy, with every error permanent that is not marked as retryable. */
 export function modelRetry(policy: RetryPolicy): RetryPolicy {
-  const isFinal = (error: unknown) => !(error instanceof KernelError && error.retryable);
-  return { ...policy, permanent: (error) => isFinal(error) || policy.permanent?.(error) === true };
+  const isPermanent = (error: unknown) => !(error instanceof KernelError && error.retryable);
+  return { ...policy, permanent: (error) => isPermanent(error) || policy.permanent?.(error) === true };
 }
 
-/** What errors of the AI SDK have. */
+/** The members that errors of the AI SDK have. */
 type Failure = Error & { readonly statusCode?: unknown; readonly isRetryable?: unknown };
 
-function unreadable(error: unknown): Failure {
+function failureFrom(error: unknown): Failure {
   return new Error(typeof error === 'string' ? error : 'no reason was given');
 }
 
-/** Servers repeat what they did not like, and that may be the key. */
-function withoutKeys(text: string): string {
+/** Error messages of servers may repeat the key that they rejected. */
+function redactKeys(text: string): string {
   return text
     .replaceAll(/\b(bearer|basic)\s+[^\s"',]+/gi, '$1 ***')
     .replaceAll(/\b(?:(?:sk|pk|rk|gsk|xai|ghp|hf)[-_]|AIza)[-_A-Za-z0-9*]{8,}/g, '***')

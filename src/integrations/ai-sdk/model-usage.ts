@@ -1,9 +1,9 @@
 import type { LanguageModelUsage } from 'ai';
 
-/** Tokens of one turn, or of all. Whole numbers. */
+/** Tokens of one turn, or of all turns. Whole numbers. */
 export type ModelUsage = {
   readonly inputTokens: number;
-  /** Of the input, what the provider had kept from before. */
+  /** The part of the input that the provider read from its cache. */
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
@@ -11,26 +11,26 @@ export type ModelUsage = {
 
 export const noUsage: ModelUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
-/** Of a text that nobody has counted. */
-export function estimatedTokens(text: string): number {
+/** A rough number of tokens, by the length of the text. */
+export function estimateTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken);
 }
 const charactersPerToken = 4;
 
-/** What a provider reported; where it reported nothing, what was estimated. */
-export function reportedUsage(reported: LanguageModelUsage, estimated: ModelUsage): ModelUsage {
+/** The usage that a provider reported; the estimate where it reported nothing. */
+export function usageFrom(reported: LanguageModelUsage, estimated: ModelUsage): ModelUsage {
   const { inputTokens, outputTokens, totalTokens, inputTokenDetails } = reported;
   if ((inputTokens ?? outputTokens ?? totalTokens) === undefined) return estimated;
-  const [input, output] = [whole(inputTokens), whole(outputTokens)];
+  const [input, output] = [toWholeNumber(inputTokens), toWholeNumber(outputTokens)];
   return {
     inputTokens: input,
-    cachedInputTokens: whole(inputTokenDetails?.cacheReadTokens),
+    cachedInputTokens: toWholeNumber(inputTokenDetails?.cacheReadTokens),
     outputTokens: output,
-    totalTokens: Math.max(whole(totalTokens), input + output),
+    totalTokens: Math.max(toWholeNumber(totalTokens), input + output),
   };
 }
 
-export function sumOf(a: ModelUsage, b: ModelUsage): ModelUsage {
+export function sumUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
@@ -39,9 +39,9 @@ export function sumOf(a: ModelUsage, b: ModelUsage): ModelUsage {
   };
 }
 
-/** No provider has so many to give: what says more is not believed. */
+/** A limit against absurd reports: no turn takes so many tokens. */
 const tokensMax = 1_000_000_000;
 
-function whole(count: number | undefined): number {
+function toWholeNumber(count: number | undefined): number {
   return Number.isFinite(count) ? Math.min(tokensMax, Math.max(0, Math.ceil(count ?? 0))) : 0;
 }

@@ -1,26 +1,26 @@
 import type { ModelMessage } from 'ai';
 import { InputError, type ReservationId, type Syscalls, type Usage } from '../../index.js';
 import type { Agent } from './agent-spec.js';
-import { estimatedTokens, type ModelUsage } from './model-usage.js';
+import { estimateTokens, type ModelUsage } from './model-usage.js';
 
-/** Set aside for an answer whose length nobody has limited. */
+/** Reserved for an answer whose length is not limited. */
 const outputTokensAssumed = 1_024;
 
-/** What a turn is thought to take. Good enough to set aside: what is charged is what the provider reports. */
-export function estimatedUsage({ system, maxOutputTokens }: Agent, messages: readonly ModelMessage[]): ModelUsage {
-  const inputTokens = estimatedTokens((system ?? '') + JSON.stringify(messages));
+/** An estimate for the reservation; the charge is what the provider reports. */
+export function estimateUsage({ system, maxOutputTokens }: Agent, messages: readonly ModelMessage[]): ModelUsage {
+  const inputTokens = estimateTokens((system ?? '') + JSON.stringify(messages));
   const outputTokens = maxOutputTokens ?? outputTokensAssumed;
   return { inputTokens, cachedInputTokens: 0, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-/** Sets aside what a turn is thought to take, or what is left of it. Throws BUDGET_EXCEEDED where nothing is left. */
+/** Reserves the estimate, or the rest of the budget where that is less. Throws BUDGET_EXCEEDED where nothing is left. */
 export function reserveTurn(ctx: Syscalls, agent: Agent, estimated: ModelUsage): Promise<ReservationId> {
   return ctx.reserve(chargeOf(agent, estimated), { partial: true });
 }
 
 /**
- * Charges what a turn took, which is never refused. A price that cannot be told is told after the tokens are charged.
- * Throws INVALID_INPUT.
+ * Charges what a turn used, which is never refused. Where the price function fails, the tokens are charged before that
+ * error is thrown. Throws INVALID_INPUT.
  */
 export async function settleTurn(
   ctx: Syscalls,
@@ -41,16 +41,16 @@ function chargeOf({ cost }: Agent, used: ModelUsage): Usage {
   return cost === undefined ? tokens : { ...tokens, costMicros: priceOf(cost, used) };
 }
 
-/** The price of a turn in micro-USD, by the function of whoever made the image. */
+/** The price of a turn in micro-USD, by the `cost` function of the spec. */
 function priceOf(cost: NonNullable<Agent['cost']>, used: ModelUsage): number {
-  const price = told(() => cost(used));
+  const price = callCost(() => cost(used));
   if (typeof price === 'number' && Number.isSafeInteger(price) && price >= 0) return price;
   throw new PriceError(`gave ${String(price)}, which is not a whole number`);
 }
 
-function told(ask: () => unknown): unknown {
+function callCost(call: () => unknown): unknown {
   try {
-    return ask();
+    return call();
   } catch (error) {
     throw new PriceError(`threw ${String(error).slice(0, 200)}`);
   }

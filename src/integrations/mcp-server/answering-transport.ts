@@ -10,7 +10,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/server';
 
-/** A transport that knows what it has been asked and not answered yet, and tells when it is closed. */
+/** A transport that keeps track of requests without an answer, and of whether it is closed. */
 export class AnsweringTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -24,14 +24,14 @@ export class AnsweringTransport implements Transport {
     this.closed = new Promise((resolve) => {
       wire.onclose = () => {
         this.open.clear();
-        this.tell();
+        this.notifyWaiting();
         this.onclose?.();
         resolve();
       };
     });
     wire.onerror = (error) => this.onerror?.(error);
     wire.onmessage = (message, extra) => {
-      this.note(message);
+      this.track(message);
       this.onmessage?.(message, extra);
     };
   }
@@ -57,7 +57,7 @@ export class AnsweringTransport implements Transport {
   }
 
   /** Resolves when everything that was asked is answered, and at the latest after `graceMs`. */
-  answered(graceMs: number): Promise<void> {
+  untilAnswered(graceMs: number): Promise<void> {
     if (this.open.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
@@ -70,20 +70,20 @@ export class AnsweringTransport implements Transport {
     });
   }
 
-  /** Who takes a request back gets no answer. */
-  private note(message: JSONRPCMessage): void {
+  /** Keeps track of a request; one that the client cancels gets no answer. */
+  private track(message: JSONRPCMessage): void {
     if (isJSONRPCRequest(message)) this.open.add(message.id);
     if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return;
-    const taken = message.params?.requestId;
-    if (typeof taken === 'string' || typeof taken === 'number') this.settle(taken);
+    const id = message.params?.requestId;
+    if (typeof id === 'string' || typeof id === 'number') this.settle(id);
   }
 
   private settle(id: RequestId | undefined): void {
     if (id !== undefined) this.open.delete(id);
-    if (this.open.size === 0) this.tell();
+    if (this.open.size === 0) this.notifyWaiting();
   }
 
-  private tell(): void {
+  private notifyWaiting(): void {
     for (const done of [...this.waiting]) done();
   }
 }

@@ -5,21 +5,21 @@ const factsMax = 2_000;
 const messageMax = 2_000;
 
 /** The answer of a call, for a model to read and for a program to take apart. */
-export function answer(value: unknown): CallToolResult {
+export function toAnswer(value: unknown): CallToolResult {
   const plain = JSON.parse(JSON.stringify(value ?? null)) as JsonValue;
   const text = typeof plain === 'string' ? plain : JSON.stringify(plain);
   return { content: [{ type: 'text', text }], ...(isObject(plain) ? { structuredContent: plain } : {}) };
 }
 
 /** A refusal: what happened, what was missing, what to do. No error of the protocol: whoever called can go on. */
-export function refusal(error: unknown): CallToolResult {
-  const told = error instanceof KernelError ? error : internal(error);
+export function toRefusal(error: unknown): CallToolResult {
+  const told = error instanceof KernelError ? error : internalError(error);
   const { code, message, facts, hint, retryable } = told;
   const lines = [
     `${code}: ${message.slice(0, messageMax).toWellFormed()}`,
-    ...(isAuthority(told) ? missing(facts) : factLine(facts)),
+    ...(isAuthority(told) ? missingAuthority(facts) : factLine(facts)),
     ...(hint === '' ? [] : [`hint: ${hint}`]),
-    ...(isAuthority(told) ? asking(facts) : []),
+    ...(isAuthority(told) ? requestHint(facts) : []),
     ...(retryable ? ['The same call may succeed later.'] : []),
   ];
   return {
@@ -30,7 +30,7 @@ export function refusal(error: unknown): CallToolResult {
 }
 
 /** Not the caller's mistake; what is known about it is in the log of the server. */
-function internal(error: unknown): KernelError {
+function internalError(error: unknown): KernelError {
   return new KernelError('INTERNAL', error instanceof Error ? error.message : String(error), {
     hint: 'This is a fault of the server. Try something else, or tell whoever runs it.',
   });
@@ -40,7 +40,7 @@ function isAuthority({ code, facts }: KernelError): boolean {
   return code.startsWith('CAPABILITY_') && typeof facts.right === 'string' && typeof facts.resource === 'string';
 }
 
-function missing({ right, resource, code, nearest }: JsonObject): string[] {
+function missingAuthority({ right, resource, code, nearest }: JsonObject): string[] {
   const near = Array.isArray(nearest) ? nearest.slice(0, 3) : [];
   return [
     `missing: ${right} on ${resource}${code === undefined ? '' : ` (${code})`}`,
@@ -51,7 +51,7 @@ function missing({ right, resource, code, nearest }: JsonObject): string[] {
 }
 
 /** A rule cannot be asked away. */
-function asking({ right, resource, code }: JsonObject): string[] {
+function requestHint({ right, resource, code }: JsonObject): string[] {
   if (code === 'DENY_RULE' || code === 'BAD_REQUEST') return [];
   return [`or ask a person: request_capability ${JSON.stringify({ resource, rights: [right] })}`];
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   type CallToolRequestParams,
   type CallToolResult,
@@ -6,15 +5,16 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { type StdioServerHandle, StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { packageVersion } from '../../base/package-version.js';
 import { KernelError, type ProcessFace, ToolError } from '../../index.js';
 import { AnsweringTransport } from './answering-transport.js';
-import { answer, refusal } from './answers.js';
-import { capabilityOffers } from './capability-offers.js';
-import { memoryOffers } from './memory-offers.js';
-import { messageOffers } from './message-offers.js';
-import type { McpTool } from './offer.js';
-import { processOffers } from './process-offers.js';
-import { toolOffers } from './tool-offers.js';
+import { toAnswer, toRefusal } from './answers.js';
+import { capabilityTools } from './capability-tools.js';
+import { kernelTools } from './kernel-tools.js';
+import type { McpTool } from './mcp-tool.js';
+import { memoryTools } from './memory-tools.js';
+import { messageTools } from './message-tools.js';
+import { processTools } from './process-tools.js';
 
 export interface ServeOptions {
   /** How messages come and go; absent: lines on standard input and output, which nobody else may write to then. */
@@ -27,7 +27,7 @@ export interface ServeOptions {
   readonly onError?: (error: Error) => void;
 }
 
-/** A process that a client is connected to. */
+/** A process that an MCP client is connected to. */
 export interface ServedProcess {
   /** Resolves when the connection is closed, by whichever side, and nothing that it began is under way any more. */
   readonly closed: Promise<void>;
@@ -50,11 +50,43 @@ export function serveProcess(face: ProcessFace, options: ServeOptions = {}): Ser
   return new ProcessServer(face, options);
 }
 
+/** The tool that offers each member of the face to clients; null for those that are not offered. */
+const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
+  spawnChild: 'spawn',
+  wait: 'wait',
+  waitAny: 'wait',
+  waitAll: null,
+  children: 'list_children',
+  pause: 'signal',
+  resume: 'signal',
+  cancel: 'signal',
+  kill: 'signal',
+  send: 'send',
+  receive: 'receive',
+  exit: 'exit',
+  memory: 'memory_read',
+  capabilities: 'capabilities',
+  // Offered as the tools of the kernel, which are decided on, counted and on record.
+  tools: 'tool_NAME',
+  run: 'tool_command_run',
+  // Programs, budgets and folders are the host's and the image's to decide on.
+  fork: null,
+  exec: null,
+  chdir: null,
+  charge: null,
+  reserve: null,
+  settle: null,
+  budget: null,
+  readOutput: null,
+  waitOutput: null,
+  pid: null,
+};
+
 class ProcessServer implements ServedProcess {
   readonly closed: Promise<void>;
   private readonly transport: AnsweringTransport;
   private readonly handle: StdioServerHandle;
-  private readonly givenUp = new AbortController();
+  private readonly abandoned = new AbortController();
   private readonly calls = new Set<Promise<unknown>>();
   private readonly own: readonly McpTool[];
 
@@ -63,14 +95,9 @@ class ProcessServer implements ServedProcess {
     private readonly options: ServeOptions,
   ) {
     const finish = () => void this.finish();
-    this.own = [
-      ...processOffers(face, finish),
-      ...messageOffers(face),
-      ...memoryOffers(face),
-      ...capabilityOffers(face),
-    ];
+    this.own = [...processTools(face, finish), ...messageTools(face), ...memoryTools(face), ...capabilityTools(face)];
     this.transport = new AnsweringTransport(options.transport ?? new StdioServerTransport());
-    this.closed = this.transport.closed.then(() => this.over());
+    this.closed = this.transport.closed.then(() => this.endCalls());
     const onerror = options.onError === undefined ? {} : { onerror: options.onError };
     this.handle = serveStdio(() => this.server(), { transport: this.transport, ...onerror });
     options.signal?.addEventListener('abort', finish, { once: true });
@@ -78,20 +105,20 @@ class ProcessServer implements ServedProcess {
   }
 
   async close(): Promise<void> {
-    this.givenUp.abort();
-    await this.transport.answered(graceMs);
+    this.abandoned.abort();
+    await this.transport.untilAnswered(graceMs);
     await this.handle.close();
     await this.closed;
   }
 
   /** The kernel itself refuses the calls of a process that has ended; what does not heed that is given up. */
   private async finish(): Promise<void> {
-    await this.transport.answered(graceMs);
+    await this.transport.untilAnswered(graceMs);
     await this.close();
   }
 
-  private async over(): Promise<void> {
-    this.givenUp.abort();
+  private async endCalls(): Promise<void> {
+    this.abandoned.abort();
     await Promise.allSettled(this.calls);
   }
 
@@ -101,10 +128,10 @@ class ProcessServer implements ServedProcess {
       { capabilities: { tools: { listChanged: false } }, instructions: this.instructions() },
     );
     mcp.server.setRequestHandler('tools/list', async () => ({
-      tools: (await this.offers()).map(({ tool }) => tool),
+      tools: (await this.listTools()).map(({ tool }) => tool),
     }));
     mcp.server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
-      const call = this.call(params, AbortSignal.any([mcpReq.signal, this.givenUp.signal]));
+      const call = this.call(params, AbortSignal.any([mcpReq.signal, this.abandoned.signal]));
       this.calls.add(call);
       return call.finally(() => this.calls.delete(call));
     });
@@ -117,21 +144,21 @@ class ProcessServer implements ServedProcess {
     signal: AbortSignal,
   ): Promise<CallToolResult> {
     try {
-      const offers = this.own.some(({ tool }) => tool.name === name) ? this.own : await toolOffers(this.face);
+      const offers = this.own.some(({ tool }) => tool.name === name) ? this.own : await kernelTools(this.face);
       const offer = offers.find(({ tool }) => tool.name === name);
       if (offer === undefined) throw noSuchTool(name, [...this.own, ...offers]);
-      return answer(await offer.call(args, signal));
+      return toAnswer(await offer.call(args, signal));
     } catch (error) {
       if (!(error instanceof KernelError))
         this.options.onError?.(error instanceof Error ? error : new Error(String(error)));
-      return refusal(error);
+      return toRefusal(error);
     }
   }
 
   /** A process that has ended, which the calls say themselves, sees no tools. */
-  private async offers(): Promise<readonly McpTool[]> {
+  private async listTools(): Promise<readonly McpTool[]> {
     try {
-      return [...this.own, ...(await toolOffers(this.face))];
+      return [...this.own, ...(await kernelTools(this.face))];
     } catch (error) {
       if (error instanceof KernelError) return this.own;
       throw error;
@@ -152,13 +179,9 @@ class ProcessServer implements ServedProcess {
 }
 
 function noSuchTool(name: string, known: readonly McpTool[]): ToolError {
+  const other = Object.hasOwn(offeredAs, name) ? offeredAs[name as keyof ProcessFace] : null;
   return new ToolError('NO_SUCH_TOOL', `There is no call ${JSON.stringify(name.slice(0, 200))}.`, {
     facts: { tool: name.slice(0, 200), known: known.map(({ tool }) => tool.name).slice(0, 100) },
-    hint: 'Use one of those that are listed.',
+    hint: other === null ? 'Use one of those that are listed.' : `Use ${other}.`,
   });
-}
-
-function packageVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

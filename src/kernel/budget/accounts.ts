@@ -9,11 +9,11 @@ import {
   type Budget,
   type BudgetLine,
   type BudgetReport,
+  budgetDimensions,
   budgetLine,
   chargedDimensions,
   type Dimension,
   depthDefault,
-  dimensions,
   type Usage,
 } from './budget.js';
 
@@ -151,7 +151,7 @@ function accountPath(row: ProcessRow): readonly number[] {
 }
 
 export function limitsOf(account: AccountRow): Partial<Budget> {
-  const limits = dimensions.flatMap((dimension) => {
+  const limits = budgetDimensions.flatMap((dimension) => {
     const { limit } = account[dimension];
     return limit === null ? [] : [[dimension, limit] as const];
   });

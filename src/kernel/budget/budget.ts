@@ -3,8 +3,8 @@ import type { Pid } from '../../base/ids.js';
 export const chargedDimensions = ['toolCalls', 'tokens', 'costMicros', 'materializedTokens', 'outputBytes'] as const;
 export type ChargedDimension = (typeof chargedDimensions)[number];
 
-export const dimensions = [...chargedDimensions, 'children', 'depth', 'wallMs'] as const;
-export type Dimension = (typeof dimensions)[number];
+export const budgetDimensions = [...chargedDimensions, 'children', 'depth', 'wallMs'] as const;
+export type Dimension = (typeof budgetDimensions)[number];
 
 /** Limits of one process. Absent: what binds above. Zero: none. */
 export type Budget = Record<Dimension, number>;

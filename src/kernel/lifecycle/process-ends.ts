@@ -11,7 +11,8 @@ import { CommandEnds } from '../command/command-ends.js';
 import { MessageRepository } from '../message/message-repository.js';
 import { isDriven, isTerminal, type Outcome, type ProcessRow, type StopOrder } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { conflict, nextState } from '../process/transitions.js';
+import { saveMovedProcess, saveProcess } from '../process/save-process.js';
+import { nextState } from '../process/transitions.js';
 import { Waker } from '../waiting/waker.js';
 
 /** The end of one process. */
@@ -170,7 +171,7 @@ export class ProcessEnds {
     for (const row of tree) {
       const parent = row.pid === child.pid ? (heir?.pid ?? null) : row.parent;
       const moved = { ...row, parent, root, version: row.version + 1, updatedAt: act.at };
-      if (!(await this.processes.move(tx, moved))) throw conflict(row);
+      await saveMovedProcess(this.processes, tx, moved);
     }
     const to = heir?.pid ?? null;
     this.recorder.record(
@@ -198,12 +199,12 @@ export class ProcessEnds {
     const parent = await this.processes.find(tx, row.parent);
     if (parent === undefined || isTerminal(parent.status)) return;
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
-    await this.grants.insert(tx, [this.grants.successor(row.pid, to)]);
+    await this.grants.insert(tx, [this.grants.createInherited(row.pid, to)]);
     await this.wakes.wake(tx, act, parent.pid, `child:${row.pid}`);
   }
 
   private async update(tx: WriteTx, next: ProcessRow): Promise<void> {
-    if (!(await this.processes.update(tx, next))) throw conflict(next);
+    await saveProcess(this.processes, tx, next);
   }
 }
 

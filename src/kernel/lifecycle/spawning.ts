@@ -1,8 +1,7 @@
 import { inject, injectable } from 'inversify';
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { Entropy } from '../../base/entropy.js';
 import { type ApprovalId, type CapabilityId, IdSource, type NodeId, type ObjectId, type Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
@@ -13,9 +12,9 @@ import { Derivation } from '../../capability/holding/derivation.js';
 import { Grants } from '../../capability/holding/grants.js';
 import type { Receiver } from '../../capability/holding/new-record.js';
 import { type Pattern, parsePattern } from '../../capability/resource/resource.js';
-import { RuleGate, severalOf } from '../../capability/rule/rule-gate.js';
+import { factsOfApprovals, RuleGate } from '../../capability/rule/rule-gate.js';
 import type { ForkMode, ViewNarrowing } from '../../memory/object/object.js';
-import { Objects } from '../../memory/object/objects.js';
+import { ObjectWriter } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
@@ -87,7 +86,7 @@ export class Spawning {
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(FolderAccess) private readonly access: FolderAccess,
-    @inject(Objects) private readonly objects: Objects,
+    @inject(ObjectWriter) private readonly objects: ObjectWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(IdSource) private readonly ids: IdSource,
     @inject(Authorizer) private readonly warrants: Authorizer,
@@ -121,7 +120,7 @@ export class Spawning {
   private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: NewProcess): Promise<Admission> {
     const { args, trueArgs = args, command: plan } = birth;
     const image = { name: birth.image.name, args: trueArgs, shown: args };
-    const approvals = await this.rules.passBirth(tx, act, parent, image, handedDown(birth));
+    const approvals = await this.rules.checkSpawn(tx, act, parent, image, handedDown(birth));
     const folder = birth.folder === undefined ? undefined : await this.access.take(tx, act, birth.folder);
     const command = plan === undefined ? undefined : await this.permitted(tx, act, plan);
     await this.accounts.enter(tx, parent);
@@ -165,8 +164,8 @@ export class Spawning {
   }
 
   private view(tx: WriteTx, { parent, fork }: NewProcess, pid: Pid, goal: ObjectId): Promise<number> {
-    if (fork === null || parent === null) return this.objects.freshView(tx, pid, goal);
-    return this.objects.forkedView(tx, pid, goal, parent.view, fork.mode, fork.narrowing);
+    if (fork === null || parent === null) return this.objects.createView(tx, pid, goal);
+    return this.objects.forkView(tx, pid, goal, parent.view, fork.mode, fork.narrowing);
   }
 
   private async writeExtras(tx: WriteTx, birth: NewProcess, row: NewRow, n: number): Promise<void> {
@@ -179,15 +178,15 @@ export class Spawning {
 
   private async authority(tx: WriteTx, act: Act, birth: NewProcess, row: NewRow): Promise<CapabilityRecord[]> {
     const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
-    const given = [this.grants.own(to)];
+    const given = [this.grants.createOwn(to)];
     if ('object' in birth.goal) {
-      given.push(await this.grants.readingOf(tx, birth.goal.object, birth.goal.readableBy, to));
+      given.push(await this.grants.createReadShare(tx, birth.goal.object, birth.goal.readableBy, to));
     }
     if ('grants' in birth.authority) {
-      for (const authority of birth.authority.grants) given.push(this.grants.root(to, authority, 'host'));
+      for (const authority of birth.authority.grants) given.push(this.grants.createRoot(to, authority, 'host'));
     } else if (birth.parent !== null) {
       for (const stated of birth.authority.delegate) {
-        given.push((await this.drawing.drawn(tx, birth.parent.pid, to, stated, 'birth')).record);
+        given.push((await this.drawing.derive(tx, birth.parent.pid, to, stated, 'spawn')).record);
       }
     }
     return given;
@@ -197,7 +196,7 @@ export class Spawning {
     const { image, kind, goal, status, deadlineAt } = row;
     const due = deadlineAt === null ? undefined : { deadlineAt };
     const { capabilities, approvals, folder, command } = given;
-    const facts = { image, goal, capabilities, ...severalOf(approvals) };
+    const facts = { image, goal, capabilities, ...factsOfApprovals(approvals) };
     const told = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };

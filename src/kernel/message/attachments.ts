@@ -53,18 +53,18 @@ export class Attachments {
   private async handOne(tx: WriteTx, act: Act, giver: Party, receiver: Party, { object: id }: Attachment) {
     const object = await this.objects.find(tx, id);
     if (object === undefined || object.deletedAt !== null) throw noSuchObject(id);
-    const by = (await this.grants.reading(tx, giver.pid, object, 'grant', act.at))?.record;
+    const by = (await this.grants.findRead(tx, giver.pid, object, 'grant', act.at))?.record;
     if (by === undefined) throw noSuchObject(id);
     if (await this.drawing.isInChain(tx, by, receiver.pid)) {
       // What came from the receiver does not come back to it: it has its own reading.
-      const own = (await this.grants.reading(tx, receiver.pid, object, 'read', act.at))?.record;
+      const own = (await this.grants.findRead(tx, receiver.pid, object, 'read', act.at))?.record;
       if (own === undefined) throw noSuchObject(id);
       return { capability: own.id, taken: [] };
     }
     const gift = { pattern: parsePattern(`object:${id}`), rights: ['read'] } as const;
-    const taken = await this.rules.passGift(tx, act, giver, receiver, gift);
+    const taken = await this.rules.checkHandover(tx, act, giver, receiver, gift);
     const to = { pid: receiver.pid, generation: receiver.generation, at: act.at };
-    const record = await this.grants.readingOf(tx, id, by.id, to);
+    const record = await this.grants.createReadShare(tx, id, by.id, to);
     await this.grants.insert(tx, [record]);
     const data = { capability: record.id, parent: by.id, from: giver.pid };
     this.recorder.event(tx, { type: 'capability.delegated', at: act.at, pid: receiver.pid, data });

@@ -51,10 +51,16 @@ export class ProcessLineage implements LineageQuery {
 
   private async held(tx: ReadTx, pid: Pid): Promise<LineageCapability[]> {
     const held: LineageCapability[] = [];
-    for (const record of await this.capabilities.heldBy(tx, pid)) {
+    for (const record of await this.capabilities.findByHolder(tx, pid)) {
       const { id, resource } = record;
-      const status = await this.evaluator.status(tx, record, this.clock.peek());
-      held.push({ id, resource, rights: rightsOfMask(record.rights), status, chain: await this.chain(tx, record) });
+      const status = await this.evaluator.statusOf(tx, record, this.clock.peek());
+      held.push({
+        id,
+        resource,
+        rights: rightsOfMask(record.rights),
+        status,
+        chain: await this.chain(tx, record),
+      });
     }
     return held;
   }

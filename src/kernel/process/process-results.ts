@@ -37,7 +37,7 @@ export class ProcessResults {
   /** A handle to the goal of a process, for the process; one that it may not read any more has no rights. */
   async goal(tx: ReadTx, { pid, goal }: ProcessRow, now: number): Promise<ObjectHandle> {
     const object = await this.objects.find(tx, goal);
-    const by = object === undefined ? undefined : await this.grants.reading(tx, pid, object, 'read', now);
+    const by = object === undefined ? undefined : await this.grants.findRead(tx, pid, object, 'read', now);
     return by === undefined ? mintHandle(goal, [], 'host') : handleBy(goal, by.record);
   }
 
@@ -50,7 +50,7 @@ export class ProcessResults {
     const object = row.result === null ? undefined : await this.objects.find(tx, row.result);
     if (object === undefined || object.deletedAt !== null) return {};
     if (reader === 'host') return { result: mintHandle(object.id, ['read'], 'host'), value: object.payload };
-    const by = await this.grants.reading(tx, reader, object, 'read', now);
+    const by = await this.grants.findRead(tx, reader, object, 'read', now);
     if (by === undefined) return {};
     const result = handleBy(object.id, by.record);
     // Where a rule asks, or uses are counted, the reading is an act of its own: memory.read.

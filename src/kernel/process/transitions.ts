@@ -117,11 +117,3 @@ export function terminated(row: ProcessRow): ProcessError {
     hint: 'An ended process never changes again; spawn a new one.',
   });
 }
-
-export function conflict(row: ProcessRow): ProcessError {
-  return new ProcessError('CONFLICT', `Process ${row.pid} was changed by somebody else at the same time.`, {
-    facts: { pid: row.pid, version: row.version },
-    hint: 'Look at it again and repeat the call if it still applies.',
-    retryable: true,
-  });
-}

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ReservationId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
+import { parseId } from '../../base/spec.js';
 import { Store } from '../../base/store.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -13,8 +14,8 @@ import { earliestDeadline } from '../process/deadline.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { conflict } from '../process/transitions.js';
-import { limitsSpec, parse, parseId, parsePid, reserveOptions, usageSpec } from '../specs.js';
+import { saveProcess } from '../process/save-process.js';
+import { limitsSpec, parse, parsePid, reserveOptions, usageSpec } from '../specs.js';
 
 /** charge, reserve, settle, budget, setBudget. */
 @injectable()
@@ -122,7 +123,7 @@ export class Budgets {
     const deadlineAt = earliestDeadline(row.createdAt, { deadlineMs: row.deadlineMs, wallMs }, above);
     const alarmAt = row.status === 'stopping' ? row.alarmAt : deadlineAt;
     const next = { ...row, deadlineAt, alarmAt, version: row.version + 1, updatedAt: at };
-    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    await saveProcess(this.processes, tx, next);
     return next;
   }
 }

@@ -5,7 +5,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { conflict } from '../process/transitions.js';
+import { saveProcess } from '../process/save-process.js';
 import { parsePath, parsePid } from '../specs.js';
 import { FolderAccess } from '../workspace/folder-access.js';
 
@@ -36,7 +36,7 @@ export class Chdir {
         if (row.cwd !== from) throw new OutdatedPreparation(pid);
         const warrant = folder === undefined ? undefined : await this.access.take(tx, act, folder);
         const next = { ...row, cwd: to, version: row.version + 1, updatedAt: act.at };
-        if (!(await this.processes.update(tx, next))) throw conflict(row);
+        await saveProcess(this.processes, tx, next);
         this.recorder.record(tx, act, next, {
           event: 'process.moved',
           data: { cwd: to },

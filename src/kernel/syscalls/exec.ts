@@ -6,8 +6,7 @@ import { Grants } from '../../capability/holding/grants.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
-import { Objects } from '../../memory/object/objects.js';
-import { Payloads } from '../../memory/payloads.js';
+import { ObjectWriter, PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -19,7 +18,8 @@ import { isDriven, type ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { RunEntryRepository } from '../process/run-entry-repository.js';
-import { conflict, nextState } from '../process/transitions.js';
+import { saveProcess } from '../process/save-process.js';
+import { nextState } from '../process/transitions.js';
 import { execSpec, parse, parsePid } from '../specs.js';
 import { noSuchObject, type PreparedSpawn, parseArgs, prepareGoal } from './prepare-spawn.js';
 
@@ -27,12 +27,12 @@ import { noSuchObject, type PreparedSpawn, parseArgs, prepareGoal } from './prep
 export class Exec {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(Images) private readonly images: Images,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
-    @inject(Objects) private readonly objects: Objects,
+    @inject(ObjectWriter) private readonly objects: ObjectWriter,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
@@ -69,8 +69,8 @@ export class Exec {
       };
       const authoritySince = spec.preserveCapabilities ? row.authoritySince : next.generation;
       const goalId = goal === undefined ? row.goal : await this.newGoal(tx, act, next, goal, spec.preserveCapabilities);
-      const view = spec.preserveMemory ? row.view : await this.objects.freshView(tx, pid, goalId);
-      if (!(await this.processes.update(tx, { ...next, authoritySince, goal: goalId, view }))) throw conflict(row);
+      const view = spec.preserveMemory ? row.view : await this.objects.createView(tx, pid, goalId);
+      await saveProcess(this.processes, tx, { ...next, authoritySince, goal: goalId, view });
       await this.entries.clear(tx, row.n);
       await this.grants.requireAll(tx, pid, image.requires, next.image, act.at);
       this.recorder.record(tx, act, next, {
@@ -109,11 +109,11 @@ export class Exec {
   ): Promise<ObjectId> {
     const object = await this.stored.find(tx, id);
     if (object === undefined || object.deletedAt !== null) throw noSuchObject(id);
-    const by = (await this.grants.reading(tx, row.pid, object, 'grant', act.at))?.record;
+    const by = (await this.grants.findRead(tx, row.pid, object, 'grant', act.at))?.record;
     if (by === undefined) throw noSuchObject(id);
     if (by.own || preserved) return id;
     const to = { pid: row.pid, generation: row.generation, at: act.at };
-    const reading = await this.grants.readingOf(tx, id, by.id, to);
+    const reading = await this.grants.createReadShare(tx, id, by.id, to);
     const { parent, depth, grantedBy } = by;
     await this.grants.insert(tx, [{ ...reading, parent, depth, grantedBy }]);
     return id;

@@ -8,8 +8,7 @@ import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { isOwnNamespace } from '../../memory/object/object.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
-import { Objects } from '../../memory/object/objects.js';
-import { Payloads } from '../../memory/payloads.js';
+import { ObjectWriter, PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
@@ -25,11 +24,11 @@ import { noSuchObject } from './prepare-spawn.js';
 export class Exit {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly stored: ObjectRepository,
-    @inject(Objects) private readonly objects: Objects,
+    @inject(ObjectWriter) private readonly objects: ObjectWriter,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(ProcessEnds) private readonly endings: ProcessEnds,
@@ -61,7 +60,7 @@ export class Exit {
 
   private result(given: unknown): Result | undefined {
     if (given === undefined || ObjectHandle.is(given)) return given;
-    return { value: this.payloads.copied(given, 'outcome.result') };
+    return { value: this.payloads.parse(given, 'outcome.result') };
   }
 
   private async store(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {
@@ -83,15 +82,15 @@ export class Exit {
     row: ProcessRow,
     object: { id: ObjectId; namespace: string },
   ): Promise<void> {
-    const by = (await this.grants.reading(tx, row.pid, object, 'grant', act.at))?.record;
+    const by = (await this.grants.findRead(tx, row.pid, object, 'grant', act.at))?.record;
     if (by === undefined) throw noSuchObject(object.id);
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent as Pid);
     if (parent === undefined) return;
     const gift = { pattern: parsePattern(`object:${object.id}`), rights: ['read'] } as const;
-    await this.rules.passGift(tx, act, row, parent, gift);
+    await this.rules.checkHandover(tx, act, row, parent, gift);
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
     // What the process read it by ends with it: the parent reads by what stands above that, within the same limits.
-    const reading = await this.grants.readingOf(tx, object.id, by.id, to);
+    const reading = await this.grants.createReadShare(tx, object.id, by.id, to);
     await this.grants.insert(tx, [{ ...reading, parent: by.parent, depth: by.depth, grantedBy: by.grantedBy }]);
   }
 }

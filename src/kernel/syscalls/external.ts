@@ -7,7 +7,8 @@ import { ProcessEnds } from '../lifecycle/process-ends.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { conflict, nextState } from '../process/transitions.js';
+import { saveProcess } from '../process/save-process.js';
+import { nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
 import { Exit } from './exit.js';
 
@@ -56,7 +57,7 @@ export class External {
       const starts = row.status === 'created' || row.status === 'runnable';
       const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
       const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
-      if (!(await this.processes.update(tx, next))) throw conflict(row);
+      await saveProcess(this.processes, tx, next);
       if (starts) {
         this.recorder.record(tx, act, next, {
           event: 'process.started',

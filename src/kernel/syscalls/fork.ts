@@ -5,7 +5,7 @@ import { Store } from '../../base/store.js';
 import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
 import type { ViewNarrowing } from '../../memory/object/object.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
-import { Payloads } from '../../memory/payloads.js';
+import { PayloadParser } from '../../memory/object/object-writer.js';
 import { ViewLimits } from '../../memory/view/view-limits.js';
 import type { Caller } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
@@ -20,7 +20,7 @@ export class Fork {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
     @inject(Spawning) private readonly births: Spawning,
     @inject(ViewLimits) private readonly narrowings: ViewLimits,

@@ -1,15 +1,14 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { InputError, MemoryError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/plain.js';
 import type { ReadTx } from '../../base/store.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
-import { Payloads } from '../../memory/payloads.js';
+import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Caller } from '../../unit/caller.js';
 import { CommandPlans } from '../command/command-plans.js';
 import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
@@ -45,7 +44,7 @@ export class SpawnPreparer {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(Grants) private readonly grants: Grants,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(CommandPlans) private readonly plans: CommandPlans,
   ) {}
 
@@ -105,7 +104,7 @@ export class SpawnPreparer {
     const object = await this.objects.find(tx, given.id);
     if (object === undefined || object.deletedAt !== null) throw noSuchObject(given.id);
     if (giver === 'host') return { object: object.id, readableBy: 'host' };
-    const by = await this.grants.reading(tx, giver, object, 'grant', now);
+    const by = await this.grants.findRead(tx, giver, object, 'grant', now);
     if (by === undefined) throw noSuchObject(given.id);
     return { object: object.id, readableBy: by.record.id };
   }
@@ -117,11 +116,11 @@ export async function parseArgs(image: ImageFacts, args: JsonValue | undefined):
 }
 
 export function prepareGoal(
-  payloads: Payloads,
+  payloads: PayloadParser,
   goal: string | Record<string, JsonValue> | ObjectHandle,
 ): PreparedSpawn['goal'] {
   if (ObjectHandle.is(goal)) return goal;
-  return { payload: payloads.copied(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
+  return { payload: payloads.parse(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
 }
 
 export function noSuchObject(id: string): MemoryError {

@@ -6,7 +6,7 @@ import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
-import { severalOf } from '../../capability/rule/rule-gate.js';
+import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -90,7 +90,7 @@ export class Send {
       action: 'message.send',
       capability,
       approval: approvals[0],
-      facts: { message: sent.id, ...(given.length === 0 ? {} : { given }), ...severalOf(approvals) },
+      facts: { message: sent.id, ...(given.length === 0 ? {} : { given }), ...factsOfApprovals(approvals) },
       payload: { body: sent.body },
     });
   }

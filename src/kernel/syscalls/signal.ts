@@ -1,8 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import { InputError, KernelError, ProcessError } from '../../base/errors.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
@@ -11,7 +10,8 @@ import { Units } from '../../unit/units.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { conflict, nextState, type ProcessEvent } from '../process/transitions.js';
+import { saveProcess } from '../process/save-process.js';
+import { nextState, type ProcessEvent } from '../process/transitions.js';
 import { isUserSignal, type Refusal, type SignalName, type SignalReport } from '../signal/signal.js';
 import { SignalAuthority } from '../signal/signal-authority.js';
 import { SignalRepository } from '../signal/signal-repository.js';
@@ -117,7 +117,7 @@ export class Signal {
     const { delivered, refused } = accepting(rows, signal);
     for (const row of delivered) {
       const next = { ...nextState(row, signal), updatedAt: act.at };
-      if (!(await this.processes.update(tx, next))) throw conflict(row);
+      await saveProcess(this.processes, tx, next);
       const { reason } = options;
       const told = {
         action: `process.${signal}`,

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
-import { Payloads } from '../../memory/payloads.js';
+import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
@@ -29,7 +29,7 @@ export interface Restart {
 export class SpawnChild {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
     @inject(Spawning) private readonly births: Spawning,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,

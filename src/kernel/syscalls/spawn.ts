@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
-import { Payloads } from '../../memory/payloads.js';
+import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { Spawning } from '../lifecycle/spawning.js';
@@ -12,7 +12,7 @@ import { SpawnPreparer } from './prepare-spawn.js';
 export class Spawn {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
     @inject(Spawning) private readonly births: Spawning,
   ) {}

@@ -106,7 +106,7 @@ export class Wait {
 
   private assertPasses(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
     const resources = children.map((child) => `process:${child}`);
-    return this.rules.assertPasses(tx, { via: face, at }, pid, 'wait', resources);
+    return this.rules.preview(tx, { via: face, at }, pid, 'wait', resources);
   }
 
   private reapOne(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {

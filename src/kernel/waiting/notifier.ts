@@ -1,3 +1,4 @@
+import { Deferred } from '../../base/deferred.js';
 import type { Pid } from '../../base/ids.js';
 import { timerMsMax } from '../../base/spec.js';
 
@@ -11,8 +12,7 @@ export interface WaitLimits {
 export class Notifier {
   expired: boolean;
   private pids: Set<Pid> | undefined;
-  private pending = false;
-  private wake: (() => void) | undefined;
+  private woken = new Deferred();
   private readonly timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly limits: WaitLimits) {
@@ -30,12 +30,8 @@ export class Notifier {
 
   /** Those that have rung since it was last asked; none where it was time or the signal. */
   async next(): Promise<ReadonlySet<Pid>> {
-    if (!this.pending) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-    }
-    this.pending = false;
+    await this.woken.promise;
+    this.woken = new Deferred();
     const { pids = new Set() } = this;
     this.pids = undefined;
     return pids;
@@ -47,8 +43,7 @@ export class Notifier {
   }
 
   private readonly rouse = (): void => {
-    this.pending = true;
-    this.wake?.();
+    this.woken.resolve();
   };
 
   private readonly expire = (): void => {

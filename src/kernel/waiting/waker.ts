@@ -6,7 +6,8 @@ import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { conflict, nextState } from '../process/transitions.js';
+import { saveProcess } from '../process/save-process.js';
+import { nextState } from '../process/transitions.js';
 
 /** Wakes processes in the commit of what they waited for, so that no wake-up is lost. */
 @injectable()
@@ -26,7 +27,7 @@ export class Waker implements WakePort {
     const isWaiting = row.status === 'waiting' || (row.status === 'paused' && row.previous === 'waiting');
     if (!isWaiting) return row;
     const next = { ...nextState(row, 'wake'), alarmAt: row.deadlineAt, updatedAt: act.at };
-    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    await saveProcess(this.processes, tx, next);
     this.recorder.record(tx, act, next, {
       event: 'process.woken',
       data: { status: next.status, by: what },

@@ -4,8 +4,7 @@ import { CapabilityError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
-import { plainQuestion, type Question } from '../../capability/decision/question.js';
-import { Questions } from '../../capability/decision/questions.js';
+import { plainQuestion, type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
@@ -27,7 +26,7 @@ export class FolderAccess {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(Questions) private readonly questions: Questions,
+    @inject(QuestionParser) private readonly questions: QuestionParser,
     @inject(Authorizer) private readonly warrants: Authorizer,
     @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
   ) {}
@@ -41,11 +40,11 @@ export class FolderAccess {
     const { pid } = caller;
     const name = parseRequest(`fs:${normalise(from, path)}`);
     await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
-      const question = plainQuestion(pid, 'read', this.questions.compared(name));
+      const question = plainQuestion(pid, 'read', this.questions.foldCase(name));
       await hidden(pid, this.warrants.preview(tx, { via: caller.face, at: this.clock.peek() }, question));
     });
     const cwd = await this.directories.resolve(from, path);
-    return { cwd, folder: await this.questions.file(pid, 'read', name) };
+    return { cwd, folder: await this.questions.parseFile(pid, 'read', name) };
   }
 
   /** In the unit that goes there. Throws CAPABILITY_DENIED. */

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import path, { posix } from 'node:path';
 import { inject, injectable } from 'inversify';
+import { controlCharacters } from '../../base/characters.js';
 import { InputError } from '../../base/errors.js';
 import { type Token, token } from '../../base/token.js';
 
@@ -9,7 +10,7 @@ export const Workspace: Token<string> = token('Workspace');
 
 const pathCharsMax = 4096;
 const refused: readonly [pattern: RegExp, problem: string][] = [
-  [/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u, 'it has control or bidi characters'],
+  [controlCharacters, 'it has control or bidi characters'],
   [/^~/, 'a home directory is not expanded'],
   [/^[A-Za-z]:/, 'it has a drive letter'],
   [/\\/, 'it has a backslash; folders are separated by /'],

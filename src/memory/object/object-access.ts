@@ -4,117 +4,148 @@ import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { ApprovalNeeded } from '../../capability/approval/approval-errors.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
-import { applying } from '../../capability/decision/decide.js';
+import { applicableRules } from '../../capability/decision/decide.js';
 import type { Question } from '../../capability/decision/question.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
-import type { Right } from '../../capability/resource/rights.js';
-import { maskOfRight } from '../../capability/resource/rights.js';
-import type { Asking } from '../../capability/rule/rule-gate.js';
+import { parseRequest } from '../../capability/resource/resource.js';
+import { maskOfRight, type Right } from '../../capability/resource/rights.js';
+import type { CallContext } from '../../capability/rule/rule-gate.js';
 import { Rules } from '../../capability/rule/rules.js';
 import { Views } from '../view/views.js';
 import type { ObjectRecord } from './object.js';
-import { objectQuestion } from './object-question.js';
 import { ObjectRepository } from './object-repository.js';
 
-/** An object that may be used, and by what. */
-export interface Accessed {
+/** An object, and the authorization to use it. */
+export interface AccessedObject {
   readonly object: ObjectRecord;
-  readonly warrant: Authorization;
-  /** What it comes to, as a mask, where it is reached through a view: the capability is another process's. */
-  readonly reached?: number;
+  readonly authorization: Authorization;
+  /** The rights on it, as a mask, where access is inherited through a view: the capability belongs to another process. */
+  readonly inheritedRights?: number;
 }
 
-/** Who may do what with an object: by a capability on it or its place, or through the view that a process was forked with. */
+/** Decides on access to objects: by a capability on the object or its namespace, or inherited through a forked view. */
 @injectable()
 export class ObjectAccess {
   constructor(
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(Rules) private readonly rules: Rules,
     @inject(Views) private readonly views: Views,
   ) {}
 
-  /** In the unit of the effect: takes a use and an approval. Throws NO_SUCH_OBJECT, AskNeeded. */
-  async take(tx: WriteTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed> {
-    const object = await this.live(tx, pid, id);
+  /** For the unit of the effect: uses up a counted use and an approval. Throws NO_SUCH_OBJECT, ApprovalNeeded. */
+  async authorize(tx: WriteTx, context: CallContext, pid: Pid, id: ObjectId, right: Right): Promise<AccessedObject> {
+    const object = await this.findLive(tx, pid, id);
     const question = objectQuestion(pid, right, object);
-    return this.accessed(tx, asking, question, object, () => this.warrants.authorize(tx, asking, question));
+    return this.authorizeOrInherit(tx, context, question, object, () =>
+      this.authorizer.authorize(tx, context, question),
+    );
   }
 
-  /** Before that unit, or where nothing is done: nothing is taken. Throws as `take`. */
-  async look(tx: ReadTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed> {
-    const object = await this.live(tx, pid, id);
+  /** For reads, and before the unit of an effect: uses up nothing. Throws as `authorize`. */
+  async preview(tx: ReadTx, context: CallContext, pid: Pid, id: ObjectId, right: Right): Promise<AccessedObject> {
+    const object = await this.findLive(tx, pid, id);
     const question = objectQuestion(pid, right, object);
-    return this.accessed(tx, asking, question, object, () => this.warrants.preview(tx, asking, question));
+    return this.authorizeOrInherit(tx, context, question, object, () => this.authorizer.preview(tx, context, question));
   }
 
-  /** As `look`; undefined for what may not be used, and for what a person would have to be asked about. */
-  async tried(tx: ReadTx, asking: Asking, pid: Pid, id: ObjectId, right: Right): Promise<Accessed | undefined> {
+  /** As `preview`, but undefined where access is refused or needs an approval that there is not. */
+  async tryPreview(
+    tx: ReadTx,
+    context: CallContext,
+    pid: Pid,
+    id: ObjectId,
+    right: Right,
+  ): Promise<AccessedObject | undefined> {
     try {
-      return await this.look(tx, asking, pid, id, right);
+      return await this.preview(tx, context, pid, id, right);
     } catch (error) {
       if (error instanceof MemoryError || error instanceof ApprovalNeeded) return undefined;
       throw error;
     }
   }
 
-  /** What a handle to it carries, as a mask. */
-  async rights(tx: ReadTx, { warrant, reached }: Accessed): Promise<number> {
-    return reached ?? (await this.capabilities.find(tx, warrant.capability))?.rights ?? 0;
+  /** The rights of a handle to the object, as a mask. */
+  async handleRights(tx: ReadTx, { authorization, inheritedRights }: AccessedObject): Promise<number> {
+    return inheritedRights ?? (await this.capabilities.find(tx, authorization.capability))?.rights ?? 0;
   }
 
-  /** Throws NO_SUCH_OBJECT for what is not there, as for what may not be used. */
-  private async live(tx: ReadTx, pid: Pid, id: ObjectId): Promise<ObjectRecord> {
+  /** Throws NO_SUCH_OBJECT, the same error as for an object that may not be used. */
+  private async findLive(tx: ReadTx, pid: Pid, id: ObjectId): Promise<ObjectRecord> {
     const object = await this.objects.find(tx, id);
-    if (object === undefined || object.deletedAt !== null) throw unseen(pid, id);
+    if (object === undefined || object.deletedAt !== null) throw noVisibleObject(pid, id);
     return object;
   }
 
-  private async accessed(
+  private async authorizeOrInherit(
     tx: ReadTx,
-    asking: Asking,
+    context: CallContext,
     question: Question,
     object: ObjectRecord,
-    direct: () => Promise<Authorization>,
-  ): Promise<Accessed> {
+    authorizeDirectly: () => Promise<Authorization>,
+  ): Promise<AccessedObject> {
     try {
-      return { object, warrant: await direct() };
+      return { object, authorization: await authorizeDirectly() };
     } catch (error) {
       if (!(error instanceof CapabilityError)) throw error;
-      const through = error.facts.code === 'DENY_RULE' ? undefined : await this.through(tx, asking, question, object);
-      if (through === undefined) throw unseen(question.pid, object.id);
-      return through;
+      const inherited =
+        error.facts.code === 'DENY_RULE' ? undefined : await this.inheritAccess(tx, context, question, object);
+      if (inherited === undefined) throw noVisibleObject(question.pid, object.id);
+      return inherited;
     }
   }
 
-  /** By what an ancestor had in its view when this process was forked from it. */
-  private async through(
+  /** Access through what an ancestor had in its view when this process was forked from it. */
+  private async inheritAccess(
     tx: ReadTx,
-    asking: Asking,
+    context: CallContext,
     { pid, right, names }: Question,
     object: ObjectRecord,
-  ): Promise<Accessed | undefined> {
-    const holder = await this.capabilities.holder(tx, pid);
+  ): Promise<AccessedObject | undefined> {
+    const holder = await this.capabilities.findHolder(tx, pid);
     const view = holder?.live === true ? await this.views.find(tx, holder.view) : undefined;
-    const reached = view === undefined ? undefined : await this.views.through(tx, view, object, asking.at);
-    if (holder === undefined || reached === undefined || (reached.rights & maskOfRight(right)) === 0) return undefined;
-    // What a person has to be asked about is asked of who holds it, not through a fork.
-    const asks = applying('ask', await this.rules.matching(tx, holder, names), { right, args: {} }, asking.at);
+    const inherited = view === undefined ? undefined : await this.views.inheritedAccessOf(tx, view, object, context.at);
+    if (holder === undefined || inherited === undefined || (inherited.rights & maskOfRight(right)) === 0)
+      return undefined;
+    // An ask rule is for the holder of the capability: an approval cannot be requested through a fork.
+    const asks = applicableRules(
+      'ask',
+      await this.rules.findMatching(tx, holder, names),
+      { right, args: {} },
+      context.at,
+    );
     if (asks.length > 0) return undefined;
-    return { object, warrant: byView(reached.capability, holder.generation), reached: reached.rights };
+    return {
+      object,
+      authorization: inheritedAuthorization(inherited.capability, holder.generation),
+      inheritedRights: inherited.rights,
+    };
   }
 }
 
-function byView(capability: CapabilityId, generation: number): Authorization {
+function inheritedAuthorization(capability: CapabilityId, generation: number): Authorization {
   const decision = { effect: 'allow', code: 'ALLOWED', capability, reason: `Allowed by ${capability}.` } as const;
   return { capability, counted: 0, generation, decision };
 }
 
-/** The same for what there is not and for what may not be used. */
-export function unseen(pid: Pid, object: ObjectId): MemoryError {
+/** One error for a missing object and for one that may not be used, so that neither can be told from the other. */
+export function noVisibleObject(pid: Pid, object: ObjectId): MemoryError {
   return new MemoryError('NO_SUCH_OBJECT', `Process ${pid} sees no object ${JSON.stringify(object)}.`, {
     facts: { pid, object },
     hint: 'Use a handle that the process got from a wait, its goal, its view or its own namespace.',
   });
+}
+
+/** A question about both names of an object: a capability on either allows, and a deny rule on either denies. */
+export function objectQuestion(pid: Pid, right: Right, { id, namespace }: ObjectRecord): Question {
+  const request = parseRequest(`object:${id}`);
+  return {
+    pid,
+    right,
+    request,
+    names: [request, parseRequest(`ns:${namespace}/${id}`)],
+    matchesAnyName: true,
+    args: {},
+  };
 }

@@ -27,45 +27,46 @@ export class ObjectProvenance implements ProvenanceQuery {
     return this.store.read(async (tx) => {
       const nodes = new Map<ObjectId, ProvenanceNode>();
       const edges: { from: ObjectId; to: ObjectId; version: number }[] = [];
-      for (const open = [object]; open.length > 0 && nodes.size < nodesMax; ) {
-        const next = open.shift() ?? object;
+      for (const queue = [object]; queue.length > 0 && nodes.size < nodesMax; ) {
+        const next = queue.shift() ?? object;
         const found = nodes.has(next) ? undefined : await this.objects.find(tx, next);
         if (found === undefined) continue;
-        nodes.set(next, await this.node(tx, found));
-        for (const source of await this.sources(tx, found)) {
+        nodes.set(next, await this.toNode(tx, found));
+        for (const source of await this.sourcesOf(tx, found)) {
           edges.push({ from: next, to: source.object, version: source.version });
-          if (source.object !== next) open.push(source.object);
+          if (source.object !== next) queue.push(source.object);
         }
       }
-      if (nodes.size === 0) throw unknown(object);
+      if (nodes.size === 0) throw noSuchObject(object);
       return { object, nodes: [...nodes.values()], edges };
     });
   }
 
-  /** Of all versions, the newest first. */
-  private async sources(tx: ReadTx, object: ObjectRecord): Promise<Source[]> {
+  /** Sources of all versions, the newest version first. */
+  private async sourcesOf(tx: ReadTx, object: ObjectRecord): Promise<Source[]> {
     const versions = [...(await this.objects.history(tx, object))].reverse();
     return versions.flatMap(({ sources }) => sources ?? []);
   }
 
-  private async node(tx: ReadTx, object: ObjectRecord): Promise<ProvenanceNode> {
-    const { id: of, version, type, hash, madeBy, madeAt } = object;
-    const made = await this.record(tx, of, version);
-    const node = { object: of, version, type, hash, madeBy, madeAt };
-    if (made === undefined) return node;
-    const { action, capability, seq, facts } = made;
+  private async toNode(tx: ReadTx, object: ObjectRecord): Promise<ProvenanceNode> {
+    const { id: objectId, version, type, hash, madeBy, madeAt } = object;
+    const record = await this.findRecord(tx, objectId, version);
+    const node = { object: objectId, version, type, hash, madeBy, madeAt };
+    if (record === undefined) return node;
+    const { action, capability, seq, facts } = record;
     const tool = facts?.tool;
-    const by = capability === undefined ? {} : { capability };
-    return { ...node, action, seq, ...by, ...(typeof tool === 'string' ? { tool } : {}) };
+    const capabilityFact = capability === undefined ? {} : { capability };
+    return { ...node, action, seq, ...capabilityFact, ...(typeof tool === 'string' ? { tool } : {}) };
   }
 
-  private async record(tx: ReadTx, object: ObjectId, version: number): Promise<AuditRecord | undefined> {
+  /** The newest record of that version in the main line. */
+  private async findRecord(tx: ReadTx, object: ObjectId, version: number): Promise<AuditRecord | undefined> {
     const records = (await this.audit.recordsAbout(tx, object)).map((stored) => decodeRecord(stored, undefined));
     return records.filter(({ facts }) => facts?.version === version && facts.view === undefined).at(-1);
   }
 }
 
-function unknown(object: ObjectId): MemoryError {
+function noSuchObject(object: ObjectId): MemoryError {
   return new MemoryError('NO_SUCH_OBJECT', `There is no object ${JSON.stringify(object)}.`, {
     facts: { object },
     hint: 'Objects are named by the records that tell of them: audit.list({ action: "memory.create" }).',

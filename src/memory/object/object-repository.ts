@@ -11,21 +11,21 @@ export interface LinkScan {
 
 /** Rows of objects, their versions and their links. Every method works inside the caller's unit. */
 export interface ObjectRepository {
-  /** Also one that was deleted. */
+  /** Finds deleted objects too. */
   find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined>;
-  /** The live one of this name. */
-  named(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined>;
+  /** The live object of this name. */
+  findByName(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined>;
   insert(tx: WriteTx, object: NewObject): Promise<void>;
-  /** Puts a new version in the place of the newest one, which goes to the history. */
+  /** Replaces the newest version, which moves to the history. */
   update(tx: WriteTx, before: ObjectRecord, next: NewVersion): Promise<void>;
-  /** Moves it to another namespace, with or without its name. */
+  /** Moves the object to another namespace and sets its name. */
   move(tx: WriteTx, id: ObjectId, to: { readonly namespace: string; readonly name: string | null }): Promise<void>;
   delete(tx: WriteTx, id: ObjectId, at: number): Promise<void>;
-  /** All versions of the main line, oldest first, until its log had gone as far as `mark` or until now. */
-  history(tx: ReadTx, object: ObjectRecord, mark?: number): Promise<readonly Version[]>;
-  /** What the main line showed when its log had gone as far as `mark`. */
-  asOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version>;
-  /** False when it was there already. */
+  /** The versions of the main line, oldest first, up to row `asOf` of its log or up to now. */
+  history(tx: ReadTx, object: ObjectRecord, asOf?: number): Promise<readonly Version[]>;
+  /** The version of the main line as of row `asOf` of its log. */
+  findVersionAsOf(tx: ReadTx, object: ObjectRecord, asOf: number): Promise<Version>;
+  /** False when the link exists already. */
   insertLink(tx: WriteTx, link: Link): Promise<boolean>;
   links(tx: ReadTx, object: ObjectId, scan: LinkScan): Promise<readonly Link[]>;
 }

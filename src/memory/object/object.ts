@@ -39,10 +39,10 @@ export type Relation = (typeof relations)[number];
 export type ViewMode = 'mutable' | 'read_only' | 'copy_on_write' | 'ephemeral';
 export const forkModes = ['restricted', 'copy', 'speculative', 'worker'] as const;
 export type ForkMode = (typeof forkModes)[number];
-/** A view whose process has ended, and what it wrote was brought back. */
+/** Set when the view's process has ended and its changes have been merged into the parent. */
 export type ViewState = 'merged';
 
-/** What a fork leaves of its parent's view. */
+/** The restriction of a fork to a part of its parent's view. */
 export interface ViewNarrowing {
   readonly roots?: readonly ObjectId[];
   readonly types?: readonly ObjectType[];
@@ -50,15 +50,15 @@ export interface ViewNarrowing {
   readonly rights?: readonly string[];
 }
 
-/** What something was made from: an object as it was at a version, in the main line or in a view. */
+/** A version of an object that another one was made from, in the main line or in a view. */
 export interface Source {
   readonly object: ObjectId;
   readonly version: number;
-  /** The number of the view, where it is a version that was written through one. */
+  /** The number of the view whose overlay the version is from. */
   readonly view?: number;
 }
 
-/** One version of an object, wherever it stands. */
+/** One version of an object, in the main line or in an overlay. */
 export interface Version {
   readonly version: number;
   /** SHA-256 of the payload's canonical JSON. */
@@ -91,7 +91,7 @@ export type NewVersion = Omit<Version, 'payload'> & { readonly payload: string }
 /** An object to be stored, with its first version. */
 export type NewObject = Omit<ObjectRecord, 'payload'> & { readonly payload: string };
 
-/** A version that a view has of an object, and what its first one was made on. */
+/** A version of an object in a view, and the version that the first overlay replaced. */
 export interface Overlay extends Version {
   readonly object: ObjectId;
   readonly baseHash: string;
@@ -104,7 +104,7 @@ export interface ViewRecord {
   readonly mode: ViewMode;
   readonly root: ObjectId;
   readonly base: number | null;
-  /** How far the logs of entries and versions went at the fork; null for a live base. */
+  /** The last rows of the logs of entries and versions at the fork; null for a live base. */
   readonly baseEntries: number | null;
   readonly baseVersions: number | null;
   readonly narrowing: ViewNarrowing | null;
@@ -115,8 +115,8 @@ export interface NumberedView extends ViewRecord {
   readonly n: number;
 }
 
-/** Whether what was forked is written into the view itself. */
-export function copies({ mode }: ViewRecord): boolean {
+/** Whether objects of the base are written to the view's own overlay. */
+export function writesToOverlay({ mode }: ViewRecord): boolean {
   return mode === 'copy_on_write' || mode === 'ephemeral';
 }
 
@@ -125,14 +125,14 @@ export interface ViewEntry {
   readonly object: ObjectId;
   /** The capability that it was added under. */
   readonly capability: CapabilityId;
-  /** What that gave then, as a mask. */
+  /** The rights that the capability gave then, as a mask. */
   readonly rights: number;
 }
 
-/** What the log of a view says of an object: its entry, or that it was taken out. Nothing: it is as in the base. */
+/** The state of an object in the log of a view: its entry, or `out` when it was removed. Undefined: as in the base. */
 export type EntryState = ViewEntry | 'out' | undefined;
 
-/** How far the two logs of memory go: a snapshot is as of these. */
+/** A state of memory, given by the last rows of its two logs. */
 export interface Snapshot {
   readonly entries: number;
   readonly versions: number;
@@ -156,7 +156,65 @@ export function isOwnNamespace(pid: Pid, namespace: string): boolean {
   return namespace === namespaceOf(pid) || namespace.startsWith(`${namespaceOf(pid)}/`);
 }
 
-/** Of an own namespace of `from`, the same place among those of `to`. */
-export function handedNamespace(namespace: string, from: Pid, to: Pid): string {
+/** The namespace of `to` that corresponds to a private namespace of `from`. */
+export function correspondingNamespace(namespace: string, from: Pid, to: Pid): string {
   return namespaceOf(to) + namespace.slice(namespaceOf(from).length);
+}
+
+/** An object as a process sees it. */
+export interface StoredObject {
+  readonly id: ObjectId;
+  readonly type: ObjectType;
+  readonly payload: JsonValue;
+  readonly version: number;
+  /** SHA-256 of the payload's canonical JSON. */
+  readonly hash: string;
+  readonly name?: string;
+  readonly namespace: string;
+  readonly title?: string;
+  readonly tags: readonly string[];
+  readonly immutable: boolean;
+  readonly createdBy: Pid;
+  readonly createdAt: number;
+  /** An estimate. */
+  readonly tokens: number;
+  /** The objects that this version was made from. */
+  readonly sources: readonly ObjectId[];
+}
+
+/** One version of an object. */
+export interface ObjectVersion {
+  readonly version: number;
+  readonly hash: string;
+  readonly tokens: number;
+  readonly madeBy: Pid;
+  readonly madeAt: number;
+  readonly sources: readonly Source[];
+}
+
+export function toStoredObject(
+  object: ObjectRecord,
+  { version, hash, payload, tokens, sources }: Version,
+): StoredObject {
+  const { id, type, name, namespace, title, tags, immutable, createdBy, createdAt } = object;
+  return {
+    id,
+    type,
+    payload,
+    version,
+    hash,
+    ...(name === null ? {} : { name }),
+    namespace,
+    ...(title === null ? {} : { title }),
+    tags: tags ?? [],
+    immutable,
+    createdBy,
+    createdAt,
+    tokens,
+    sources: [...new Set((sources ?? []).map((source) => source.object))],
+  };
+}
+
+export function toObjectVersion({ version, hash, tokens, madeBy, madeAt, sources }: Version): ObjectVersion {
+  return { version, hash, tokens, madeBy, madeAt, sources: sources ?? [] };
 }

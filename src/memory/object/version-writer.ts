@@ -5,10 +5,10 @@ import { HolderLookup } from '../../capability/holding/holders.js';
 import { ViewRepository } from '../view/view-repository.js';
 import { Views } from '../view/views.js';
 import { VisibleVersions } from '../view/visible-versions.js';
-import { copies, type NewVersion, type NumberedView, type ObjectRecord, type Version } from './object.js';
+import { type NewVersion, type NumberedView, type ObjectRecord, type Version, writesToOverlay } from './object.js';
 import { ObjectRepository } from './object-repository.js';
 
-/** Where a write of a process goes, and what it is made on. */
+/** The place that a write of a process goes to, and the version that it replaces. */
 export interface WriteTarget {
   readonly object: ObjectRecord;
   /** The view that gets a version of its own; undefined for the main line. */
@@ -16,30 +16,30 @@ export interface WriteTarget {
   readonly before: Version;
 }
 
-/** Writes versions: into the main line, or into the view of a process that was forked to copy. */
+/** Writes versions of objects: to the main line, or to the overlay of a forked view that copies on write. */
 @injectable()
 export class VersionWriter {
   constructor(
     @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(ViewRepository) private readonly rows: ViewRepository,
-    @inject(VisibleVersions) private readonly shown: VisibleVersions,
+    @inject(ViewRepository) private readonly viewRepository: ViewRepository,
+    @inject(VisibleVersions) private readonly visibleVersions: VisibleVersions,
     @inject(Views) private readonly views: Views,
   ) {}
 
-  /** What was forked is written into the fork; what a process made itself, or was given since, is written in place. */
-  async place(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<WriteTarget> {
+  /** The overlay for an object that came with the fork; the main line for one that the process created or was given since. */
+  async findTarget(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<WriteTarget> {
     const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
-    if (view === undefined || !copies(view) || !(await this.views.isInBase(tx, view, object))) {
+    if (view === undefined || !writesToOverlay(view) || !(await this.views.isInBase(tx, view, object))) {
       return { object, view: undefined, before: object };
     }
-    return { object, view, before: (await this.shown.shown(tx, view, object)).version };
+    return { object, view, before: (await this.visibleVersions.findInView(tx, view, object)).version };
   }
 
   async write(tx: WriteTx, { object, view, before }: WriteTarget, next: NewVersion): Promise<void> {
     if (view === undefined) return this.objects.update(tx, object, next);
-    const own = await this.rows.overlay(tx, view.n, object.id);
-    const { baseHash, baseVersion } = own ?? { baseHash: before.hash, baseVersion: before.version };
-    await this.rows.write(tx, view.n, own, { ...next, object: object.id, baseHash, baseVersion });
+    const overlay = await this.viewRepository.overlay(tx, view.n, object.id);
+    const { baseHash, baseVersion } = overlay ?? { baseHash: before.hash, baseVersion: before.version };
+    await this.viewRepository.writeOverlay(tx, view.n, overlay, { ...next, object: object.id, baseHash, baseVersion });
   }
 }

@@ -9,13 +9,13 @@ import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import type { NumberedView, ViewEntry } from '../object/object.js';
-import { type Accessed, ObjectAccess, unseen } from '../object/object-access.js';
+import { type AccessedObject, noVisibleObject, ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { parseMemorySpec, refSpec } from '../specs.js';
 import { ViewRepository } from '../view/view-repository.js';
 import { Views } from '../view/views.js';
 
-/** What comes into the view of a process and goes out of it. */
+/** Adds objects to the view of a process and removes them. */
 @injectable()
 export class ChangeView {
   constructor(
@@ -25,70 +25,69 @@ export class ChangeView {
     @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(ViewRepository) private readonly rows: ViewRepository,
+    @inject(ViewRepository) private readonly viewRepository: ViewRepository,
     @inject(Views) private readonly views: Views,
-    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
+    @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
   /**
-   * What a process may read by a capability of its own becomes a part of its view. What it was forked with is one already;
-   * taken out, it comes back as it was. Throws NO_SUCH_OBJECT.
+   * Adds an object that the process may read by a capability of its own. An object of the base is in the view already; where
+   * it was removed, it is restored as it was. Throws NO_SUCH_OBJECT.
    */
   async add(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
     const call: Call = { caller, actor: pid, action: 'memory.addToView', target: pid };
     await this.units.commit(call, async (tx, act) => {
-      const accessed = await this.access.take(tx, act, pid, id, 'read');
-      const { view } = await this.viewOf(tx, pid);
-      if (!(await this.added(tx, act, view, accessed))) return;
-      const told = { event: 'view.changed', data: { object: id, isThere: true }, action: call.action } as const;
-      this.journal.did(tx, act, pid, told, accessed.warrant, { object: id });
+      const accessed = await this.access.authorize(tx, act, pid, id, 'read');
+      const { view } = await this.findView(tx, pid);
+      if (!(await this.addObject(tx, act, view, accessed))) return;
+      const change = { event: 'view.changed', data: { object: id, isThere: true }, action: call.action } as const;
+      this.recorder.recordChange(tx, act, pid, change, accessed.authorization, { object: id });
     });
   }
 
   /**
-   * Takes it out of the view, also what came with the fork: queries, contexts and forks made from now on leave it out. The
-   * object and the authority over it stay, and so does the goal that a view began with. What is not there is no mistake.
+   * Removes an object from the view, also one of the base: later queries, contexts and forks leave it out. The object and the
+   * capabilities on it stay. Does nothing for the view's root, which cannot be removed, and for an object that is not there.
    */
   async remove(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
     const call: Call = { caller, actor: pid, action: 'memory.removeFromView', target: pid };
     await this.units.commit(call, async (tx, act) => {
-      const { view, generation } = await this.viewOf(tx, pid);
+      const { view, generation } = await this.findView(tx, pid);
       const object = await this.objects.find(tx, id);
       if (object === undefined || view.root === id || !(await this.views.holds(tx, view, object))) return;
-      await this.rows.takeOut(tx, view.n, id);
-      const told = { event: 'view.changed', data: { object: id, isThere: false }, action: call.action } as const;
-      this.journal.did(tx, act, pid, told, { capability: 'kin', generation }, { object: id });
+      await this.viewRepository.removeObject(tx, view.n, id);
+      const change = { event: 'view.changed', data: { object: id, isThere: false }, action: call.action } as const;
+      this.recorder.recordChange(tx, act, pid, change, { capability: 'kin', generation }, { object: id });
     });
   }
 
-  /** False when there was nothing to do. */
-  private async added(tx: WriteTx, act: Act, view: NumberedView, accessed: Accessed): Promise<boolean> {
-    const { object, warrant, reached } = accessed;
-    const standing = await this.rows.standing(tx, view.n, object.id);
-    if (reached !== undefined) {
-      if (standing !== 'out') return false;
-      await this.rows.bringBack(tx, view.n, object.id);
+  /** False when the object was in the view already. */
+  private async addObject(tx: WriteTx, act: Act, view: NumberedView, accessed: AccessedObject): Promise<boolean> {
+    const { object, authorization, inheritedRights } = accessed;
+    const state = await this.viewRepository.entryState(tx, view.n, object.id);
+    if (inheritedRights !== undefined) {
+      if (state !== 'out') return false;
+      await this.viewRepository.restoreObject(tx, view.n, object.id);
       return true;
     }
-    if (view.root === object.id || (typeof standing === 'object' && (await this.works(tx, act, standing))))
-      return false;
-    const rights = await this.access.rights(tx, accessed);
-    await this.rows.addEntry(tx, view.n, { object: object.id, capability: warrant.capability, rights });
+    if (view.root === object.id || (typeof state === 'object' && (await this.isUsable(tx, act, state)))) return false;
+    const rights = await this.access.handleRights(tx, accessed);
+    await this.viewRepository.addEntry(tx, view.n, { object: object.id, capability: authorization.capability, rights });
     return true;
   }
 
-  /** An entry under a capability that has died is of no use to a fork: another one takes its place. */
-  private async works(tx: WriteTx, { at }: Act, { capability }: ViewEntry): Promise<boolean> {
+  /** Whether the entry's capability is live. Forks inherit nothing through an entry of a dead one, so that one is replaced. */
+  private async isUsable(tx: WriteTx, { at }: Act, { capability }: ViewEntry): Promise<boolean> {
     const record = await this.capabilities.find(tx, capability);
-    return record !== undefined && (await this.evaluator.status(tx, record, at)) === 'live';
+    return record !== undefined && (await this.evaluator.statusOf(tx, record, at)) === 'live';
   }
 
-  private async viewOf(tx: WriteTx, pid: Pid): Promise<{ view: NumberedView; generation: number }> {
+  private async findView(tx: WriteTx, pid: Pid): Promise<{ view: NumberedView; generation: number }> {
     const holder = await this.holders.live(tx, pid);
     const view = await this.views.find(tx, holder.view);
-    if (view === undefined) throw unseen(pid, 'view');
+    if (view === undefined) throw noVisibleObject(pid, 'view');
     return { view, generation: holder.generation };
   }
 }

@@ -19,22 +19,22 @@ const sideSpec = z.union([refSpec, versionSide, viewSide], 'is not an object, a 
 
 @injectable()
 export class DiffObjects {
-  constructor(@inject(ReadObject) private readonly reading: ReadObject) {}
+  constructor(@inject(ReadObject) private readonly readObject: ReadObject) {}
 
-  /** What turns the one into the other. Needs `diff` on both. Throws NO_SUCH_OBJECT, INVALID_INPUT. */
+  /** The patch that turns `a` into `b`. Needs `diff` on both. Throws NO_SUCH_OBJECT, INVALID_INPUT. */
   async run(caller: Caller, pid: Pid, a: unknown, b: unknown): Promise<JsonPatch> {
     const sides = [parseMemorySpec(sideSpec, a, 'a'), parseMemorySpec(sideSpec, b, 'b')] as const;
-    return patchBetween(await this.content(caller, pid, sides[0]), await this.content(caller, pid, sides[1]));
+    return patchBetween(await this.contentOf(caller, pid, sides[0]), await this.contentOf(caller, pid, sides[1]));
   }
 
-  /** A view is a map from the ids to the payloads of what was in it when it was looked at. */
-  private async content(caller: Caller, pid: Pid, side: z.output<typeof sideSpec>): Promise<JsonValue> {
-    const payload = async (id: ObjectId, version?: number) =>
-      (await this.reading.seen(caller, pid, id, 'diff', version)).payload;
-    if (typeof side === 'string') return payload(side);
-    if ('version' in side) return payload(side.object, side.version);
+  /** The payload of an object, or for a view a map of its ids, as they were when `memory.view` returned it, to payloads. */
+  private async contentOf(caller: Caller, pid: Pid, side: z.output<typeof sideSpec>): Promise<JsonValue> {
+    const payloadOf = async (id: ObjectId, version?: number) =>
+      (await this.readObject.readBy(caller, pid, id, 'diff', version)).payload;
+    if (typeof side === 'string') return payloadOf(side);
+    if ('version' in side) return payloadOf(side.object, side.version);
     const payloads: [ObjectId, JsonValue][] = [];
-    for (const id of side.roots) payloads.push([id, await payload(id)]);
+    for (const id of side.roots) payloads.push([id, await payloadOf(id)]);
     return Object.fromEntries(payloads);
   }
 }

@@ -11,11 +11,10 @@ import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { MemoryRecorder } from '../memory-recorder.js';
-import { objectTypes } from '../object/object.js';
-import { ObjectAccess, unseen } from '../object/object-access.js';
+import { objectTypes, type StoredObject, toStoredObject } from '../object/object.js';
+import { noVisibleObject, ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { type StoredObject, toStored } from '../object/stored-object.js';
-import { byOrder, type ContextOrder, rendered } from '../rendering.js';
+import { type ContextOrder, compareByOrder, renderObject } from '../rendering.js';
 import { parseMemorySpec } from '../specs.js';
 import { TokenCharges } from '../token-charges.js';
 import { Tokenizer } from '../tokenizer.js';
@@ -47,10 +46,10 @@ const options = z.strictObject({
   order: z.enum(['plan', 'evidence', 'recent', 'errors'] satisfies ContextOrder[]).default('plan'),
 });
 const pageRows = 200;
-/** How long counting may keep others waiting. */
-const turnMs = 10;
-/** Of the manifest, what the audit keeps of each record. */
-const recordedMax = 1_000;
+/** Counting yields to the event loop after this time. */
+const yieldAfterMs = 10;
+/** The number of manifest entries in the audit record. */
+const recordedEntriesMax = 1_000;
 
 /** Renders the view of a process as context for a model. */
 @injectable()
@@ -62,90 +61,98 @@ export class Materialize {
     @inject(HolderLookup) private readonly holders: HolderLookup,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
-    @inject(VisibleVersions) private readonly versions: VisibleVersions,
+    @inject(VisibleVersions) private readonly visibleVersions: VisibleVersions,
     @inject(Views) private readonly views: Views,
     @inject(Tokenizer) private readonly tokenizer: Tokenizer,
     @inject(TokenCharges) private readonly charges: TokenCharges,
-    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
+    @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
-  /** Never longer than `tokensMax`; the manifest tells of every object of the view. Throws BUDGET_EXCEEDED. */
-  async run(caller: Caller, pid: Pid, given: unknown): Promise<MaterializedContext> {
-    const { tokensMax, order, ...filter } = parseMemorySpec(options, given, 'options');
+  /** The text has at most `tokensMax` tokens; the manifest lists every object of the view. Throws BUDGET_EXCEEDED. */
+  async run(caller: Caller, pid: Pid, input: unknown): Promise<MaterializedContext> {
+    const { tokensMax, order, ...filter } = parseMemorySpec(options, input, 'options');
     await this.tokenizer.load();
-    const { seen, unused } = await this.collected(caller, pid);
-    const wanted = seen.filter((object) => selects(filter, object));
-    const left = seen.filter((object) => !selects(filter, object));
-    const { text, tokens, chosen, counts } = await this.filled(wanted.sort(byOrder(order)), tokensMax);
+    const { readable, omitted } = await this.collect(caller, pid);
+    const selected = readable.filter((object) => selects(filter, object));
+    const filteredOut = readable.filter((object) => !selects(filter, object));
+    const { text, tokens, chosen, counts } = await this.fill(selected.sort(compareByOrder(order)), tokensMax);
     const manifest = [
-      ...wanted.map((object) => entry(object, chosen.has(object.id) ? 'selected' : 'token_budget', counts)),
-      ...left.map((object) => entry(object, 'filter', counts)),
-      ...unused,
+      ...selected.map((object) => toEntry(object, chosen.has(object.id) ? 'selected' : 'token_budget', counts)),
+      ...filteredOut.map((object) => toEntry(object, 'filter', counts)),
+      ...omitted,
     ];
     const call: Call = { caller, actor: pid, action: 'memory.materialize', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holders.live(tx, pid);
       await this.charges.charge(tx, pid, act.at, tokens);
       const data = { tokens, included: chosen.size, omitted: manifest.length - chosen.size };
-      const told = { event: 'context.materialized', data, action: call.action } as const;
-      const kept = manifest.slice(0, recordedMax) as readonly object[] as JsonObject[];
-      this.journal.did(tx, act, pid, told, { capability: 'kin', generation }, { ...data, tokensMax, manifest: kept });
+      const change = { event: 'context.materialized', data, action: call.action } as const;
+      const recordedManifest = manifest.slice(0, recordedEntriesMax) as readonly object[] as JsonObject[];
+      this.recorder.recordChange(
+        tx,
+        act,
+        pid,
+        change,
+        { capability: 'kin', generation },
+        { ...data, tokensMax, manifest: recordedManifest },
+      );
     });
     return { text, tokens, manifest };
   }
 
-  /** Everything in the view, as far as it may be shown. */
-  private async collected(caller: Caller, pid: Pid) {
-    const seen: StoredObject[] = [];
-    const unused: ManifestEntry[] = [];
+  /** The objects of the view that may be materialized, and manifest entries for the others. */
+  private async collect(caller: Caller, pid: Pid) {
+    const readable: StoredObject[] = [];
+    const omitted: ManifestEntry[] = [];
     for (let after: ObjectId | undefined = ''; after !== undefined; ) {
       const from: ObjectId = after;
       after = await this.store.read(async (tx) => {
         const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
-        if (view === undefined) throw unseen(pid, 'view');
+        if (view === undefined) throw noVisibleObject(pid, 'view');
         const { ids, last } = await this.views.page(tx, view, from, pageRows);
         for (const id of ids) {
-          const shown = await this.shown(tx, caller, pid, id);
-          if ('payload' in shown) seen.push(shown);
-          else unused.push(shown);
+          const result = await this.readOrOmit(tx, caller, pid, id);
+          if ('payload' in result) readable.push(result);
+          else omitted.push(result);
         }
         return last;
       });
     }
-    return { seen, unused };
+    return { readable, omitted };
   }
 
-  private async shown(tx: ReadTx, caller: Caller, pid: Pid, id: ObjectId): Promise<StoredObject | ManifestEntry> {
-    const asking = { via: caller.face, at: this.clock.peek() };
-    const accessed = await this.access.tried(tx, asking, pid, id, 'materialize');
-    if (accessed !== undefined && accessed.warrant.counted === 0) {
-      return toStored(accessed.object, (await this.versions.seenBy(tx, pid, accessed.object)).version);
+  private async readOrOmit(tx: ReadTx, caller: Caller, pid: Pid, id: ObjectId): Promise<StoredObject | ManifestEntry> {
+    const context = { via: caller.face, at: this.clock.peek() };
+    const accessed = await this.access.tryPreview(tx, context, pid, id, 'materialize');
+    if (accessed !== undefined && accessed.authorization.counted === 0) {
+      const { version } = await this.visibleVersions.findForProcess(tx, pid, accessed.object);
+      return toStoredObject(accessed.object, version);
     }
     const object = await this.objects.find(tx, id);
-    const isThere = object !== undefined && object.deletedAt === null;
-    const reason = isThere ? 'capability_denied' : 'missing';
+    const exists = object !== undefined && object.deletedAt === null;
+    const reason = exists ? 'capability_denied' : 'missing';
     return { object: id, included: false, reason, version: 0, hash: '', tokens: 0 };
   }
 
-  /** Takes one after another while there is room; what does not fit is passed over. Others get their turns meanwhile. */
-  private async filled(objects: readonly StoredObject[], tokensMax: number) {
+  /** Adds objects in order while they fit, and skips those that do not. Yields to the event loop between them. */
+  private async fill(objects: readonly StoredObject[], tokensMax: number) {
     const counts = new Map<ObjectId, number>();
     const parts: { readonly id: ObjectId; readonly text: string; readonly tokens: number }[] = [];
     let used = 0;
-    let since = performance.now();
+    let lastYield = performance.now();
     for (const object of objects) {
-      if (performance.now() - since > turnMs) {
+      if (performance.now() - lastYield > yieldAfterMs) {
         await setImmediate();
-        since = performance.now();
+        lastYield = performance.now();
       }
-      const text = rendered(object);
+      const text = renderObject(object);
       const tokens = this.tokenizer.count(text);
       counts.set(object.id, tokens);
       if (used + tokens > tokensMax) continue;
       parts.push({ id: object.id, text, tokens });
       used += tokens;
     }
-    // Parts may count for a token more or less when they stand together: the whole is what must fit.
+    // Joined parts can count for a few tokens more than apart: the joined text must fit.
     for (;;) {
       const text = parts.map((part) => part.text).join('\n');
       const tokens = text === '' ? 0 : this.tokenizer.count(text);
@@ -164,7 +171,7 @@ function selects({ query, types }: Filter, { type, name, title, tags, payload }:
   return text.includes(query.toLowerCase());
 }
 
-function entry(
+function toEntry(
   { id: object, version, hash, tokens }: StoredObject,
   reason: ManifestReason,
   counts: ReadonlyMap<ObjectId, number>,

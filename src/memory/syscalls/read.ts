@@ -6,70 +6,71 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { MemoryRecorder } from '../memory-recorder.js';
-import { type Accessed, ObjectAccess } from '../object/object-access.js';
-import { type ObjectVersion, type StoredObject, toObjectVersion, toStored } from '../object/stored-object.js';
+import { type ObjectVersion, type StoredObject, toObjectVersion, toStoredObject } from '../object/object.js';
+import { type AccessedObject, ObjectAccess } from '../object/object-access.js';
 import { parseMemorySpec, readOptions, refSpec } from '../specs.js';
 import { VisibleVersions } from '../view/visible-versions.js';
 
-/** Looking at objects. Leaves no trace, unless it uses something up: then it is a unit of its own, and on record. */
+/** Reads objects. A read is recorded only when it uses up a counted use or an approval, in a unit of its own. */
 @injectable()
 export class ReadObject {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
-    @inject(VisibleVersions) private readonly shown: VisibleVersions,
-    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
+    @inject(VisibleVersions) private readonly visibleVersions: VisibleVersions,
+    @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
   /**
-   * As the process's view shows it, or one of the versions up to that. Throws NO_SUCH_OBJECT, also for an object that it
-   * may not read; where a rule asks, as `require` does.
+   * The version that the process's view shows, or an earlier one. Throws NO_SUCH_OBJECT, also for an object that it may not
+   * read. Where an ask rule matches, behaves as `require`.
    */
-  async run(caller: Caller, pid: Pid, ref: unknown, given: unknown = {}): Promise<StoredObject> {
+  async run(caller: Caller, pid: Pid, ref: unknown, options: unknown = {}): Promise<StoredObject> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
-    const { version } = parseMemorySpec(readOptions, given, 'options');
-    return this.seen(caller, pid, id, 'read', version);
+    const { version } = parseMemorySpec(readOptions, options, 'options');
+    return this.readBy(caller, pid, id, 'read', version);
   }
 
-  /** The same by another right that shows what is in an object. */
-  seen(caller: Caller, pid: Pid, id: ObjectId, right: 'read' | 'diff', version?: number): Promise<StoredObject> {
-    return this.looking(caller, pid, id, right, async (tx, { object }) => {
-      const seen = (await this.shown.seenBy(tx, pid, object)).version;
-      if (version === undefined || version === seen.version) return toStored(object, seen);
-      const asked = (await this.shown.versionsSeenBy(tx, pid, object)).find((one) => one.version === version);
-      if (asked === undefined) throw noSuchVersion(id, version, seen.version);
-      return toStored(object, asked);
+  /** Reads by the given right; both rights show the payload. */
+  readBy(caller: Caller, pid: Pid, id: ObjectId, right: 'read' | 'diff', version?: number): Promise<StoredObject> {
+    return this.withAccess(caller, pid, id, right, async (tx, { object }) => {
+      const current = (await this.visibleVersions.findForProcess(tx, pid, object)).version;
+      if (version === undefined || version === current.version) return toStoredObject(object, current);
+      const history = await this.visibleVersions.historyForProcess(tx, pid, object);
+      const found = history.find((earlier) => earlier.version === version);
+      if (found === undefined) throw noSuchVersion(id, version, current.version);
+      return toStoredObject(object, found);
     });
   }
 
-  /** The versions that led to what the process sees, oldest first. Throws as `run`. */
+  /** The versions up to the one that the process sees, oldest first. Throws as `run`. */
   async history(caller: Caller, pid: Pid, ref: unknown): Promise<ObjectVersion[]> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
-    return this.looking(caller, pid, id, 'read', async (tx, { object }) => {
-      return (await this.shown.versionsSeenBy(tx, pid, object)).map(toObjectVersion);
+    return this.withAccess(caller, pid, id, 'read', async (tx, { object }) => {
+      return (await this.visibleVersions.historyForProcess(tx, pid, object)).map(toObjectVersion);
     });
   }
 
-  /** Runs `look` on an object that `pid` has `right` on, in a unit of its own where that uses something up. */
-  async looking<T>(
+  /** Runs `read` on an object that `pid` has `right` on; again in a write unit where the access uses something up. */
+  async withAccess<T>(
     caller: Caller,
     pid: Pid,
     id: ObjectId,
     right: 'read' | 'diff',
-    look: (tx: ReadTx, accessed: Accessed) => Promise<T>,
+    read: (tx: ReadTx, accessed: AccessedObject) => Promise<T>,
   ): Promise<T> {
     const call: Call = { caller, actor: pid, action: `memory.${right}`, target: pid };
-    const seen = await this.units.read(call, async (tx) => {
-      const accessed = await this.access.look(tx, { via: caller.face, at: this.clock.peek() }, pid, id, right);
-      const { approval, counted } = accessed.warrant;
-      return { value: await look(tx, accessed), isFree: approval === undefined && counted === 0 };
+    const preview = await this.units.read(call, async (tx) => {
+      const accessed = await this.access.preview(tx, { via: caller.face, at: this.clock.peek() }, pid, id, right);
+      const { approval, counted } = accessed.authorization;
+      return { value: await read(tx, accessed), isFree: approval === undefined && counted === 0 };
     });
-    if (seen.isFree) return seen.value;
+    if (preview.isFree) return preview.value;
     return this.units.commit(call, async (tx: WriteTx, act) => {
-      const accessed = await this.access.take(tx, act, pid, id, right);
-      this.journal.looked(tx, act, pid, call.action, accessed.warrant, { object: id });
-      return look(tx, accessed);
+      const accessed = await this.access.authorize(tx, act, pid, id, right);
+      this.recorder.recordRead(tx, act, pid, call.action, accessed.authorization, { object: id });
+      return read(tx, accessed);
     });
   }
 }

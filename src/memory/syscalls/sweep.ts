@@ -8,7 +8,7 @@ import { ReclaimRepository } from '../object/reclaim-repository.js';
 
 const batchRows = 1_000;
 
-/** Gives back the room of what nobody can reach any more. */
+/** Reclaims the storage of objects that no process can reach any more. */
 @injectable()
 export class SweepObjects {
   constructor(
@@ -18,30 +18,30 @@ export class SweepObjects {
   ) {}
 
   /**
-   * Drops the payloads of objects that were deleted, or that an ended process left and that no capability reaches since
-   * its parent has merged it or has ended itself; and of what was written through views that nobody sees or can merge any
-   * more. In batches, each one a unit. Hashes stay. Answers with the objects and the versions in views that have gone.
+   * Drops the payloads of deleted objects, of objects that an ended process left and that no capability reaches since its
+   * parent merged it or ended too, and of overlays that no process sees or can merge any more. Hashes stay. Runs in batches,
+   * each a unit. Returns the number of objects and overlays reclaimed.
    */
   async run(): Promise<{ reclaimed: number }> {
     let reclaimed = 0;
     for (let after: ObjectId | undefined = ''; after !== undefined; ) {
       const from: ObjectId = after;
-      const batch = await this.unit('objects', (tx, at) => this.repository.objects(tx, at, from, batchRows));
+      const batch = await this.runUnit('objects', (tx, at) => this.repository.dropPayloads(tx, at, from, batchRows));
       reclaimed += batch.count;
       after = batch.last;
     }
-    const { count } = await this.unit('versions', async (tx) => ({ count: await this.repository.versions(tx) }));
+    const { count } = await this.runUnit('versions', async (tx) => ({ count: await this.repository.dropVersions(tx) }));
     return { reclaimed: reclaimed + count };
   }
 
-  private unit<T extends { readonly count: number }>(
-    what: 'objects' | 'versions',
+  private runUnit<T extends { readonly count: number }>(
+    kind: 'objects' | 'versions',
     drop: (tx: WriteTx, at: number) => Promise<T>,
   ): Promise<T> {
     const call: Call = { caller: hostCaller, actor: 'host', action: 'memory.sweep' };
     return this.units.commit(call, async (tx, act) => {
       const dropped = await drop(tx, act.at);
-      const facts = { [what]: dropped.count };
+      const facts = { [kind]: dropped.count };
       if (dropped.count > 0) this.recorder.audit(tx, { ...act, action: call.action, outcome: 'ok', facts });
       return dropped;
     });

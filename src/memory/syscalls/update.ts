@@ -7,41 +7,46 @@ import { Units } from '../../unit/units.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
-import { newVersion } from '../object/objects.js';
+import { newVersion, PayloadParser } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
-import { Payloads } from '../payloads.js';
 import { parseMemorySpec, refSpec, updateOptions } from '../specs.js';
 
 @injectable()
 export class UpdateObject {
   constructor(
     @inject(Units) private readonly units: Units,
-    @inject(Payloads) private readonly payloads: Payloads,
+    @inject(PayloadParser) private readonly payloadParser: PayloadParser,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
-    @inject(VersionWriter) private readonly writing: VersionWriter,
-    @inject(MemoryRecorder) private readonly journal: MemoryRecorder,
+    @inject(VersionWriter) private readonly versionWriter: VersionWriter,
+    @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
   /**
-   * Gives an object a new version; through a view that was forked to copy, a version of that view's own. Throws
+   * Writes a new version of an object: to the overlay of a view that copies on write, otherwise to the main line. Throws
    * NO_SUCH_OBJECT, IMMUTABLE, VERSION_CONFLICT.
    */
-  async run(caller: Caller, pid: Pid, ref: unknown, given: unknown, options: unknown = {}): Promise<ObjectHandle> {
+  async run(
+    caller: Caller,
+    pid: Pid,
+    ref: unknown,
+    payloadInput: unknown,
+    options: unknown = {},
+  ): Promise<ObjectHandle> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
-    const payload = this.payloads.copied(given, 'payload');
+    const payload = this.payloadParser.parse(payloadInput, 'payload');
     const { ifVersion } = parseMemorySpec(updateOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const accessed = await this.access.take(tx, act, pid, id, 'write');
-      const { object, warrant } = accessed;
+      const accessed = await this.access.authorize(tx, act, pid, id, 'write');
+      const { object, authorization } = accessed;
       if (object.immutable) throw immutable(id);
-      const place = await this.writing.place(tx, pid, object);
-      const { version } = place.before;
+      const target = await this.versionWriter.findTarget(tx, pid, object);
+      const { version } = target.before;
       if (ifVersion !== undefined && ifVersion !== version) throw versionConflict(id, ifVersion, version);
       const next = newVersion(version + 1, payload, null, pid, act.at);
-      await this.writing.write(tx, place, next);
-      this.journal.updated(tx, act, pid, id, next, place.view?.n ?? null, warrant);
-      return mintHandle(id, rightsOfMask(await this.access.rights(tx, accessed)), warrant.capability);
+      await this.versionWriter.write(tx, target, next);
+      this.recorder.recordUpdate(tx, act, pid, id, next, target.view?.n ?? null, authorization);
+      return mintHandle(id, rightsOfMask(await this.access.handleRights(tx, accessed)), authorization.capability);
     });
   }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { errorText } from '../../base/error-text.js';
-import { invalidInput, KernelError } from '../../base/errors.js';
+import { errorText, invalidInput, KernelError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { CommandSpec } from '../../kernel/command/command.js';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { errorText } from '../../base/error-text.js';
-import { type InputError, invalidInput, KernelError } from '../../base/errors.js';
+import { errorText, type InputError, invalidInput, KernelError } from '../../base/errors.js';
 import { capabilitySpec } from '../../capability/holding/capability-spec.js';
 import { processKinds } from '../../kernel/process/process.js';
 import { retryPolicy } from '../step/retry.js';

@@ -1,6 +1,7 @@
 import { injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
+import { Listeners } from '../../base/listeners.js';
 import { type Token, token } from '../../base/token.js';
 import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
 import { anonymousCommandImage, type ImageFacts, type Images, imageReference } from '../../kernel/process/images.js';
@@ -25,7 +26,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly latest = new Map<string, ImageFacts>();
   private readonly bodies = new Map<string, ParsedImage>();
   private readonly toolTables = new Map<string, readonly string[]>();
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners = new Listeners();
 
   constructor() {
     this.register(baseImage);
@@ -52,7 +53,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     this.latest.set(name, facts);
     if (parsed.tools !== undefined) this.toolTables.set(reference, parsed.tools);
     if ((parsed.run ?? parsed.steps ?? parsed.supervision) !== undefined) this.bodies.set(reference, parsed);
-    for (const listener of this.listeners) listener();
+    this.listeners.notify();
   }
 
   /** The image with its body, if this kernel can run it. */

@@ -1,5 +1,4 @@
-import { errorText } from '../../base/error-text.js';
-import { type InputError, invalidInput } from '../../base/errors.js';
+import { errorText, type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { StandardSchema } from './standard-schema.js';
 

@@ -8,7 +8,8 @@ import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { ProcessResults } from '../../kernel/process/process-results.js';
 import { RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
-import { conflict, nextState } from '../../kernel/process/transitions.js';
+import { saveProcess } from '../../kernel/process/save-process.js';
+import { nextState } from '../../kernel/process/transitions.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
@@ -74,7 +75,7 @@ export class Claims {
       recoveries: isRerun ? row.recoveries + 1 : 0,
       updatedAt: act.at,
     };
-    if (!(await this.processes.update(tx, started))) throw conflict(row);
+    await saveProcess(this.processes, tx, started);
     const { kind, attempt, fence } = started;
     const node = this.node.nodeId;
     const recorded = entries.length;

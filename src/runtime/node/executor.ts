@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { Deferred } from '../../base/deferred.js';
 import { ProcessError, StoreError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
@@ -37,7 +38,8 @@ export class Executor {
   /** What may be runnable, in the order in which it was heard of. */
   private readonly queue = new Set<Pid>();
   private readonly slots: Slots;
-  private readonly changes = new Set<() => void>();
+  /** Resolved by the next change that somebody may wait for. */
+  private nextChange = new Deferred();
   private claiming = 0;
   private isOpen = false;
   private subscriptions: Disposable[] = [];
@@ -76,7 +78,7 @@ export class Executor {
     using limit = this.limit(timeoutMs);
     while (!(await this.isIdle())) {
       if (limit.isReached) throw stillBusy(timeoutMs ?? 0);
-      await this.nextChange();
+      await this.nextChange.promise;
     }
   }
 
@@ -92,7 +94,7 @@ export class Executor {
       run.close(shuttingDown(run.pid));
     }
     using grace = this.limit(graceMs);
-    while (this.runs.size > 0 && !grace.isReached) await this.nextChange();
+    while (this.runs.size > 0 && !grace.isReached) await this.nextChange.promise;
     const fenced = [...this.runs.keys()];
     for (const run of [...this.runs.values()]) run.end(shuttingDown(run.pid));
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
@@ -257,16 +259,10 @@ export class Executor {
     return this.claims.isIdle(this.images.runnables());
   }
 
-  private nextChange(): Promise<void> {
-    return new Promise((resolve) => {
-      this.changes.add(resolve);
-    });
-  }
-
   /** Who waits for a change looks again. */
   private changed(): void {
-    for (const change of [...this.changes]) change();
-    this.changes.clear();
+    this.nextChange.resolve();
+    this.nextChange = new Deferred();
   }
 
   /** A moment in real time at which waiting for a change is over; absent: never. */

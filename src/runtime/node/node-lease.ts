@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { KernelError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
+import { Listeners } from '../../base/listeners.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
@@ -33,8 +34,8 @@ export class NodeLease {
   private held: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> | undefined;
-  private readonly lostListeners = new Set<() => void>();
-  private readonly renewedListeners = new Set<() => void>();
+  private readonly lostListeners = new Listeners();
+  private readonly renewedListeners = new Listeners();
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -82,12 +83,12 @@ export class NodeLease {
 
   /** `listener` is called when this node was given up and has registered again. What it ran is not its own any more. */
   onLost(listener: () => void): Disposable {
-    return subscription(this.lostListeners, listener);
+    return this.lostListeners.add(listener);
   }
 
   /** `listener` is called after each renewal: a good time to look after the leases of others. */
   onRenewed(listener: () => void): Disposable {
-    return subscription(this.renewedListeners, listener);
+    return this.renewedListeners.add(listener);
   }
 
   /** Gives up, in one unit, everything that this node holds, and the lease itself. The store must still be open. */
@@ -116,8 +117,8 @@ export class NodeLease {
     const epoch = await this.store.write((tx) => this.prolong(tx));
     const isLost = epoch !== this.epoch;
     this.epoch = epoch;
-    if (isLost) for (const listener of this.lostListeners) listener();
-    for (const listener of this.renewedListeners) listener();
+    if (isLost) this.lostListeners.notify();
+    this.renewedListeners.notify();
   }
 
   /** Answers with the epoch that holds from here on. Only looks at the clock: renewals must not move a seeded one. */
@@ -192,11 +193,6 @@ export class NodeLease {
       facts,
     });
   }
-}
-
-function subscription(listeners: Set<() => void>, listener: () => void): Disposable {
-  listeners.add(listener);
-  return { [Symbol.dispose]: () => void listeners.delete(listener) };
 }
 
 function givenUp(all: readonly ReleasedProcess[]): Relinquished {

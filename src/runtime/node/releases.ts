@@ -5,7 +5,8 @@ import { Effects } from '../../kernel/effect/effects.js';
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { conflict, nextState } from '../../kernel/process/transitions.js';
+import { saveProcess } from '../../kernel/process/save-process.js';
+import { nextState } from '../../kernel/process/transitions.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 
@@ -76,7 +77,7 @@ export class Releases {
   /** What it waited for is waited for again by the run that follows; until then its deadline alone can wake it. */
   private async requeue(tx: WriteTx, act: Act, row: ProcessRow, reason: ReleaseReason): Promise<void> {
     const next = { ...nextState(row, 'release'), alarmAt: row.deadlineAt, updatedAt: act.at };
-    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    await saveProcess(this.processes, tx, next);
     const node = row.node ?? '';
     this.recorder.record(tx, act, next, {
       event: 'process.released',

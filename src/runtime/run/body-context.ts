@@ -1,23 +1,33 @@
 import { inject, injectable } from 'inversify';
-import type { Pid, ReservationId } from '../../base/ids.js';
+import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { amount, parseSpec } from '../../base/spec.js';
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
-import type { BudgetReport } from '../../kernel/budget/budget.js';
 import type { CommandSpec } from '../../kernel/command/command.js';
 import { CommandRuns } from '../../kernel/command/command-runs.js';
-import type { ProcessFace, RunCommand } from '../../kernel/face/process-face.js';
-import type { ChildSpec, WaitOptions } from '../../kernel/face/process-manager.js';
+import type { ProcessFace } from '../../kernel/face/process-face.js';
+import type { ChildSpec, WaitOptions } from '../../kernel/face/process-specs.js';
+import type { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from '../../kernel/face/process-syscalls.js';
 import type { ProcessTools } from '../../kernel/face/process-tools.js';
-import type { SignalReport } from '../../kernel/signal/signal.js';
+import type { ProcessResult } from '../../kernel/process/process.js';
 import { WaitSignal } from '../../kernel/syscalls/wait-signal.js';
 import type { ObjectHandle } from '../../memory/object/object-handle.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
-import type { ProcessCaller } from '../../unit/caller.js';
+import type { NamedFace, OwnFace } from '../../unit/faces.js';
 import { type StepOptions, Steps } from '../step/steps.js';
-import type { OpenCall } from './call-tree.js';
 import { Calls, message, nothing, plain, result, results } from './calls.js';
 import { journalledCapabilities, journalledMemory } from './journalled-faces.js';
+import {
+  type BodyCall,
+  firstArgument,
+  type Journalling,
+  type Journallings,
+  journalled,
+  journalledData,
+  journalledWait,
+  live,
+  remaining,
+} from './journalling.js';
 import { ProgressReports } from './progress-reports.js';
 import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
@@ -26,8 +36,8 @@ import { RunTools } from './run-tools.js';
 import { Sleeps } from './sleeps.js';
 
 /**
- * What the body of an image receives as `ctx`: the face of its process, journalled and fenced. A call that has been
- * answered is answered the same when the body is run again; reads alone are made anew.
+ * The `ctx` that the body of an image receives: the face of its process, journalled and fenced. A call that has been
+ * answered is answered the same when the body is run again; only reads are made anew.
  */
 export interface Syscalls extends ProcessFace {
   readonly args: JsonValue;
@@ -46,7 +56,7 @@ export interface Syscalls extends ProcessFace {
   progress(done: number, total?: number, text?: string): void;
 }
 
-/** What the calls of bodies are made with. */
+/** Makes the `ctx` of runs. */
 @injectable()
 export class BodyContexts {
   constructor(
@@ -61,23 +71,95 @@ export class BodyContexts {
   ) {}
 
   of(run: Run): Syscalls {
-    return new RunSyscalls(run, this);
+    return new BodyContext(run, this) as object as Syscalls;
   }
 }
 
-/**
- * The `ctx` of one run. Its calls can be taken out of it, and are made when they are asked for: a run that waits should
- * cost little.
- */
-class RunSyscalls implements Syscalls {
+type ProcessCalls = OwnFace<SharedSyscalls> & NamedFace<TargetSyscalls> & OwnFace<ProcessSyscalls>;
+
+const wait: Journalling<Parameters<ProcessFace['wait']>, ProcessResult> = journalledWait(firstArgument, result, 1);
+
+/** How each syscall of a process is journalled when a body makes it. */
+const journalling: Journallings<ProcessCalls, BodyContexts> = {
+  spawnChild: journalledData(imageNameOf),
+  fork: journalledData(imageNameOf),
+  exec: endRun,
+  exit: endRun,
+  wait,
+  waitAny: journalledWait(unnamed, result, 1),
+  waitAll: journalledWait(unnamed, results, 1),
+  children: live(),
+  async chdir(deps, call) {
+    call.run.cwd = await journalledData<[path: string], string>(unnamed)(deps, call);
+    return call.run.cwd;
+  },
+  charge: journalledData(unnamed),
+  reserve: journalledData(unnamed),
+  budget: live(),
+  pause: journalledData(firstArgument),
+  resume: journalledData(firstArgument),
+  cancel: journalledData(firstArgument),
+  kill: journalledData(firstArgument),
+  settle: journalledData(unnamed),
+  readOutput: live(),
+  waitOutput: live(),
+  send: journalled(firstArgument, nothing),
+  receive: journalledWait(([options]) => String(options?.from ?? ''), message, 0),
+  // The pid is journalled in the commit that creates the command: whichever run comes later waits for the same one.
+  async run(deps, { run, kind, args: [spec] }) {
+    const { calls, commands } = deps;
+    const begin = () =>
+      calls.journalled(run, kind, programOf(spec), plain<Pid>(), (_face, _call, caller) =>
+        commands.begin(caller, spec),
+      );
+    const pid = await begin();
+    if (spec.background === true) return { pid };
+    await wait(deps, { run, kind: 'wait', args: [pid], make: (face, [child]) => face.wait(child) });
+    return commands.result(pid);
+  },
+};
+
+/** A call by which a run ends itself: the run is over with its commit. */
+async function endRun<Args extends readonly unknown[]>(
+  { calls, reports }: BodyContexts,
+  { run, args, make }: BodyCall<Args, void>,
+): Promise<never> {
+  reports.flush(run);
+  await calls.last(run, (face) => make(face, args));
+  const ended = new RunEnded(run.pid);
+  run.end(ended);
+  throw ended;
+}
+
+/** A spawn is told apart in the journal by its image, which a body that goes the same way chooses again. */
+function imageNameOf([spec]: readonly [spec?: ChildSpec | undefined]): string {
+  const image: unknown = spec?.image;
+  return typeof image === 'string' ? image : '';
+}
+
+/** Only the name of the program: arguments may be secret. A spec is a caller's object, and may refuse to be read. */
+function programOf(spec: CommandSpec): string {
+  const argv: unknown = Object.getOwnPropertyDescriptor(spec ?? {}, 'argv')?.value;
+  const program: unknown = Array.isArray(argv) ? Object.getOwnPropertyDescriptor(argv, 0)?.value : undefined;
+  return typeof program === 'string' ? program : '';
+}
+
+function unnamed(): string {
+  return '';
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** The `ctx` of one run. Its methods can be taken out of it, and are made when they are asked for. */
+class BodyContext {
   #memory: ProcessMemory | undefined;
   #capabilities: ProcessCapabilities | undefined;
   readonly #run: Run;
-  readonly #kit: BodyContexts;
+  readonly #deps: BodyContexts;
 
-  constructor(run: Run, kit: BodyContexts) {
+  constructor(run: Run, deps: BodyContexts) {
     this.#run = run;
-    this.#kit = kit;
+    this.#deps = deps;
   }
 
   get pid(): Pid {
@@ -105,27 +187,27 @@ class RunSyscalls implements Syscalls {
   }
 
   get memory(): ProcessMemory {
-    this.#memory ??= journalledMemory(this.#kit.calls, this.#run);
+    this.#memory ??= journalledMemory(this.#deps, this.#run);
     return this.#memory;
   }
 
   get capabilities(): ProcessCapabilities {
-    this.#capabilities ??= journalledCapabilities(this.#kit.calls, this.#run);
+    this.#capabilities ??= journalledCapabilities(this.#deps, this.#run);
     return this.#capabilities;
   }
 
   get tools(): ProcessTools {
-    return this.#kit.tools.of(this.#run);
+    return this.#deps.tools.of(this.#run);
   }
 
   get step(): Syscalls['step'] {
     return async <T>(name: string, work: () => T | Promise<T>, options?: StepOptions) =>
-      (await this.#kit.steps.run(this.#run, name, work, options)) as T;
+      (await this.#deps.steps.run(this.#run, name, work, options)) as T;
   }
 
   get sleep(): Syscalls['sleep'] {
     return async (given) => {
-      const { calls, journal, sleeps } = this.#kit;
+      const { calls, journal, sleeps } = this.#deps;
       const run = this.#run;
       const ms = parseSpec(amount, given, 'ms');
       await calls.answered(run, 'sleep', '', nothing, async (call) => {
@@ -136,177 +218,28 @@ class RunSyscalls implements Syscalls {
   }
 
   get progress(): Syscalls['progress'] {
-    return (done, total, text) => this.#kit.reports.report(this.#run, { done, total, text });
-  }
-
-  get spawnChild(): Syscalls['spawnChild'] {
-    return (spec = {}) =>
-      this.#kit.calls.journalled(this.#run, 'spawnChild', nameOf(spec), plain(), (face) => face.spawnChild(spec));
-  }
-
-  get fork(): Syscalls['fork'] {
-    return (spec = {}) =>
-      this.#kit.calls.journalled(this.#run, 'fork', nameOf(spec), plain(), (face) => face.fork(spec));
-  }
-
-  get exec(): Syscalls['exec'] {
-    return async (spec) => this.#last((face) => face.exec(spec));
-  }
-
-  get exit(): Syscalls['exit'] {
-    return async (spec) => this.#last((face) => face.exit(spec));
-  }
-
-  get wait(): Syscalls['wait'] {
-    return (child, options) =>
-      this.#kit.calls.journalled(this.#run, 'wait', String(child), result, (face, call) =>
-        this.#timed(call, options, (limits) => face.wait(child, limits)),
-      );
-  }
-
-  get waitAny(): Syscalls['waitAny'] {
-    return (children, options) =>
-      this.#kit.calls.journalled(this.#run, 'waitAny', '', result, (face, call) =>
-        this.#timed(call, options, (limits) => face.waitAny(children, limits)),
-      );
-  }
-
-  get waitAll(): Syscalls['waitAll'] {
-    return (children, options) =>
-      this.#kit.calls.journalled(this.#run, 'waitAll', '', results, (face, call) =>
-        this.#timed(call, options, (limits) => face.waitAll(children, limits)),
-      );
-  }
-
-  get children(): Syscalls['children'] {
-    return (filter) => this.#kit.calls.live(this.#run, (face) => face.children(filter));
-  }
-
-  /** The pid is kept in the commit of the birth: whichever run comes later waits for the same command. */
-  get run(): Syscalls['run'] {
-    const { calls, commands } = this.#kit;
-    const run = async (spec: CommandSpec) => {
-      const begin = (_face: ProcessFace, _call: OpenCall, caller: ProcessCaller) => commands.begin(caller, spec);
-      const pid = await calls.journalled(this.#run, 'run', programOf(spec), plain<Pid>(), begin);
-      if (spec.background === true) return { pid };
-      await this.wait(pid);
-      return commands.result(pid);
-    };
-    return run as RunCommand;
-  }
-
-  get readOutput(): Syscalls['readOutput'] {
-    return (child, options) => this.#kit.calls.live(this.#run, (face) => face.readOutput(child, options));
-  }
-
-  get waitOutput(): Syscalls['waitOutput'] {
-    return (child, pattern, options) =>
-      this.#kit.calls.live(this.#run, (face) => face.waitOutput(child, pattern, options));
-  }
-
-  get kill(): Syscalls['kill'] {
-    return (child, reason) => this.#signalled('kill', child, (face) => face.kill(child, reason));
-  }
-
-  get cancel(): Syscalls['cancel'] {
-    return (child, reason, options) => this.#signalled('cancel', child, (face) => face.cancel(child, reason, options));
-  }
-
-  get pause(): Syscalls['pause'] {
-    return (child) => this.#signalled('pause', child, (face) => face.pause(child));
-  }
-
-  get resume(): Syscalls['resume'] {
-    return (child) => this.#signalled('resume', child, (face) => face.resume(child));
-  }
-
-  get chdir(): Syscalls['chdir'] {
-    return async (path) => {
-      const run = this.#run;
-      run.cwd = await this.#kit.calls.journalled(run, 'chdir', '', plain<string>(), (face) => face.chdir(path));
-      return run.cwd;
-    };
-  }
-
-  get charge(): Syscalls['charge'] {
-    return (usage) =>
-      this.#kit.calls.journalled(this.#run, 'charge', '', plain<BudgetReport>(), (face) => face.charge(usage));
-  }
-
-  get reserve(): Syscalls['reserve'] {
-    return (usage, options) =>
-      this.#kit.calls.journalled(this.#run, 'reserve', '', plain<ReservationId>(), (face) =>
-        face.reserve(usage, options),
-      );
-  }
-
-  get settle(): Syscalls['settle'] {
-    return (reservation, usage) =>
-      this.#kit.calls.journalled(this.#run, 'settle', '', plain<BudgetReport>(), (face) =>
-        face.settle(reservation, usage),
-      );
-  }
-
-  get budget(): Syscalls['budget'] {
-    return () => this.#kit.calls.live(this.#run, (face) => face.budget());
-  }
-
-  get send(): Syscalls['send'] {
-    return (to, body) =>
-      this.#kit.calls.journalled(this.#run, 'send', String(to), nothing, (face) => face.send(to, body));
-  }
-
-  get receive(): Syscalls['receive'] {
-    return (options = {}) =>
-      this.#kit.calls.journalled(this.#run, 'receive', String(options?.from ?? ''), message, (face, call) =>
-        this.#timed(call, options, (limits) => face.receive(limits)),
-      );
+    return (done, total, text) => this.#deps.reports.report(this.#run, { done, total, text });
   }
 
   get waitSignal(): Syscalls['waitSignal'] {
-    return (name, options = {}) =>
-      this.#kit.calls.journalled(this.#run, 'waitSignal', String(name), plain<JsonValue>(), (_face, call, caller) =>
-        this.#timed(call, options, (limits) => this.#kit.signals.run(caller, this.#run.pid, name, limits)),
+    const deps = this.#deps;
+    const run = this.#run;
+    return async (name, options = {}) =>
+      deps.calls.journalled(run, 'waitSignal', String(name), plain<JsonValue>(), async (_face, call, caller) =>
+        deps.signals.run(caller, run.pid, name, await remaining(deps, run, call, options)),
       );
   }
 
-  #signalled(name: string, child: Pid, send: (face: ProcessFace) => Promise<SignalReport>): Promise<SignalReport> {
-    return this.#kit.calls.journalled(this.#run, name, String(child), plain<SignalReport>(), send);
+  static {
+    for (const name of Object.keys(journalling) as (keyof typeof journalling)[]) {
+      const make = (face: ProcessFace, args: readonly unknown[]) => (face[name] as Method)(...args);
+      const get = function (this: BodyContext): Method {
+        const run = this.#run;
+        const deps = this.#deps;
+        const call = journalling[name] as (deps: BodyContexts, call: BodyCall<unknown[], unknown>) => Promise<unknown>;
+        return async (...args) => call(deps, { run, kind: name, args, make });
+      };
+      Object.defineProperty(BodyContext.prototype, name, { get, enumerable: true });
+    }
   }
-
-  /** Waits for no longer than is left of a limit which an earlier run may have begun. */
-  #timed<Options extends WaitOptions, T>(
-    call: OpenCall,
-    given: Options | undefined,
-    wait: (limits: Options | undefined) => Promise<T>,
-  ): Promise<T> {
-    const timeoutMs = given?.timeoutMs;
-    if (given === undefined || timeoutMs === undefined || timeoutMs === 0) return wait(given);
-    const { journal, sleeps } = this.#kit;
-    const due = journal.due(this.#run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
-    return due.then((at) => wait({ ...given, timeoutMs: sleeps.left(at) }));
-  }
-
-  /** The run is over with the commit of such a call. */
-  async #last(live: (face: ProcessFace) => Promise<void>): Promise<never> {
-    const run = this.#run;
-    this.#kit.reports.flush(run);
-    await this.#kit.calls.last(run, live);
-    const ended = new RunEnded(run.pid);
-    run.end(ended);
-    throw ended;
-  }
-}
-
-/** What a birth is called in the journal: by its image, which a body that goes the same way chooses again. */
-function nameOf(spec: ChildSpec): string {
-  const image: unknown = spec?.image;
-  return typeof image === 'string' ? image : '';
-}
-
-/** Only the name of the program: arguments may be secret. A spec is a caller's object, and may refuse to be read. */
-function programOf(spec: CommandSpec): string {
-  const argv: unknown = Object.getOwnPropertyDescriptor(spec ?? {}, 'argv')?.value;
-  const program: unknown = Array.isArray(argv) ? Object.getOwnPropertyDescriptor(argv, 0)?.value : undefined;
-  return typeof program === 'string' ? program : '';
 }

@@ -1,5 +1,5 @@
-import { errorText } from '../../base/error-text.js';
 import * as errors from '../../base/errors.js';
+import { errorText } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 
 const textMax = 2_000;

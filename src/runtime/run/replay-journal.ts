@@ -5,7 +5,7 @@ import type { WriteTx } from '../../base/store.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { type EntryStatus, type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
-import { conflict } from '../../kernel/process/transitions.js';
+import { saveProcess } from '../../kernel/process/save-process.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
 import type { RunHooks } from '../../unit/caller.js';
@@ -146,7 +146,7 @@ export class ReplayJournal {
   private async resetRecoveries(tx: WriteTx, { pid }: Run): Promise<void> {
     const row = await this.processes.find(tx, pid);
     if (row === undefined || row.recoveries === 0) return;
-    if (!(await this.processes.update(tx, { ...row, recoveries: 0, version: row.version + 1 }))) throw conflict(row);
+    await saveProcess(this.processes, tx, { ...row, recoveries: 0, version: row.version + 1 });
   }
 }
 

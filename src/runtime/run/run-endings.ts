@@ -8,7 +8,8 @@ import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
-import { conflict, nextState } from '../../kernel/process/transitions.js';
+import { saveProcess } from '../../kernel/process/save-process.js';
+import { nextState } from '../../kernel/process/transitions.js';
 import { Exit } from '../../kernel/syscalls/exit.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -118,7 +119,7 @@ export class RunEndings {
     const alarmAt = Math.min(dueAt, row.deadlineAt ?? dueAt);
     const backoff = inMs === 0 ? nextState(row, 'release') : { ...nextState(row, 'backoff'), wait, alarmAt };
     const next: ProcessRow = { ...backoff, attempt, recoveries: 0, updatedAt: act.at };
-    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    await saveProcess(this.processes, tx, next);
     for (const key of drop) await this.entries.remove(tx, row.n, key);
     const facts: JsonObject = { attempt, dueAt, code: codeOfError(error) };
     this.recorder.record(tx, act, next, {

@@ -6,7 +6,8 @@ import { Logger } from '../../base/logger.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import type { ProcessRow, WaitState } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { conflict, nextState } from '../../kernel/process/transitions.js';
+import { saveProcess } from '../../kernel/process/save-process.js';
+import { nextState } from '../../kernel/process/transitions.js';
 import { WaitGraph } from '../../kernel/waiting/wait-graph.js';
 import { Waker } from '../../kernel/waiting/waker.js';
 import type { Act } from '../../unit/act.js';
@@ -80,7 +81,7 @@ export class RunTable {
     const act: Act = { actor: pid, via: 'process', at: this.clock.now() };
     const blocked = row.status === 'waiting' ? { ...row, version: row.version + 1 } : nextState(row, 'block');
     const next = { ...blocked, wait, recoveries: 0, updatedAt: act.at };
-    if (!(await this.processes.update(tx, next))) throw conflict(row);
+    await saveProcess(this.processes, tx, next);
     const { kind, what, deadline = null } = wait;
     this.recorder.record(tx, act, next, {
       event: 'process.waiting',

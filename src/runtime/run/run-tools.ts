@@ -1,6 +1,5 @@
 import { inject, injectable } from 'inversify';
-import { sha256Hex } from '../../base/canonical.js';
-import type { JsonValue } from '../../base/json.js';
+import { type JsonValue, sha256Hex } from '../../base/json.js';
 import { ProcessFaces } from '../../kernel/face/process-faces.js';
 import { type ProcessTools, type ToolCallOptions } from '../../kernel/face/process-tools.js';
 import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
-import type { ChildSpec } from '../../kernel/face/process-manager.js';
+import type { ChildSpec } from '../../kernel/face/process-specs.js';
 import { type Restart, SpawnChild } from '../../kernel/syscalls/spawn-child.js';
 import { Calls, plain } from '../run/calls.js';
 import { ReplayJournal } from '../run/replay-journal.js';

@@ -21,15 +21,15 @@ export class CheckpointFile implements CheckpointSink {
     }
   }
 
-  /** A line that is no JSON comes as its text. Throws STORE_IO. */
+  /** Yields the parsed lines; a line that is not JSON comes as its text. Throws STORE_IO. */
   async *list(): AsyncIterable<unknown> {
     const end = await this.wholeBytes();
     if (end === 0) return;
     const input = createReadStream(this.path, { encoding: 'utf8', end: end - 1 });
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield parsed(line);
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield parseLine(line);
   }
 
-  /** How many bytes of the file are lines with an end: what comes after was being written when the program died. */
+  /** The length of the file without an unfinished last line, which a crash during a write leaves behind. */
   private async wholeBytes(): Promise<number> {
     try {
       const file = await open(this.path, 'r');
@@ -61,18 +61,18 @@ async function lastLineEnd(file: FileHandle): Promise<number> {
   while (to > 0) {
     const from = Math.max(0, to - block.length);
     const { bytesRead } = await file.read(block, 0, to - from, from);
-    const at = block.subarray(0, bytesRead).lastIndexOf(newline);
-    if (at >= 0) return from + at + 1;
+    const index = block.subarray(0, bytesRead).lastIndexOf(newline);
+    if (index >= 0) return from + index + 1;
     to = from;
   }
   return 0;
 }
 
-function parsed(line: string): unknown {
+function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    // The caller tells what a damaged line means.
+    // The caller decides on damaged lines.
     return line;
   }
 }

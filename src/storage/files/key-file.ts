@@ -5,7 +5,7 @@ import type { Signer } from '../../audit/checkpoint/signer.js';
 import type { Entropy } from '../../base/entropy.js';
 import { AuditError } from '../../base/errors.js';
 
-/** Keeps the private key in a file that only its owner may read; makes it when it is needed for the first time. */
+/** Keeps the private key in a file that only its owner may read; creates it when it is first needed. */
 export class KeyFileSigner implements Signer {
   private signer: Ed25519Signer | undefined;
 
@@ -15,19 +15,19 @@ export class KeyFileSigner implements Signer {
   ) {}
 
   publicKey(): string {
-    return this.loaded().publicKey();
+    return this.load().publicKey();
   }
 
   sign(bytes: Uint8Array): Buffer {
-    return this.loaded().sign(bytes);
+    return this.load().sign(bytes);
   }
 
   /** Throws KEY_UNREADABLE. */
-  private loaded(): Ed25519Signer {
+  private load(): Ed25519Signer {
     if (this.signer !== undefined) return this.signer;
     try {
-      if (!existsSync(this.path)) create(this.path, ed25519PrivateKey(this.entropy.bytes(ed25519SeedBytes)));
-      this.signer = new Ed25519Signer(read(this.path));
+      if (!existsSync(this.path)) createKey(this.path, ed25519PrivateKey(this.entropy.bytes(ed25519SeedBytes)));
+      this.signer = new Ed25519Signer(readKey(this.path));
     } catch (error) {
       throw new AuditError('KEY_UNREADABLE', `The signing key ${this.path} cannot be used: ${String(error)}`, {
         facts: { path: this.path },
@@ -39,14 +39,14 @@ export class KeyFileSigner implements Signer {
   }
 }
 
-function read(path: string): KeyObject {
+function readKey(path: string): KeyObject {
   const key = createPrivateKey(readFileSync(path));
   if (key.asymmetricKeyType !== 'ed25519') throw new Error(`it holds a key of type ${key.asymmetricKeyType}`);
   return key;
 }
 
-/** Linked into place when it is complete, so that of two programs one makes the key and the other finds it whole. */
-function create(path: string, key: KeyObject): void {
+/** Writes the key to a draft and links it into place, so that of two programs one creates it and the other finds it complete. */
+function createKey(path: string, key: KeyObject): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);
   try {

@@ -4,20 +4,19 @@ import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { payloads } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from './write-statements.js';
 
 /** Hashes are random keys, and random keys cost a page each: a payload up to this size stands in the row it belongs to. */
 const inlineCharsMax = 1024;
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select({ payload: payloads.payload })
     .from(payloads)
     .where(eq(payloads.hash, sql.placeholder('hash')))
     .prepare(),
-  insert: compiled(raw, db.insert(payloads).values(everyColumn(payloads)).onConflictDoNothing()),
+  insert: compileWrite(raw, db.insert(payloads).values(allColumns(payloads)).onConflictDoNothing()),
 }));
 
 /** What goes into the payload column of a row: the text, or nothing when it was stored under its hash. */

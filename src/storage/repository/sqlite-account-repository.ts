@@ -6,17 +6,17 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { AccountRepository, AccountRow, Reservation } from '../../kernel/budget/account-repository.js';
 import {
   type Budget,
+  budgetDimensions,
   type ChargedDimension,
   chargedDimensions,
   type Dimension,
-  dimensions,
   type Usage,
 } from '../../kernel/budget/budget.js';
 import { accounts, reservations } from '../schema/accounts.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, prepared } from '../sqlite/sqlite-tx.js';
-import { compiled } from './compiled.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
+import { compileWrite } from './write-statements.js';
 
 const limitOf = (dimension: ChargedDimension) => accounts[`${dimension}Limit`];
 const usedOf = (dimension: ChargedDimension) => accounts[`${dimension}Used`];
@@ -33,7 +33,7 @@ function hasRoom(): SQL | undefined {
   );
 }
 
-function added(column: 'Used' | 'Reserved'): Record<string, SQL> {
+function increments(column: 'Used' | 'Reserved'): Record<string, SQL> {
   return Object.fromEntries(
     chargedDimensions.map((dimension) => {
       const name = `${dimension}${column}` as const;
@@ -42,7 +42,7 @@ function added(column: 'Used' | 'Reserved'): Record<string, SQL> {
   );
 }
 
-function settled(): Record<string, SQL> {
+function settlement(): Record<string, SQL> {
   return Object.fromEntries(
     chargedDimensions.flatMap((dimension) => [
       [`${dimension}Used`, sql`${usedOf(dimension)} + ${sql.placeholder(dimension)}`],
@@ -52,20 +52,20 @@ function settled(): Record<string, SQL> {
 }
 
 const isRow = eq(accounts.n, sql.placeholder('n'));
-const placeholders = Object.fromEntries(
-  dimensions.map((dimension) => [`${dimension}Limit`, sql.placeholder(dimension)]),
+const limitPlaceholders = Object.fromEntries(
+  budgetDimensions.map((dimension) => [`${dimension}Limit`, sql.placeholder(dimension)]),
 ) as Record<`${Dimension}Limit`, ReturnType<typeof sql.placeholder>>;
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
-  insert: compiled(raw, db.insert(accounts).values({ n: sql.placeholder('n'), ...placeholders })),
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
+  insert: compileWrite(raw, db.insert(accounts).values({ n: sql.placeholder('n'), ...limitPlaceholders })),
   find: db
     .select({ account: accounts, pid: processes.pid, deadlineAt: processes.deadlineAt })
     .from(accounts)
     .innerJoin(processes, eq(processes.n, accounts.n))
     .where(isRow)
     .prepare(),
-  setLimits: compiled(raw, db.update(accounts).set(assignments(placeholders)).where(isRow)),
-  enter: compiled(
+  setLimits: compileWrite(raw, db.update(accounts).set(assignments(limitPlaceholders)).where(isRow)),
+  enter: compileWrite(
     raw,
     db
       .update(accounts)
@@ -81,25 +81,25 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
         ),
       ),
   ),
-  leave: compiled(
+  leave: compileWrite(
     raw,
     db
       .update(accounts)
       .set({ childrenUsed: sql`${accounts.childrenUsed} - ${sql.placeholder('count')}` })
       .where(isRow),
   ),
-  charge: compiled(raw, db.update(accounts).set(added('Used')).where(and(isRow, hasRoom()))),
-  reserve: compiled(raw, db.update(accounts).set(added('Reserved')).where(and(isRow, hasRoom()))),
-  settle: compiled(raw, db.update(accounts).set(settled()).where(isRow)),
-  delete: compiled(raw, db.delete(accounts).where(isRow)),
-  unborn: compiled(
+  charge: compileWrite(raw, db.update(accounts).set(increments('Used')).where(and(isRow, hasRoom()))),
+  reserve: compileWrite(raw, db.update(accounts).set(increments('Reserved')).where(and(isRow, hasRoom()))),
+  settle: compileWrite(raw, db.update(accounts).set(settlement()).where(isRow)),
+  delete: compileWrite(raw, db.delete(accounts).where(isRow)),
+  unborn: compileWrite(
     raw,
     db
       .update(accounts)
       .set({ born: sql`${accounts.born} - 1` })
       .where(isRow),
   ),
-  insertReservation: compiled(
+  insertReservation: compileWrite(
     raw,
     db.insert(reservations).values({
       id: sql.placeholder('id'),
@@ -119,7 +119,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .from(reservations)
     .where(eq(reservations.pid, sql.placeholder('pid')))
     .prepare(),
-  deleteReservation: compiled(raw, db.delete(reservations).where(eq(reservations.id, sql.placeholder('id')))),
+  deleteReservation: compileWrite(raw, db.delete(reservations).where(eq(reservations.id, sql.placeholder('id')))),
 }));
 
 /** drizzle's `set` takes SQL, and a bare placeholder is not yet one. */
@@ -160,8 +160,11 @@ export class SqliteAccountRepository implements AccountRepository {
   }
 
   async settle(tx: WriteTx, n: number, reserved: Usage, used: Usage): Promise<void> {
-    const given = Object.entries(withZeros(reserved)).map(([dimension, amount]) => [`${dimension}Reserved`, amount]);
-    statements.write(tx).settle.run({ ...withZeros(used), ...Object.fromEntries(given), n });
+    const reservedValues = Object.entries(withZeros(reserved)).map(([dimension, amount]) => [
+      `${dimension}Reserved`,
+      amount,
+    ]);
+    statements.write(tx).settle.run({ ...withZeros(used), ...Object.fromEntries(reservedValues), n });
   }
 
   async insertReservation(tx: WriteTx, reservation: Reservation): Promise<void> {

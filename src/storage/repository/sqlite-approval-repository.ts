@@ -11,33 +11,32 @@ import type {
 } from '../../capability/approval/approval-repository.js';
 import { approvals } from '../schema/capabilities.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, prepared } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 
 const byId = eq(approvals.id, sql.placeholder('id'));
 const after = gt(approvals.id, sql.placeholder('after'));
 const ofProcess = eq(approvals.pid, sql.placeholder('pid'));
 const isPending = isNull(approvals.decision);
 
-const statements = prepared((db: Db, raw: Database.Database) => {
+const statements = prepareStatements((db: Db, raw: Database.Database) => {
   const page = (where: ReturnType<typeof and>) =>
     db.select().from(approvals).where(where).orderBy(approvals.id).limit(sql.placeholder('limit')).prepare();
   return {
     find: db.select().from(approvals).where(byId).prepare(),
-    insert: compiled(raw, db.insert(approvals).values(everyColumn(approvals))),
-    answer: compiled(
+    insert: compileWrite(raw, db.insert(approvals).values(allColumns(approvals))),
+    answer: compileWrite(
       raw,
       db
         .update(approvals)
-        .set(assigned(approvals, ['decision', 'scope', 'answeredBy', 'answeredAt', 'granted']))
+        .set(updateColumns(approvals, ['decision', 'scope', 'answeredBy', 'answeredAt', 'granted']))
         .where(byId),
     ),
-    spend: compiled(
+    spend: compileWrite(
       raw,
       db
         .update(approvals)
-        .set(assigned(approvals, ['spentAt']))
+        .set(updateColumns(approvals, ['spentAt']))
         .where(byId),
     ),
     open: db
@@ -79,7 +78,7 @@ export class SqliteApprovalRepository implements ApprovalRepository {
     return done;
   }
 
-  async open(tx: ReadTx, numbers: readonly number[]): Promise<readonly ApprovalRecord[]> {
+  async findOpen(tx: ReadTx, numbers: readonly number[]): Promise<readonly ApprovalRecord[]> {
     return statements.read(tx).open.all({ numbers: JSON.stringify(numbers) });
   }
 

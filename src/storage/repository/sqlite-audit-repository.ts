@@ -10,119 +10,133 @@ import type {
 } from '../../audit/audit-repository.js';
 import type { Checkpoint } from '../../audit/checkpoint/checkpoint.js';
 import type { Subtree } from '../../audit/merkle/merkle-tree.js';
-import type { Hash } from '../../audit/writing/hashing.js';
+import type { Hash } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { auditCheckpoints, auditKeys, auditLog, auditNodes, auditPayloads, auditRecords } from '../schema/audit.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { compileWrite } from './write-statements.js';
 
-const p = sql.placeholder;
-const records = prepared((db: Db, raw: Database.Database) => {
+const placeholder = sql.placeholder;
+const records = prepareStatements((db: Db, raw: Database.Database) => {
   const { seq, header, hash, body } = auditRecords;
   return {
     head: db.select({ seq, hash }).from(auditRecords).orderBy(desc(seq)).limit(1).prepare(),
     find: db
       .select({ seq, header, hash, body })
       .from(auditRecords)
-      .where(eq(seq, p('seq')))
+      .where(eq(seq, placeholder('seq')))
       .prepare(),
     after: db
       .select({ seq, header, hash, body })
       .from(auditRecords)
-      .where(gt(seq, p('after')))
+      .where(gt(seq, placeholder('after')))
       .orderBy(asc(seq))
-      .limit(p('limit'))
+      .limit(placeholder('limit'))
       .prepare(),
     about: db
       .select({ seq, header, hash, body })
       .from(auditRecords)
-      .where(eq(auditRecords.subject, p('pid')))
+      .where(eq(auditRecords.subject, placeholder('pid')))
       .orderBy(asc(seq))
       .prepare(),
     hashes: db
       .select({ hash })
       .from(auditRecords)
-      .where(between(seq, p('from'), p('to')))
+      .where(between(seq, placeholder('from'), placeholder('to')))
       .orderBy(asc(seq))
       .prepare(),
-    insert: compiled(
+    insert: compileWrite(
       raw,
-      db
-        .insert(auditRecords)
-        .values({ seq: p('seq'), header: p('header'), hash: p('hash'), body: p('body'), subject: p('subject') }),
+      db.insert(auditRecords).values({
+        seq: placeholder('seq'),
+        header: placeholder('header'),
+        hash: placeholder('hash'),
+        body: placeholder('body'),
+        subject: placeholder('subject'),
+      }),
     ),
   };
 });
 
-const payloads = prepared((db: Db, raw: Database.Database) => {
+const payloads = prepareStatements((db: Db, raw: Database.Database) => {
   const { seq, salt, bytes } = auditPayloads;
   return {
     range: db
       .select({ seq, salt, bytes })
       .from(auditPayloads)
-      .where(between(seq, p('from'), p('to')))
+      .where(between(seq, placeholder('from'), placeholder('to')))
       .prepare(),
     newest: db.select({ seq }).from(auditPayloads).orderBy(desc(seq)).limit(1).prepare(),
-    insert: compiled(raw, db.insert(auditPayloads).values({ seq: p('seq'), salt: p('salt'), bytes: p('bytes') })),
-    delete: compiled(raw, db.delete(auditPayloads).where(eq(seq, p('seq')))),
+    insert: compileWrite(
+      raw,
+      db
+        .insert(auditPayloads)
+        .values({ seq: placeholder('seq'), salt: placeholder('salt'), bytes: placeholder('bytes') }),
+    ),
+    delete: compileWrite(raw, db.delete(auditPayloads).where(eq(seq, placeholder('seq')))),
   };
 });
 
-const nodes = prepared((db: Db, raw: Database.Database) => {
+const nodes = prepareStatements((db: Db, raw: Database.Database) => {
   const { level, index, hash } = auditNodes;
   return {
     range: db
       .select({ hash })
       .from(auditNodes)
-      .where(and(eq(level, p('level')), between(index, p('from'), p('to'))))
+      .where(and(eq(level, placeholder('level')), between(index, placeholder('from'), placeholder('to'))))
       .orderBy(asc(index))
       .prepare(),
     newest: db
       .select({ index })
       .from(auditNodes)
-      .where(eq(level, p('level')))
+      .where(eq(level, placeholder('level')))
       .orderBy(desc(index))
       .limit(1)
       .prepare(),
-    insert: compiled(raw, db.insert(auditNodes).values({ level: p('level'), index: p('index'), hash: p('hash') })),
+    insert: compileWrite(
+      raw,
+      db
+        .insert(auditNodes)
+        .values({ level: placeholder('level'), index: placeholder('index'), hash: placeholder('hash') }),
+    ),
   };
 });
 
-const seals = prepared((db: Db, raw: Database.Database) => {
+const checkpoints = prepareStatements((db: Db, raw: Database.Database) => {
   const { size, key } = auditCheckpoints;
   return {
     logId: db.select().from(auditLog).limit(1).prepare(),
-    insertLogId: compiled(raw, db.insert(auditLog).values({ id: p('id') })),
+    insertLogId: compileWrite(raw, db.insert(auditLog).values({ id: placeholder('id') })),
     last: db.select().from(auditCheckpoints).orderBy(desc(size), desc(auditCheckpoints.at)).limit(1).prepare(),
     after: db
       .select()
       .from(auditCheckpoints)
-      .where(or(gt(size, p('size')), and(eq(size, p('size')), gt(key, p('key')))))
+      .where(or(gt(size, placeholder('size')), and(eq(size, placeholder('size')), gt(key, placeholder('key')))))
       .orderBy(asc(size), asc(key))
-      .limit(p('limit'))
+      .limit(placeholder('limit'))
       .prepare(),
-    insert: compiled(
+    insert: compileWrite(
       raw,
       db
         .insert(auditCheckpoints)
         .values({
-          size: p('size'),
-          key: p('key'),
-          log: p('log'),
-          root: p('root'),
-          at: p('at'),
-          replaced: p('replaced'),
-          signature: p('signature'),
+          size: placeholder('size'),
+          key: placeholder('key'),
+          log: placeholder('log'),
+          root: placeholder('root'),
+          at: placeholder('at'),
+          replaced: placeholder('replaced'),
+          signature: placeholder('signature'),
         })
         .onConflictDoNothing(),
     ),
     keys: db.select().from(auditKeys).orderBy(asc(auditKeys.id)).prepare(),
-    insertKey: compiled(
+    insertKey: compileWrite(
       raw,
       db
         .insert(auditKeys)
-        .values({ id: p('id'), publicKey: p('publicKey') })
+        .values({ id: placeholder('id'), publicKey: placeholder('publicKey') })
         .onConflictDoNothing(),
     ),
   };
@@ -132,11 +146,11 @@ const seals = prepared((db: Db, raw: Database.Database) => {
 @injectable()
 export class SqliteAuditRepository implements AuditRepository {
   async logId(tx: ReadTx): Promise<string | undefined> {
-    return seals.read(tx).logId.get()?.id;
+    return checkpoints.read(tx).logId.get()?.id;
   }
 
   async insertLogId(tx: WriteTx, id: string): Promise<void> {
-    seals.write(tx).insertLogId.run({ id });
+    checkpoints.write(tx).insertLogId.run({ id });
   }
 
   async head(tx: ReadTx): Promise<{ seq: number; hash: Hash } | undefined> {
@@ -196,27 +210,27 @@ export class SqliteAuditRepository implements AuditRepository {
   }
 
   async lastCheckpoint(tx: ReadTx): Promise<Checkpoint | undefined> {
-    const row = seals.read(tx).last.get();
+    const row = checkpoints.read(tx).last.get();
     return row === undefined ? undefined : toCheckpoint(row);
   }
 
   async checkpointsAfter(tx: ReadTx, after: { size: number; key: string }, limit: number): Promise<Checkpoint[]> {
-    return seals
+    return checkpoints
       .read(tx)
       .after.all({ ...after, limit })
       .map(toCheckpoint);
   }
 
   async insertCheckpoint(tx: WriteTx, checkpoint: Checkpoint): Promise<void> {
-    seals.write(tx).insert.run({ ...checkpoint, replaced: checkpoint.replaced ?? false });
+    checkpoints.write(tx).insert.run({ ...checkpoint, replaced: checkpoint.replaced ?? false });
   }
 
   async keys(tx: ReadTx): Promise<AuditKey[]> {
-    return seals.read(tx).keys.all();
+    return checkpoints.read(tx).keys.all();
   }
 
   async insertKey(tx: WriteTx, key: AuditKey): Promise<void> {
-    seals.write(tx).insertKey.run({ ...key });
+    checkpoints.write(tx).insertKey.run({ ...key });
   }
 }
 

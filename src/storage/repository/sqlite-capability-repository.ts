@@ -6,34 +6,33 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import type {
   CapabilityRepository,
-  HeldPage,
+  HolderPage,
   HolderState,
   LinkedCapability,
   NumberedCapability,
   ScannedCapability,
 } from '../../capability/holding/capability-repository.js';
-import type { ResourceKind } from '../../capability/resource/resource-kind.js';
+import type { ResourceKind } from '../../capability/resource/resource.js';
 import { capabilities } from '../schema/capabilities.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, forget, prepared, remembered } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 
 /** The row's number: with an equal parent and status, the index is in this order. */
-const number = sql<number>`${capabilities}.rowid`;
+const rowNumber = sql<number>`${capabilities}.rowid`;
 const hasLiveBelow = sql`EXISTS (SELECT 1 FROM capabilities AS below
   WHERE below.parent = ${capabilities.id} AND below.status = 'live')`;
 const columns = getTableColumns(capabilities);
-const link = { n: number, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
+const link = { n: rowNumber, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(capabilities)
     .where(eq(capabilities.id, sql.placeholder('id')))
     .prepare(),
-  insert: compiled(raw, db.insert(capabilities).values(everyColumn(capabilities))),
+  insert: compileWrite(raw, db.insert(capabilities).values(allColumns(capabilities))),
   heldBetween: db
     .select()
     .from(capabilities)
@@ -47,16 +46,16 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(capabilities.resource, capabilities.id)
     .prepare(),
   heldPage: db
-    .select({ ...columns, n: number })
+    .select({ ...columns, n: rowNumber })
     .from(capabilities)
     .where(
       and(
         eq(capabilities.holder, sql.placeholder('holder')),
-        sql`(${capabilities.resource}, ${number}) > (${sql.placeholder('from')}, ${sql.placeholder('after')})`,
+        sql`(${capabilities.resource}, ${rowNumber}) > (${sql.placeholder('from')}, ${sql.placeholder('after')})`,
         lte(capabilities.resource, sql.placeholder('to')),
       ),
     )
-    .orderBy(capabilities.resource, number)
+    .orderBy(capabilities.resource, rowNumber)
     .limit(sql.placeholder('limit'))
     .prepare(),
   heldOn: db
@@ -70,7 +69,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     )
     .prepare(),
   holdsWithin: db
-    .select({ n: number })
+    .select({ n: rowNumber })
     .from(capabilities)
     .where(
       and(
@@ -81,21 +80,21 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     )
     .limit(1)
     .prepare(),
-  give: compiled(
+  give: compileWrite(
     raw,
     db
       .update(capabilities)
-      .set(assigned(capabilities, ['holder', 'generation']))
+      .set(updateColumns(capabilities, ['holder', 'generation']))
       .where(eq(capabilities.id, sql.placeholder('id'))),
   ),
-  revoke: compiled(
+  revoke: compileWrite(
     raw,
     db
       .update(capabilities)
       .set({ status: 'revoked', sweeping: sql`nullif(${hasLiveBelow}, 0)` })
       .where(eq(capabilities.id, sql.placeholder('id'))),
   ),
-  claim: compiled(
+  claim: compileWrite(
     raw,
     db
       .update(capabilities)
@@ -113,7 +112,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .where(isNotNull(capabilities.sweeping))
     .limit(sql.placeholder('limit'))
     .prepare(),
-  swept: compiled(
+  swept: compileWrite(
     raw,
     db
       .update(capabilities)
@@ -127,17 +126,17 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       and(
         eq(capabilities.parent, sql.placeholder('parent')),
         eq(capabilities.status, 'live'),
-        gt(number, sql.placeholder('after')),
+        gt(rowNumber, sql.placeholder('after')),
       ),
     )
-    .orderBy(number)
+    .orderBy(rowNumber)
     .limit(sql.placeholder('limit'))
     .prepare(),
   scan: db
     .select({ ...link, rights: capabilities.rights })
     .from(capabilities)
-    .where(and(gt(number, sql.placeholder('after')), eq(capabilities.status, 'live')))
-    .orderBy(number)
+    .where(and(gt(rowNumber, sql.placeholder('after')), eq(capabilities.status, 'live')))
+    .orderBy(rowNumber)
     .limit(sql.placeholder('limit'))
     .prepare(),
   children: db
@@ -178,35 +177,39 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     return done;
   }
 
-  async heldBy(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]> {
-    return statements.read(tx).heldBetween.all({ holder, ...ofKind(kind) });
+  async findByHolder(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]> {
+    return statements.read(tx).heldBetween.all({ holder, ...resourceRange(kind) });
   }
 
-  async heldPage(tx: ReadTx, holder: Pid, { kind, after, limit }: HeldPage): Promise<readonly NumberedCapability[]> {
-    const { from, to } = ofKind(kind);
+  async pageByHolder(
+    tx: ReadTx,
+    holder: Pid,
+    { kind, after, limit }: HolderPage,
+  ): Promise<readonly NumberedCapability[]> {
+    const { from, to } = resourceRange(kind);
     return statements.read(tx).heldPage.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
   }
 
   /** A burst of children is handed the same, by the same parent: what was found for one is kept for the others. */
-  async heldOn(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
-    const kept = remembered(tx, heldKey(holder, kindOf(texts[0] ?? '')), () => new Map<string, CapabilityRecord[]>());
+  async findByResource(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
+    const kept = readCached(tx, heldKey(holder, kindOf(texts[0] ?? '')), () => new Map<string, CapabilityRecord[]>());
     const resources = JSON.stringify(texts);
     const known = kept.get(resources) ?? statements.read(tx).heldOn.all({ holder, resources });
     kept.set(resources, known);
     return known;
   }
 
-  async holdsWithin(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean> {
+  async hasResourcePrefix(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean> {
     return statements.read(tx).holdsWithin.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
   }
 
-  async children(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
+  async findChildren(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
     const found = statements.read(tx).children.all({ pid });
     return found.map(({ pid: child }) => child);
   }
 
-  async holder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
-    return remembered(tx, holderKey(pid), () => {
+  async findHolder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
+    return readCached(tx, holderKey(pid), () => {
       const found = statements.read(tx).holder.get({ pid });
       if (found === undefined) return undefined;
       const { status, exitedAt, ...rest } = found;
@@ -214,7 +217,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     });
   }
 
-  async give(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
+  async setHolder(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
     forgetHeld(tx, record);
     forgetHeld(tx, { ...record, holder: to.pid });
     statements.write(tx).give.run({ id: record.id, holder: to.pid, generation: to.generation });
@@ -225,24 +228,24 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     statements.write(tx).revoke.run({ id: capability.id });
   }
 
-  async claim(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean> {
+  async takeUses(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean> {
     for (const record of records) forgetHeld(tx, record);
     const ids = JSON.stringify(records.map(({ id }) => id));
     return statements.write(tx).claim.run({ ids }).changes === records.length;
   }
 
-  async sweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]> {
+  async findSweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]> {
     return statements
       .read(tx)
       .sweeping.all({ limit })
       .map(({ id }) => id);
   }
 
-  async swept(tx: WriteTx, id: CapabilityId): Promise<void> {
+  async endSweeping(tx: WriteTx, id: CapabilityId): Promise<void> {
     statements.write(tx).swept.run({ id });
   }
 
-  async liveBelow(
+  async pageLiveBelow(
     tx: ReadTx,
     parent: CapabilityId,
     after: number,
@@ -261,7 +264,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
 const afterAll = '\u{10ffff}';
 
 /** The resources of one kind, or all of them. */
-function ofKind(kind: ResourceKind | undefined): { from: string; to: string } {
+function resourceRange(kind: ResourceKind | undefined): { from: string; to: string } {
   return kind === undefined ? { from: '', to: afterAll } : { from: `${kind}:`, to: `${kind}:${afterAll}` };
 }
 
@@ -270,7 +273,7 @@ function heldKey(holder: Pid, kind: string): string {
 }
 
 function forgetHeld(tx: WriteTx, { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>): void {
-  forget(tx, heldKey(holder, kindOf(resource)));
+  dropCached(tx, heldKey(holder, kindOf(resource)));
 }
 
 function kindOf(resource: string): string {

@@ -5,23 +5,22 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { CommandRepository, CommandRow } from '../../kernel/command/command-repository.js';
 import { commands } from '../schema/effects.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 
 const ofProcess = eq(commands.process, sql.placeholder('process'));
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
-  insert: compiled(raw, db.insert(commands).values(everyColumn(commands))),
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
+  insert: compileWrite(raw, db.insert(commands).values(allColumns(commands))),
   find: db.select().from(commands).where(ofProcess).prepare(),
-  update: compiled(
+  update: compileWrite(
     raw,
     db
       .update(commands)
-      .set(assigned(commands, ['leader', 'outputBytes']))
+      .set(updateColumns(commands, ['leader', 'outputBytes']))
       .where(ofProcess),
   ),
-  remove: compiled(raw, db.delete(commands).where(ofProcess)),
+  remove: compileWrite(raw, db.delete(commands).where(ofProcess)),
 }));
 
 @injectable()

@@ -6,14 +6,13 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { EffectRepository, EffectRow } from '../../kernel/effect/effect-repository.js';
 import { effects } from '../schema/effects.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from './write-statements.js';
 
 const isEffect = eq(effects.id, sql.placeholder('id'));
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
-  insert: compiled(raw, db.insert(effects).values(everyColumn(effects))),
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
+  insert: compileWrite(raw, db.insert(effects).values(allColumns(effects))),
   find: db.select().from(effects).where(isEffect).prepare(),
   ofNode: db
     .select()
@@ -22,7 +21,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(effects.id)
     .prepare(),
   nodes: db.selectDistinct({ node: effects.node }).from(effects).prepare(),
-  remove: compiled(raw, db.delete(effects).where(isEffect)),
+  remove: compileWrite(raw, db.delete(effects).where(isEffect)),
 }));
 
 @injectable()

@@ -8,12 +8,12 @@ import type { EventRepository } from '../../events/event-repository.js';
 import { events } from '../schema/events.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, prepared } from '../sqlite/sqlite-tx.js';
-import { compiled } from './compiled.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
+import { compileWrite } from './write-statements.js';
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   head: db.select({ seq: events.seq, at: events.at }).from(events).orderBy(desc(events.seq)).limit(1).prepare(),
-  insert: compiled(
+  insert: compileWrite(
     raw,
     db.insert(events).values({
       seq: sql.placeholder('seq'),
@@ -59,7 +59,7 @@ export class SqliteEventRepository implements EventRepository {
     return statements.read(tx).page.all({ after, limit }).map(toEvent);
   }
 
-  async bornPath(tx: ReadTx, pid: Pid): Promise<readonly number[]> {
+  async spawnPath(tx: ReadTx, pid: Pid): Promise<readonly number[]> {
     const found = statements.read(tx).path.get({ pid });
     return found === undefined ? [] : [...found.path, found.n];
   }

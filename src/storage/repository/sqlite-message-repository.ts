@@ -6,27 +6,26 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { MessageRepository, StoredMessage } from '../../kernel/message/message-repository.js';
 import { messages } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { everyColumnButNumber } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { compileWrite, insertColumns } from './write-statements.js';
 
-const toIt = eq(messages.to, sql.placeholder('to'));
-const itself = eq(messages.n, sql.placeholder('n'));
+const isReceiver = eq(messages.to, sql.placeholder('to'));
+const isMessage = eq(messages.n, sql.placeholder('n'));
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
-  insert: compiled(raw, db.insert(messages).values(everyColumnButNumber(messages))),
-  count: db.select({ count: count() }).from(messages).where(toIt).prepare(),
-  next: db.select({ n: messages.n }).from(messages).where(toIt).orderBy(messages.n).limit(1).prepare(),
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
+  insert: compileWrite(raw, db.insert(messages).values(insertColumns(messages))),
+  count: db.select({ count: count() }).from(messages).where(isReceiver).prepare(),
+  next: db.select({ n: messages.n }).from(messages).where(isReceiver).orderBy(messages.n).limit(1).prepare(),
   nextFrom: db
     .select({ n: messages.n })
     .from(messages)
-    .where(and(toIt, eq(messages.from, sql.placeholder('from'))))
+    .where(and(isReceiver, eq(messages.from, sql.placeholder('from'))))
     .orderBy(messages.n)
     .limit(1)
     .prepare(),
-  find: db.select().from(messages).where(itself).prepare(),
-  delete: compiled(raw, db.delete(messages).where(itself)),
-  clear: compiled(raw, db.delete(messages).where(toIt)),
+  find: db.select().from(messages).where(isMessage).prepare(),
+  delete: compileWrite(raw, db.delete(messages).where(isMessage)),
+  clear: compileWrite(raw, db.delete(messages).where(isReceiver)),
 }));
 
 @injectable()
@@ -40,11 +39,11 @@ export class SqliteMessageRepository implements MessageRepository {
   }
 
   async has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean> {
-    return oldest(tx, to, from) !== undefined;
+    return findOldest(tx, to, from) !== undefined;
   }
 
   async take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
-    const n = oldest(tx, to, from);
+    const n = findOldest(tx, to, from);
     const found = n === undefined ? undefined : statements.read(tx).find.get({ n });
     if (found === undefined) return undefined;
     const { n: _n, to: _to, ...message } = found;
@@ -58,7 +57,7 @@ export class SqliteMessageRepository implements MessageRepository {
 }
 
 /** The number of the message that is next, without reading it. */
-function oldest(tx: ReadTx, to: Pid, from: Pid | undefined): number | undefined {
+function findOldest(tx: ReadTx, to: Pid, from: Pid | undefined): number | undefined {
   const { next, nextFrom } = statements.read(tx);
   return (from === undefined ? next.get({ to }) : nextFrom.get({ to, from }))?.n;
 }

@@ -6,25 +6,24 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { NodeRepository, NodeRow } from '../../kernel/node/node-repository.js';
 import { nodes } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(nodes)
     .where(eq(nodes.id, sql.placeholder('id')))
     .prepare(),
   live: db.select().from(nodes).where(isNull(nodes.endedAt)).prepare(),
-  put: compiled(
+  put: compileWrite(
     raw,
     db
       .insert(nodes)
-      .values(everyColumn(nodes))
+      .values(allColumns(nodes))
       .onConflictDoUpdate({
         target: nodes.id,
-        set: assigned(nodes, ['name', 'epoch', 'expiresAt', 'host', 'startedAt', 'endedAt']),
+        set: updateColumns(nodes, ['name', 'epoch', 'expiresAt', 'host', 'startedAt', 'endedAt']),
       }),
   ),
 }));

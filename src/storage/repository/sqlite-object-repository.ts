@@ -7,10 +7,9 @@ import type { Link, NewObject, NewVersion, ObjectRecord, Version } from '../../m
 import type { LinkScan, ObjectRepository } from '../../memory/object/object-repository.js';
 import { links, objects, objectVersions } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, prepared } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn, everyColumnButNumber } from './bind.js';
-import { compiled } from './compiled.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { loadPayload, storePayload } from './payload-store.js';
+import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 const byId = eq(objects.id, sql.placeholder('id'));
 const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
@@ -18,7 +17,7 @@ const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(ob
 const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
 const limit = sql.placeholder('limit');
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db.select().from(objects).where(byId).prepare(),
   named: db
     .select({ id: objects.id })
@@ -31,29 +30,29 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       ),
     )
     .prepare(),
-  insert: compiled(raw, db.insert(objects).values(everyColumn(objects))),
-  update: compiled(
+  insert: compileWrite(raw, db.insert(objects).values(allColumns(objects))),
+  update: compileWrite(
     raw,
     db
       .update(objects)
-      .set(assigned(objects, ['version', 'hash', 'payload', 'tokens', 'sources', 'updatedBy', 'updatedAt']))
+      .set(updateColumns(objects, ['version', 'hash', 'payload', 'tokens', 'sources', 'updatedBy', 'updatedAt']))
       .where(byId),
   ),
-  move: compiled(
+  move: compileWrite(
     raw,
     db
       .update(objects)
-      .set(assigned(objects, ['namespace', 'name']))
+      .set(updateColumns(objects, ['namespace', 'name']))
       .where(byId),
   ),
-  delete: compiled(
+  delete: compileWrite(
     raw,
     db
       .update(objects)
-      .set(assigned(objects, ['deletedAt']))
+      .set(updateColumns(objects, ['deletedAt']))
       .where(byId),
   ),
-  archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
+  archive: compileWrite(raw, db.insert(objectVersions).values(insertColumns(objectVersions))),
   history: db
     .select()
     .from(objectVersions)
@@ -67,7 +66,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(objectVersions.n)
     .limit(1)
     .prepare(),
-  insertLink: compiled(raw, db.insert(links).values(everyColumn(links)).onConflictDoNothing()),
+  insertLink: compileWrite(raw, db.insert(links).values(allColumns(links)).onConflictDoNothing()),
   linksOut: db
     .select()
     .from(links)
@@ -94,7 +93,7 @@ export class SqliteObjectRepository implements ObjectRepository {
     return { ...row, ...made, payload: loadPayload(tx, row) };
   }
 
-  async named(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined> {
+  async findByName(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined> {
     return statements.read(tx).named.get({ namespace, name })?.id;
   }
 
@@ -124,10 +123,10 @@ export class SqliteObjectRepository implements ObjectRepository {
 
   async history(tx: ReadTx, object: ObjectRecord, mark = Number.MAX_SAFE_INTEGER): Promise<readonly Version[]> {
     const earlier = statements.read(tx).history.all({ object: object.id, mark });
-    return [...earlier.map((row) => toVersion(tx, row)), await this.asOf(tx, object, mark)];
+    return [...earlier.map((row) => toVersion(tx, row)), await this.findVersionAsOf(tx, object, mark)];
   }
 
-  async asOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version> {
+  async findVersionAsOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version> {
     const row = statements.read(tx).asOf.get({ object: object.id, mark });
     return row === undefined ? object : toVersion(tx, row);
   }

@@ -27,17 +27,16 @@ import { accounts } from '../schema/accounts.js';
 import { runEntries } from '../schema/execution.js';
 import { processes, processTags, reaped, userSignals } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { forget, prepared, remembered } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumnButNumber } from './bind.js';
-import { compiled } from './compiled.js';
+import { dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
 import { holderKey } from './sqlite-capability-repository.js';
+import { compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 const columns = getTableColumns(processes);
 const after = gt(processes.n, sql.placeholder('after'));
 const limit = sql.placeholder('limit');
 
 /** Indexes of columns that an UPDATE names are rewritten, so place is written only by a move. */
-const changing = [
+const changingColumns = [
   'kind',
   'status',
   'previous',
@@ -89,7 +88,7 @@ const isReplayingParent = (db: Db) =>
     exists(db.select({ n: runEntries.process }).from(runEntries).where(eq(runEntries.process, parents.n))),
   );
 
-const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof sql>) =>
+const walkTree = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof sql>) =>
   db
     .select(columns)
     .from(processes)
@@ -101,7 +100,7 @@ const numbersOf = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof
 
 const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(processes)
@@ -112,13 +111,13 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .from(processes)
     .where(eq(processes.n, sql.placeholder('n')))
     .prepare(),
-  insert: compiled(raw, db.insert(processes).values(everyColumnButNumber(processes))),
-  update: compiled(raw, db.update(processes).set(assigned(processes, changing)).where(sameVersion)),
-  move: compiled(
+  insert: compileWrite(raw, db.insert(processes).values(insertColumns(processes))),
+  update: compileWrite(raw, db.update(processes).set(updateColumns(processes, changingColumns)).where(sameVersion)),
+  move: compileWrite(
     raw,
     db
       .update(processes)
-      .set(assigned(processes, [...changing, 'parent', 'root']))
+      .set(updateColumns(processes, [...changingColumns, 'parent', 'root']))
       .where(sameVersion),
   ),
   scanAll: db.select().from(processes).where(after).orderBy(processes.n).limit(limit).prepare(),
@@ -169,18 +168,18 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     )
     .orderBy(processes.n)
     .prepare(),
-  liveTree: numbersOf(
+  liveTree: walkTree(
     db,
     sql`${startAt} AND exited_at IS NULL`,
     sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid WHERE c.exited_at IS NULL`,
   ).prepare(),
-  tree: numbersOf(
+  tree: walkTree(
     db,
     startAt,
     sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid
         WHERE walk.level < ${sql.placeholder('depth')}`,
   ).prepare(),
-  ancestors: numbersOf(
+  ancestors: walkTree(
     db,
     startAt,
     sql`SELECT p.n, p.pid, walk.level + 1 FROM walk JOIN processes c ON c.n = walk.n JOIN processes p ON p.pid = c.parent`,
@@ -258,17 +257,17 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
-  delete: compiled(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
-  deleteTags: compiled(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
-  deleteReaped: compiled(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
-  deleteEntries: compiled(raw, db.delete(runEntries).where(eq(runEntries.process, sql.placeholder('n')))),
-  deleteSignals: compiled(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
+  delete: compileWrite(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
+  deleteTags: compileWrite(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
+  deleteReaped: compileWrite(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
+  deleteEntries: compileWrite(raw, db.delete(runEntries).where(eq(runEntries.process, sql.placeholder('n')))),
+  deleteSignals: compileWrite(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
 }));
 
 @injectable()
 export class SqliteProcessRepository implements ProcessRepository {
   async find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined> {
-    return remembered(tx, processKey(pid), () => statements.read(tx).find.get({ pid }));
+    return readCached(tx, processKey(pid), () => statements.read(tx).find.get({ pid }));
   }
 
   async findByNumber(tx: ReadTx, n: number): Promise<ProcessRow | undefined> {
@@ -375,6 +374,6 @@ function processKey(pid: Pid): string {
 
 /** What capabilities remember of their holder is a part of the same row. */
 function forgetProcess(tx: WriteTx, pid: Pid): void {
-  forget(tx, processKey(pid));
-  forget(tx, holderKey(pid));
+  dropCached(tx, processKey(pid));
+  dropCached(tx, holderKey(pid));
 }

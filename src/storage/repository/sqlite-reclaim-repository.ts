@@ -3,11 +3,11 @@ import { gt, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import type { Reclaimed, ReclaimRepository } from '../../memory/object/reclaim-repository.js';
+import type { ReclaimBatch, ReclaimRepository } from '../../memory/object/reclaim-repository.js';
 import { objects, objectVersions, overlays, payloads } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { compileWrite } from './write-statements.js';
 
 /** The process in whose own namespace, or below it, an object lies: what stands between the first two slashes. */
 const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespace}, 9) || '/', '/') - 1)`;
@@ -16,7 +16,7 @@ const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespa
  * Of a process that has ended, and whose parent has ended too or has merged it, or that was pruned. Not a root's: what it
  * made, and its result whoever made that, are the host's.
  */
-const isLeft = sql`${objects.namespace} LIKE 'process/%'
+const isLeftBehind = sql`${objects.namespace} LIKE 'process/%'
   AND NOT EXISTS (SELECT 1 FROM processes AS maker
     LEFT JOIN processes AS parent ON parent.pid = maker.parent
     LEFT JOIN views AS view ON view.n = maker.view
@@ -54,13 +54,13 @@ const isReached = sql`('object:' || ${objects.id} IN (SELECT name FROM reach)
 const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
 
 /** Views of live processes and those that they were forked from; and what a live parent can still merge. */
-const needed = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes WHERE exited_at IS NULL
+const neededViews = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes WHERE exited_at IS NULL
     UNION SELECT views.base FROM views JOIN needed ON views.n = needed.n WHERE views.base IS NOT NULL)
   SELECT n FROM needed UNION SELECT view.n FROM processes AS maker JOIN views AS view ON view.n = maker.view
   JOIN processes AS parent ON parent.pid = maker.parent WHERE parent.exited_at IS NULL AND view.state IS NULL
   AND (view.mode <> 'ephemeral' OR maker.status = 'exited')`;
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   page: db
     .select({ id: objects.id })
     .from(objects)
@@ -68,7 +68,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(objects.id)
     .limit(sql.placeholder('limit'))
     .prepare(),
-  release: compiled(
+  release: compileWrite(
     raw,
     db
       .update(objects)
@@ -76,17 +76,19 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
       .where(
         sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects
           WHERE id > ${sql.placeholder('after')} AND id <= ${sql.placeholder('last')} AND ${hasPayload}
-          AND (${objects.deletedAt} IS NOT NULL OR (${isLeft} AND NOT ${isReached})))`,
+          AND (${objects.deletedAt} IS NOT NULL OR (${isLeftBehind} AND NOT ${isReached})))`,
       ),
   ),
-  overlays: compiled(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${needed})`)),
-  versions: compiled(
+  overlays: compileWrite(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${neededViews})`)),
+  versions: compileWrite(
     raw,
-    db.delete(objectVersions).where(sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${needed}))
+    db
+      .delete(objectVersions)
+      .where(sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${neededViews}))
       OR (${objectVersions.branch} = 0
       AND ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`),
   ),
-  payloads: compiled(
+  payloads: compileWrite(
     raw,
     db.delete(payloads).where(sql`${payloads.hash} NOT IN (SELECT hash FROM objects WHERE payload IS NULL)
       AND ${payloads.hash} NOT IN (SELECT hash FROM object_versions WHERE payload IS NULL AND hash IS NOT NULL)
@@ -96,7 +98,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
 
 @injectable()
 export class SqliteReclaimRepository implements ReclaimRepository {
-  async objects(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<Reclaimed> {
+  async dropPayloads(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<ReclaimBatch> {
     const page = statements.read(tx).page.all({ after, limit });
     const last = page.at(-1)?.id;
     if (last === undefined) return { count: 0, last };
@@ -104,7 +106,7 @@ export class SqliteReclaimRepository implements ReclaimRepository {
     return { count: changes, last };
   }
 
-  async versions(tx: WriteTx): Promise<number> {
+  async dropVersions(tx: WriteTx): Promise<number> {
     const all = statements.write(tx);
     const dropped = all.overlays.run({}).changes;
     all.versions.run({});

@@ -7,11 +7,10 @@ import type { RuleRecord } from '../../capability/rule/rule.js';
 import type { RuleRepository } from '../../capability/rule/rule-repository.js';
 import { rules } from '../schema/capabilities.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, forget, prepared, remembered } from '../sqlite/sqlite-tx.js';
-import { everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from './write-statements.js';
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(rules)
@@ -31,8 +30,8 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .where(inArray(rules.n, sql`(SELECT value FROM json_each(${sql.placeholder('numbers')}))`))
     .orderBy(rules.id)
     .prepare(),
-  insert: compiled(raw, db.insert(rules).values(everyColumn(rules))),
-  delete: compiled(raw, db.delete(rules).where(eq(rules.id, sql.placeholder('id')))),
+  insert: compileWrite(raw, db.insert(rules).values(allColumns(rules))),
+  delete: compileWrite(raw, db.delete(rules).where(eq(rules.id, sql.placeholder('id')))),
 }));
 
 @injectable()
@@ -42,13 +41,13 @@ export class SqliteRuleRepository implements RuleRepository {
   }
 
   insert(tx: WriteTx, rule: RuleRecord): Promise<void> {
-    forget(tx, anyKey);
+    dropCached(tx, anyKey);
     statements.write(tx).insert.run(rule);
     return done;
   }
 
   delete(tx: WriteTx, id: RuleId): Promise<void> {
-    forget(tx, anyKey);
+    dropCached(tx, anyKey);
     statements.write(tx).delete.run({ id });
     return done;
   }
@@ -57,9 +56,9 @@ export class SqliteRuleRepository implements RuleRepository {
     return pid === undefined ? statements.read(tx).all.all() : statements.read(tx).setOn.all({ pid });
   }
 
-  async binding(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {
+  async findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {
     // Most stores have no rule at all, and a burst of spawns then asks once.
-    const hasRules = remembered(tx, anyKey, () => statements.read(tx).any.get() !== undefined);
+    const hasRules = readCached(tx, anyKey, () => statements.read(tx).any.get() !== undefined);
     return hasRules ? statements.read(tx).binding.all({ numbers: JSON.stringify([0, ...numbers]) }) : [];
   }
 }

@@ -5,26 +5,25 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { runEntries } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 
 const ofProcess = eq(runEntries.process, sql.placeholder('process'));
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   all: db.select().from(runEntries).where(ofProcess).orderBy(runEntries.seq).prepare(),
-  put: compiled(
+  put: compileWrite(
     raw,
     db
       .insert(runEntries)
-      .values(everyColumn(runEntries))
+      .values(allColumns(runEntries))
       .onConflictDoUpdate({
         target: [runEntries.process, runEntries.key],
-        set: assigned(runEntries, ['seq', 'status', 'value', 'attempt', 'dueAt', 'fence', 'at']),
+        set: updateColumns(runEntries, ['seq', 'status', 'value', 'attempt', 'dueAt', 'fence', 'at']),
       }),
   ),
-  remove: compiled(raw, db.delete(runEntries).where(and(ofProcess, eq(runEntries.key, sql.placeholder('key'))))),
-  clear: compiled(raw, db.delete(runEntries).where(ofProcess)),
+  remove: compileWrite(raw, db.delete(runEntries).where(and(ofProcess, eq(runEntries.key, sql.placeholder('key'))))),
+  clear: compileWrite(raw, db.delete(runEntries).where(ofProcess)),
 }));
 
 @injectable()

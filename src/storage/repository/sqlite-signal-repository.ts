@@ -7,19 +7,18 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { SignalReceipt, SignalRepository, TakenSignal } from '../../kernel/signal/signal-repository.js';
 import { signalReceipts, userSignals } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from './write-statements.js';
 
 const ofName = and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name')));
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   last: db
     .select({ ordinal: max(userSignals.ordinal) })
     .from(userSignals)
     .where(ofName)
     .prepare(),
-  push: compiled(raw, db.insert(userSignals).values(everyColumn(userSignals))),
+  push: compileWrite(raw, db.insert(userSignals).values(allColumns(userSignals))),
   first: db
     .select({ ordinal: userSignals.ordinal, payload: userSignals.payload })
     .from(userSignals)
@@ -27,7 +26,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .orderBy(userSignals.ordinal)
     .limit(1)
     .prepare(),
-  take: compiled(
+  take: compileWrite(
     raw,
     db
       .update(userSignals)
@@ -39,7 +38,7 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .from(signalReceipts)
     .where(eq(signalReceipts.id, sql.placeholder('id')))
     .prepare(),
-  insertReceipt: compiled(raw, db.insert(signalReceipts).values(everyColumn(signalReceipts))),
+  insertReceipt: compileWrite(raw, db.insert(signalReceipts).values(allColumns(signalReceipts))),
 }));
 
 @injectable()

@@ -7,19 +7,18 @@ import type { Registration, SpawnExtrasRepository } from '../../kernel/lifecycle
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { environments, processTags, registrations } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from './write-statements.js';
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   findRegistration: db
     .select({ pid: registrations.pid, hash: registrations.hash })
     .from(registrations)
     .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id'))))
     .prepare(),
-  insertRegistration: compiled(raw, db.insert(registrations).values(everyColumn(registrations))),
-  insertTag: compiled(raw, db.insert(processTags).values(everyColumn(processTags))),
-  insertEnvironment: compiled(raw, db.insert(environments).values(everyColumn(environments)).onConflictDoNothing()),
+  insertRegistration: compileWrite(raw, db.insert(registrations).values(allColumns(registrations))),
+  insertTag: compileWrite(raw, db.insert(processTags).values(allColumns(processTags))),
+  insertEnvironment: compileWrite(raw, db.insert(environments).values(allColumns(environments)).onConflictDoNothing()),
   findEnvironment: db
     .select({ variables: environments.variables })
     .from(environments)

@@ -17,14 +17,13 @@ import type {
 import type { ViewRepository } from '../../memory/view/view-repository.js';
 import { objectVersions, overlays, viewEntries, views } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, prepared } from '../sqlite/sqlite-tx.js';
-import { assigned, everyColumn, everyColumnButNumber } from './bind.js';
-import { compiled } from './compiled.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { loadPayload, storePayload } from './payload-store.js';
 import { toVersion } from './sqlite-object-repository.js';
+import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 /** Behind every row of a log. */
-const now = Number.MAX_SAFE_INTEGER;
+const afterAllRows = Number.MAX_SAFE_INTEGER;
 
 const inView = eq(viewEntries.view, sql.placeholder('view'));
 const notLater = lte(viewEntries.n, sql.placeholder('asOf'));
@@ -34,18 +33,18 @@ const ofBranch = and(
   eq(objectVersions.branch, sql.placeholder('view')),
 );
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select()
     .from(views)
     .where(eq(views.n, sql.placeholder('n')))
     .prepare(),
-  insert: compiled(raw, db.insert(views).values(everyColumnButNumber(views))),
-  setState: compiled(
+  insert: compileWrite(raw, db.insert(views).values(insertColumns(views))),
+  setState: compileWrite(
     raw,
     db
       .update(views)
-      .set(assigned(views, ['state']))
+      .set(updateColumns(views, ['state']))
       .where(eq(views.n, sql.placeholder('n'))),
   ),
   lastEntry: db
@@ -56,15 +55,15 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .select({ n: max(objectVersions.n) })
     .from(objectVersions)
     .prepare(),
-  insertEntry: compiled(raw, db.insert(viewEntries).values(everyColumnButNumber(viewEntries))),
-  standing: db
+  insertEntry: compileWrite(raw, db.insert(viewEntries).values(insertColumns(viewEntries))),
+  entryState: db
     .select()
     .from(viewEntries)
     .where(and(inView, eq(viewEntries.object, sql.placeholder('object')), notLater))
     .orderBy(sql`${viewEntries.n} DESC`)
     .limit(1)
     .prepare(),
-  standings: db
+  entryStates: db
     .select()
     .from(viewEntries)
     .where(
@@ -92,13 +91,13 @@ const statements = prepared((db: Db, raw: Database.Database) => ({
     .where(eq(overlays.view, sql.placeholder('view')))
     .orderBy(overlays.object)
     .prepare(),
-  archive: compiled(raw, db.insert(objectVersions).values(everyColumnButNumber(objectVersions))),
-  insertOverlay: compiled(raw, db.insert(overlays).values(everyColumn(overlays))),
-  updateOverlay: compiled(
+  archive: compileWrite(raw, db.insert(objectVersions).values(insertColumns(objectVersions))),
+  insertOverlay: compileWrite(raw, db.insert(overlays).values(allColumns(overlays))),
+  updateOverlay: compileWrite(
     raw,
     db
       .update(overlays)
-      .set(assigned(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
+      .set(updateColumns(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
       .where(ofOverlay),
   ),
   earlier: db
@@ -124,7 +123,7 @@ export class SqliteViewRepository implements ViewRepository {
     return done;
   }
 
-  async mark(tx: ReadTx): Promise<Snapshot> {
+  async currentSnapshot(tx: ReadTx): Promise<Snapshot> {
     const { lastEntry, lastVersion } = statements.read(tx);
     return { entries: lastEntry.get()?.n ?? 0, versions: lastVersion.get()?.n ?? 0 };
   }
@@ -134,47 +133,47 @@ export class SqliteViewRepository implements ViewRepository {
     return done;
   }
 
-  takeOut(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
+  removeObject(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
     statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: false });
     return done;
   }
 
-  bringBack(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
+  restoreObject(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
     statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: true });
     return done;
   }
 
-  async standing(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<EntryState> {
-    const found = statements.read(tx).standing.get({ view, object, asOf });
-    return found && toStanding(found);
+  async entryState(tx: ReadTx, view: number, object: ObjectId, asOf = afterAllRows): Promise<EntryState> {
+    const found = statements.read(tx).entryState.get({ view, object, asOf });
+    return found && toEntryState(found);
   }
 
-  async standings(
+  async entryStates(
     tx: ReadTx,
     view: number,
-    { asOf = now, after, limit }: { asOf?: number | undefined; after: ObjectId; limit: number },
-  ): Promise<readonly { object: ObjectId; standing: EntryState }[]> {
-    const rows = statements.read(tx).standings.all({ view, asOf, after, limit });
-    return rows.map((row) => ({ object: row.object, standing: toStanding(row) }));
+    { asOf = afterAllRows, after, limit }: { asOf?: number | undefined; after: ObjectId; limit: number },
+  ): Promise<readonly { object: ObjectId; entryState: EntryState }[]> {
+    const rows = statements.read(tx).entryStates.all({ view, asOf, after, limit });
+    return rows.map((row) => ({ object: row.object, entryState: toEntryState(row) }));
   }
 
-  async overlay(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<Overlay | undefined> {
+  async overlay(tx: ReadTx, view: number, object: ObjectId, asOf = afterAllRows): Promise<Overlay | undefined> {
     const current = statements.read(tx).overlay.get({ view, object });
     if (current === undefined) return undefined;
-    const earlier = asOf === now ? undefined : statements.read(tx).overlayAsOf.get({ view, object, asOf });
+    const earlier = asOf === afterAllRows ? undefined : statements.read(tx).overlayAsOf.get({ view, object, asOf });
     if (earlier === undefined) return { ...current, payload: loadPayload(tx, current) };
     const { baseHash, baseVersion } = current;
     return earlier.version === 0 ? undefined : { ...toVersion(tx, earlier), object, baseHash, baseVersion };
   }
 
-  async versions(tx: ReadTx, view: number, object: ObjectId, asOf = now): Promise<readonly Version[]> {
+  async versions(tx: ReadTx, view: number, object: ObjectId, asOf = afterAllRows): Promise<readonly Version[]> {
     const last = await this.overlay(tx, view, object, asOf);
     if (last === undefined) return [];
     const rows = statements.read(tx).earlier.all({ view, object, asOf });
     return [...rows.map((row) => toVersion(tx, row)), last];
   }
 
-  write(
+  writeOverlay(
     tx: WriteTx,
     view: number,
     before: Overlay | undefined,
@@ -182,7 +181,7 @@ export class SqliteViewRepository implements ViewRepository {
   ): Promise<void> {
     const all = statements.write(tx);
     all.archive.run({
-      ...(before === undefined ? absent(next) : archived(tx, before)),
+      ...(before === undefined ? absentVersion(next) : archiveColumns(tx, before)),
       object: next.object,
       branch: view,
     });
@@ -200,18 +199,18 @@ export class SqliteViewRepository implements ViewRepository {
 /** A row that puts nothing there names no capability. */
 const noEntry = { capability: '', rights: 0 };
 
-function toStanding(row: typeof viewEntries.$inferSelect): EntryState {
+function toEntryState(row: typeof viewEntries.$inferSelect): EntryState {
   if (!row.isThere) return 'out';
   const { object, capability, rights } = row;
   return capability === noEntry.capability ? undefined : { object, capability, rights };
 }
 
 /** That the branch had no version of its own so far. */
-function absent({ madeBy, madeAt }: NewVersion) {
+function absentVersion({ madeBy, madeAt }: NewVersion) {
   return { version: 0, hash: null, payload: null, tokens: 0, sources: null, madeBy, madeAt };
 }
 
-function archived(tx: WriteTx, { version, hash, payload, tokens, sources, madeBy, madeAt }: Overlay) {
+function archiveColumns(tx: WriteTx, { version, hash, payload, tokens, sources, madeBy, madeAt }: Overlay) {
   const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
   return { version, hash, payload: stored, tokens, sources, madeBy, madeAt };
 }

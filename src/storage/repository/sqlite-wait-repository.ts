@@ -7,17 +7,16 @@ import type { ProcessRow } from '../../kernel/process/process.js';
 import type { WaitRepository } from '../../kernel/waiting/wait-repository.js';
 import { processes, reaped } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { prepared } from '../sqlite/sqlite-tx.js';
-import { everyColumn } from './bind.js';
-import { compiled } from './compiled.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from './write-statements.js';
 
-const statements = prepared((db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   isReaped: db
     .select({ n: reaped.n })
     .from(reaped)
     .where(eq(reaped.n, sql.placeholder('n')))
     .prepare(),
-  reap: compiled(raw, db.insert(reaped).values(everyColumn(reaped)).onConflictDoNothing()),
+  reap: compileWrite(raw, db.insert(reaped).values(allColumns(reaped)).onConflictDoNothing()),
   unreaped: db
     .select({ pid: processes.pid })
     .from(processes)

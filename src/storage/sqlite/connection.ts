@@ -3,16 +3,16 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 
 export type Db = BetterSQLite3Database;
 
-/** One SQLite connection with the statements that were prepared on it. */
+/** One SQLite connection with the statements that are prepared on it. */
 export class Connection {
   readonly raw: Database.Database;
   readonly db: Db;
-  private readonly bundles = new Map<unknown, unknown>();
-  /** Rows that units of the open transaction have read: nobody else can change them before it ends. */
-  readonly memo = new Map<string, unknown>();
+  private readonly prepared = new Map<unknown, unknown>();
+  /** Rows that units of the open transaction have read. Nobody else can change them before it ends. */
+  readonly rowCache = new Map<string, unknown>();
 
   constructor(path: string, options: { readonly: boolean }) {
-    // The busy handler blocks the thread, and with it the program that should give the lock back: waiting is the queue's.
+    // No busy handler: it would block the thread, and with it a kernel of this program that holds the lock. The queues wait.
     this.raw = new Database(path, { readonly: options.readonly, timeout: 0 });
     try {
       this.configure();
@@ -25,17 +25,17 @@ export class Connection {
 
   /** The statements that `build` prepares, prepared once per connection. */
   statements<T>(build: (db: Db, raw: Database.Database) => T): T {
-    let bundle = this.bundles.get(build) as T | undefined;
-    if (bundle === undefined) {
-      bundle = build(this.db, this.raw);
-      this.bundles.set(build, bundle);
+    let statements = this.prepared.get(build) as T | undefined;
+    if (statements === undefined) {
+      statements = build(this.db, this.raw);
+      this.prepared.set(build, statements);
     }
-    return bundle;
+    return statements;
   }
 
   private configure(): void {
     this.raw.pragma('foreign_keys = ON');
-    // What was erased from the audit log is not to be found in the file's free pages.
+    // Erased payloads of the audit log must not stay in free pages of the file.
     this.raw.pragma('secure_delete = ON');
     this.raw.pragma('temp_store = MEMORY');
     this.raw.pragma('cache_size = -16000');

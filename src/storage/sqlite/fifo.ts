@@ -1,6 +1,6 @@
 const compactAt = 1_024;
 
-/** First in, first out, at the same cost however many wait: an array's own shift moves every element that is left. */
+/** A queue whose cost does not depend on its length: shift() of an array moves every element that is left. */
 export class Fifo<T> {
   private items: T[] = [];
   private first = 0;
@@ -24,12 +24,12 @@ export class Fifo<T> {
     return item;
   }
 
-  /** Takes out the items that are selected; the others keep their order. */
-  takeOut(isSelected: (item: T) => boolean): T[] {
+  /** Removes and returns the selected items; the others keep their order. */
+  remove(isSelected: (item: T) => boolean): T[] {
     this.compact();
-    const taken = this.items.filter(isSelected);
-    if (taken.length > 0) this.items = this.items.filter((item) => !isSelected(item));
-    return taken;
+    const removed = this.items.filter(isSelected);
+    if (removed.length > 0) this.items = this.items.filter((item) => !isSelected(item));
+    return removed;
   }
 
   private compact(): void {

@@ -6,30 +6,30 @@ import { KernelError, StoreError } from '../../base/errors.js';
 /** 'PROC': written into the header of every database that is ours. */
 export const applicationId = 0x50524f43;
 const magic = 'SQLite format 3\0';
-/** The header of the file and that of its first page, which is the root of the table of tables. */
+/** The header of the file and that of its first page, which is the root of sqlite_master. */
 const headerBytes = 108;
 const emptyLeafPage = 0x0d;
 
 export interface Identity {
-  /** false: it is to become ours. */
+  /** False for a file that is missing or empty and can become ours. */
   readonly isOurs: boolean;
-  /** The number of its schema, 0 when it is to become ours. */
+  /** The number of its schema, 0 when it is not ours yet. */
   readonly schema: number;
 }
 
 /**
- * Says whether `path` is a database of ours or is to become one. Reads bytes only and opens no database, since opening
- * one may leave files beside it: what is refused stays as it was. Throws STORE_FOREIGN, STORE_IO.
+ * Tells whether `path` is a database of ours or can become one. Reads bytes and opens no database, since opening one may
+ * leave files beside it: a foreign file stays untouched. Throws STORE_FOREIGN, STORE_IO.
  */
 export function identify(path: string): Identity {
   try {
-    return look(path);
+    return readIdentity(path);
   } catch (error) {
     throw error instanceof KernelError ? error : unreadable(path, String(error), error);
   }
 }
 
-/** Refuses a database that somebody else has filled since it was looked at. */
+/** Throws STORE_FOREIGN for a database that another program has filled since it was identified. */
 export function assertOursOrVacant(raw: Database.Database): void {
   const owner = raw.pragma('application_id', { simple: true });
   if (owner === applicationId) return;
@@ -37,7 +37,7 @@ export function assertOursOrVacant(raw: Database.Database): void {
   if (owner !== 0 || tables !== 0) throw foreign(raw.name, 'it belongs to another program');
 }
 
-function look(path: string): Identity {
+function readIdentity(path: string): Identity {
   if (path !== path.trim() || path.includes('\0')) {
     throw unreadable(path, 'the name begins or ends with a blank, or holds a NUL');
   }
@@ -58,7 +58,7 @@ function look(path: string): Identity {
   throw foreign(path, 'it belongs to another program');
 }
 
-/** No table in the file, and no log beside it that could hold one. */
+/** Whether there is no table in the file, and no log beside it that could hold one. */
 function isVacant(path: string, header: Buffer): boolean {
   const hasNoTable = header[100] === emptyLeafPage && header.readUInt16BE(103) === 0;
   return hasNoTable && !['-wal', '-journal'].some((suffix) => sizeOf(`${path}${suffix}`) > 0);

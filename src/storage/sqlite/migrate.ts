@@ -11,7 +11,7 @@ export function schemaNumber(): number {
   return readMigrationFiles({ migrationsFolder: folder }).length;
 }
 
-/** Refuses a database that a newer release has written. */
+/** Throws SCHEMA_NEWER for a database that a newer release has written. */
 export function assertNotNewer(found: number, known: number): void {
   if (found <= known) return;
   throw new StoreError('SCHEMA_NEWER', `The database has schema ${found}; this release knows up to ${known}.`, {
@@ -20,12 +20,12 @@ export function assertNotNewer(found: number, known: number): void {
   });
 }
 
-/** The number of the schema that the database has, 0 for one without. */
+/** The number of the schema of the database, 0 when it has none. */
 export function schemaOf(raw: Database.Database): number {
   return raw.pragma('user_version', { simple: true }) as number;
 }
 
-/** Brings the schema up to date in one transaction: all of it or none, also with another program doing the same. */
+/** Brings the schema up to date in one transaction, also while another program does the same. */
 export function migrate(raw: Database.Database): void {
   const migrations = readMigrationFiles({ migrationsFolder: folder });
   const isOurs = raw.pragma('application_id', { simple: true }) === applicationId;

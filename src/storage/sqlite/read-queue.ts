@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import type { ReadTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
 import { Fifo } from './fifo.js';
-import { backoff } from './file-locks.js';
+import { backoff } from './file-lock.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
 import { busyMs } from './write-queue.js';
@@ -15,7 +15,7 @@ const control = (_db: Db, raw: Database.Database) => ({
 
 const turnMs = 10;
 
-/** Read units of one connection, one BEGIN…COMMIT each: no snapshot outlives its unit. */
+/** Runs read units on one connection, each in its own BEGIN…COMMIT: no snapshot outlives its unit. */
 export class ReadQueue {
   private readonly waiting = new Fifo<() => Promise<void>>();
   private draining = false;
@@ -24,14 +24,15 @@ export class ReadQueue {
 
   run<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.waiting.push(() => this.unit(work).then(resolve, (error) => reject(toKernelError(error))));
+      this.waiting.push(() => this.runUnit(work).then(resolve, (error) => reject(toKernelError(error))));
       if (this.draining) return;
       this.draining = true;
       setImmediate(() => void this.drain());
     });
   }
 
-  async settled(): Promise<void> {
+  /** Resolves when nothing is queued or running. */
+  async waitUntilIdle(): Promise<void> {
     while (this.draining) await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -46,18 +47,18 @@ export class ReadQueue {
     this.draining = false;
   }
 
-  /** Readers meet a lock only while another program recovers the write-ahead log; then the unit is begun again. */
-  private async unit<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    const control_ = this.connection.statements(control);
+  /** Readers find the file locked only while another program recovers the write-ahead log; the unit is then retried. */
+  private async runUnit<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    const statements = this.connection.statements(control);
     const until = performance.now() + busyMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        control_.begin.run();
+        statements.begin.run();
         return await work(new SqliteTx(this.connection, 'read'));
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) throw error;
       } finally {
-        if (this.connection.raw.inTransaction) control_.commit.run();
+        if (this.connection.raw.inTransaction) statements.commit.run();
       }
       await backoff(attempt);
     }

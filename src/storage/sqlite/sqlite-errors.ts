@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { KernelError, StoreError } from '../../base/errors.js';
 
-const known: readonly [prefix: string, code: string, hint: string, retryable: boolean][] = [
+const errorTable: readonly [prefix: string, code: string, hint: string, retryable: boolean][] = [
   ['SQLITE_BUSY', 'STORE_BUSY', 'Another program holds the write lock; try again.', true],
   ['SQLITE_LOCKED', 'STORE_BUSY', 'Another connection holds the table; try again.', true],
   ['SQLITE_FULL', 'STORE_FULL', 'Free disk space or raise the limit of the database, then try again.', true],
@@ -22,7 +22,7 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error) ?? '');
 }
 
-/** A KernelError for whatever a unit threw: our own refusals stay as they are, SQLite's become StoreErrors. */
+/** Converts an error of a unit: a KernelError stays as it is, an error of SQLite becomes a StoreError. */
 export function toKernelError(error: unknown): KernelError {
   if (error instanceof KernelError) return error;
   const code = sqliteCode(error);
@@ -32,7 +32,7 @@ export function toKernelError(error: unknown): KernelError {
       cause: error,
     });
   }
-  const [, kernelCode, hint, retryable] = known.find(([prefix]) => code.startsWith(prefix)) ?? [
+  const [, kernelCode, hint, retryable] = errorTable.find(([prefix]) => code.startsWith(prefix)) ?? [
     '',
     'STORE_FAILED',
     'Nothing of this call was kept.',

@@ -2,9 +2,10 @@ import { realpathSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type Database from 'better-sqlite3';
 import { StoreError } from '../../base/errors.js';
+import { Listeners } from '../../base/listeners.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
-import { backoff, FileLocks } from './file-locks.js';
+import { backoff, FileLock } from './file-lock.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { ReadQueue } from './read-queue.js';
@@ -21,7 +22,7 @@ export interface SqliteOptions {
 
 const sqliteVersionMin = [3, 51, 3] as const;
 
-const watch = (_db: Db, raw: Database.Database) => ({ dataVersion: raw.prepare('PRAGMA data_version').pluck() });
+const pragmas = (_db: Db, raw: Database.Database) => ({ dataVersion: raw.prepare('PRAGMA data_version').pluck() });
 
 /** The store on one SQLite file: a writer connection with group commit, and a reader connection beside it. */
 export class SqliteStore implements Store {
@@ -33,11 +34,11 @@ export class SqliteStore implements Store {
   private poll: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
   private dataVersion: unknown;
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners = new Listeners();
 
   constructor(private readonly options: SqliteOptions) {}
 
-  /** Checks whose file it is before anything is written, then migrates it. Throws STORE_*, SCHEMA_NEWER. */
+  /** Checks that the file is ours before anything is written, then migrates it. Throws STORE_*, SCHEMA_NEWER. */
   async open(): Promise<void> {
     try {
       await this.connect();
@@ -59,23 +60,22 @@ export class SqliteStore implements Store {
   }
 
   onForeignCommit(listener: () => void): Disposable {
-    this.listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
+    return this.listeners.add(listener);
   }
 
-  /** Finishes what was accepted. A second call waits for the first. */
+  /** Waits for the units that were accepted, then closes the file. A second call waits for the first. */
   close(): Promise<void> {
-    this.closing ??= this.release();
+    this.closing ??= this.shutDown();
     return this.closing;
   }
 
-  private async release(): Promise<void> {
+  private async shutDown(): Promise<void> {
     const { writes, reads } = this;
     this.writes = undefined;
     this.reads = undefined;
     clearInterval(this.poll);
-    await writes?.settled();
-    await reads?.settled();
+    await writes?.waitUntilIdle();
+    await reads?.waitUntilIdle();
     this.membership?.[Symbol.dispose]();
     this.closeConnections();
   }
@@ -85,24 +85,24 @@ export class SqliteStore implements Store {
     const inMemory = path === ':memory:';
     if (inMemory && readOnly) throw noFile(path);
     if (!inMemory) this.assertUsable(path);
-    this.writer = await unlessBusy(() => new Connection(path, { readonly: readOnly }));
+    this.writer = await retryWhileBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
     assertVersion(raw);
-    await unlessBusy(() => (readOnly ? assertNotNewer(schemaOf(raw), schemaNumber()) : migrate(raw)));
+    await retryWhileBusy(() => (readOnly ? assertNotNewer(schemaOf(raw), schemaNumber()) : migrate(raw)));
     if (!readOnly) {
-      await unlessBusy(() => raw.pragma('journal_mode = WAL'));
+      await retryWhileBusy(() => raw.pragma('journal_mode = WAL'));
       raw.pragma(`synchronous = ${this.options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
     }
     const key = inMemory ? `memory:${performance.now()}:${Math.random()}` : realpathSync(path);
-    const turns = FileLocks.of(key);
-    const poke = () => this.lookForForeignCommit();
-    this.membership = turns.join(key, poke);
-    this.writes = new WriteQueue(this.writer, turns, () => turns.committed(poke));
+    const lock = FileLock.of(key);
+    const checkNow = () => this.checkForeignCommit();
+    this.membership = lock.join(key, checkNow);
+    this.writes = new WriteQueue(this.writer, lock, () => lock.notifyOthers(checkNow));
     if (inMemory) return;
-    this.reader = await unlessBusy(() => new Connection(path, { readonly: true }));
+    this.reader = await retryWhileBusy(() => new Connection(path, { readonly: true }));
     this.reads = new ReadQueue(this.reader);
     this.dataVersion = dataVersionOf(this.writer);
-    this.poll = setInterval(poke, this.options.pollMs).unref();
+    this.poll = setInterval(checkNow, this.options.pollMs).unref();
   }
 
   private assertUsable(path: string): void {
@@ -111,13 +111,13 @@ export class SqliteStore implements Store {
     assertNotNewer(schema, schemaNumber());
   }
 
-  /** The writer's data_version moves with every commit but its own; the reader's would move with ours too. */
-  private lookForForeignCommit(): void {
+  /** Uses the writer's connection: its data_version changes with every commit but its own. */
+  private checkForeignCommit(): void {
     if (this.writes === undefined || this.writer === undefined) return;
     const version = dataVersionOf(this.writer) ?? this.dataVersion;
     if (version === this.dataVersion) return;
     this.dataVersion = version;
-    for (const listener of this.listeners) listener();
+    this.listeners.notify();
   }
 
   private closeConnections(): void {
@@ -130,14 +130,14 @@ export class SqliteStore implements Store {
 
 function dataVersionOf(connection: Connection): unknown {
   try {
-    return connection.statements(watch).dataVersion.get();
+    return connection.statements(pragmas).dataVersion.get();
   } catch {
-    // Busy or damaged: the next look tries again, and whoever calls meanwhile is told.
+    // Busy or damaged: the next poll tries again, and the next read or write reports it.
     return undefined;
   }
 }
 
-async function unlessBusy<T>(work: () => T): Promise<T> {
+async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const until = performance.now() + busyMs;
   for (let attempt = 1; ; attempt++) {
     try {

@@ -9,11 +9,11 @@ const control = (_db: Db, raw: Database.Database) => ({
   rollbackTo: raw.prepare('ROLLBACK TO unit'),
 });
 
-/** A unit on one connection. Its savepoint is made by its first write: a unit that only looks needs none. */
+/** A unit on one connection. Its first write creates its savepoint: a unit that only reads needs none. */
 export class SqliteTx implements WriteTx {
   readonly opaque = true;
   readonly deferred: { readonly channel: Channel<unknown, unknown>; readonly item: unknown }[] = [];
-  private saved = false;
+  private hasSavepoint = false;
 
   constructor(
     readonly connection: Connection,
@@ -21,71 +21,71 @@ export class SqliteTx implements WriteTx {
   ) {}
 
   /** Called before every write of the unit. */
-  touch(): void {
+  ensureSavepoint(): void {
     assert(this.mode !== 'read', 'a read unit may not write');
-    if (this.saved || this.mode === 'seal') return;
+    if (this.hasSavepoint || this.mode === 'seal') return;
     this.connection.statements(control).savepoint.run();
-    this.saved = true;
+    this.hasSavepoint = true;
   }
 
   defer<T>(channel: Channel<T, unknown>, item: T): void {
-    this.touch();
+    this.ensureSavepoint();
     this.deferred.push({ channel: channel as Channel<unknown, unknown>, item });
   }
 
-  /** `load()`, or what an earlier unit of this transaction has loaded under `key` and nobody has changed since. */
-  remembered<T>(key: string, load: () => T): T {
+  /** The result of `load()`, or of an earlier call of this transaction with the same key that is still in the cache. */
+  readCached<T>(key: string, load: () => T): T {
     if (this.mode === 'read') return load();
-    const { memo } = this.connection;
-    if (memo.has(key)) return memo.get(key) as T;
+    const { rowCache } = this.connection;
+    if (rowCache.has(key)) return rowCache.get(key) as T;
     const value = load();
-    memo.set(key, value);
+    rowCache.set(key, value);
     return value;
   }
 
-  forget(key: string): void {
-    this.connection.memo.delete(key);
+  dropCached(key: string): void {
+    this.connection.rowCache.delete(key);
   }
 
-  keep(): void {
-    if (this.saved) this.connection.statements(control).release.run();
+  release(): void {
+    if (this.hasSavepoint) this.connection.statements(control).release.run();
   }
 
-  undo(): void {
-    if (!this.saved) return;
-    this.connection.memo.clear();
+  rollback(): void {
+    if (!this.hasSavepoint) return;
+    this.connection.rowCache.clear();
     this.connection.statements(control).rollbackTo.run();
     this.connection.statements(control).release.run();
   }
 
-  get wrote(): boolean {
-    return this.saved;
+  get hasWritten(): boolean {
+    return this.hasSavepoint;
   }
 }
 
-/** Statements of a repository: `read` for looking, `write` for changing, on the connection of the caller's unit. */
-export function prepared<T>(build: (db: Db, raw: Database.Database) => T): {
+/** The statements of a repository on the connection of the caller's unit; `write` creates the savepoint of the unit. */
+export function prepareStatements<T>(build: (db: Db, raw: Database.Database) => T): {
   read(tx: ReadTx): T;
   write(tx: WriteTx): T;
 } {
   return {
     read: (tx) => (tx as SqliteTx).connection.statements(build),
     write: (tx) => {
-      (tx as SqliteTx).touch();
+      (tx as SqliteTx).ensureSavepoint();
       return (tx as SqliteTx).connection.statements(build);
     },
   };
 }
 
-/** Reads a row that many units of one group look at, such as the parent of a burst of children. */
-export function remembered<T>(tx: ReadTx, key: string, load: () => T): T {
-  return (tx as SqliteTx).remembered(key, load);
+/** Reads a row that many units of one group need, such as the parent of a burst of children. */
+export function readCached<T>(tx: ReadTx, key: string, load: () => T): T {
+  return (tx as SqliteTx).readCached(key, load);
 }
 
-/** Called with every write that changes what `remembered` has loaded under `key`. */
-export function forget(tx: WriteTx, key: string): void {
-  (tx as SqliteTx).forget(key);
+/** Must be called with every write that changes a value which `readCached` has loaded under `key`. */
+export function dropCached(tx: WriteTx, key: string): void {
+  (tx as SqliteTx).dropCached(key);
 }
 
-/** The answer of a write that has nothing to say: SQLite is done when the call returns. */
+/** The result of a write without one: SQLite is synchronous, so the write is done when the call returns. */
 export const done: Promise<void> = Promise.resolve();

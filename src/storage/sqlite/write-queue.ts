@@ -5,7 +5,7 @@ import { StoreError } from '../../base/errors.js';
 import type { Channel, WriteTx } from '../../base/store.js';
 import type { Connection, Db } from './connection.js';
 import { Fifo } from './fifo.js';
-import { backoff, type FileLocks } from './file-locks.js';
+import { backoff, type FileLock } from './file-lock.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { SqliteTx } from './sqlite-tx.js';
 
@@ -28,17 +28,17 @@ const control = (_db: Db, raw: Database.Database) => ({
 
 /**
  * Group commit. Units that wait together run in one transaction, strictly one after another, a savepoint each; their
- * promises settle after the one COMMIT. A group runs within one turn of the event loop, and every group gets its own.
+ * promises settle after the COMMIT. Each group has one turn of the event loop.
  */
 export class WriteQueue {
   private readonly waiting = new Fifo<Unit>();
   private draining = false;
-  /** When the first of the BEGINs failed that have found the file busy since the last one that did not. */
+  /** Since when the file has been busy, in real time; undefined after a BEGIN that succeeded. */
   private busySince: number | undefined;
 
   constructor(
     private readonly connection: Connection,
-    private readonly turns: FileLocks,
+    private readonly lock: FileLock,
     private readonly onCommit: () => void,
   ) {}
 
@@ -58,13 +58,13 @@ export class WriteQueue {
   }
 
   /** Resolves when nothing is queued or running. */
-  async settled(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while (this.draining) await new Promise((resolve) => setImmediate(resolve));
   }
 
   private async drain(): Promise<void> {
     for (let attempt = 0; this.waiting.length > 0; ) {
-      const ran = await this.turns.take(() => this.group());
+      const ran = await this.lock.run(() => this.runGroup());
       attempt = ran ? 0 : attempt + 1;
       if (ran) await new Promise((resolve) => setImmediate(resolve));
       else await backoff(attempt);
@@ -73,82 +73,82 @@ export class WriteQueue {
   }
 
   /** Runs one group; false when the file was busy and nothing was done. */
-  private async group(): Promise<boolean> {
+  private async runGroup(): Promise<boolean> {
     try {
       this.connection.statements(control).begin.run();
     } catch (error) {
-      this.refuseWaiting(error);
+      this.rejectWaiting(error);
       return false;
     }
     this.busySince = undefined;
     const group = new Group(this.connection);
     const until = performance.now() + groupMs;
     try {
-      while (group.size < groupUnitsMax && group.intact && performance.now() < until) {
-        // What the units so far have deferred is not written yet: a read behind them comes after the commit.
-        if (group.wrote && this.waiting.head?.mode === 'read') break;
+      while (group.size < groupUnitsMax && group.isIntact && performance.now() < until) {
+        // Deferred items are written with the commit, so a read that follows waits for the next group.
+        if (group.hasWritten && this.waiting.head?.mode === 'read') break;
         const unit = this.waiting.shift();
         if (unit === undefined) break;
-        await group.add(unit);
+        await group.run(unit);
       }
       await group.commit();
     } catch (error) {
       group.fail(error);
       return true;
     }
-    if (group.wrote) this.onCommit();
+    if (group.hasWritten) this.onCommit();
     group.settle();
     return true;
   }
 
-  /** A busy file refuses those that have waited for it long enough; time spent behind other units does not count. */
-  private refuseWaiting(error: unknown): void {
+  /** Rejects the units that have waited too long for a busy file; time spent behind other units does not count. */
+  private rejectWaiting(error: unknown): void {
     const now = performance.now();
     this.busySince ??= now;
     const since = this.busySince;
-    const isRefused = (unit: Unit) => !isBusy(error) || now - Math.max(unit.queuedAt, since) >= busyMs;
-    for (const unit of this.waiting.takeOut(isRefused)) unit.reject(toKernelError(error));
+    const isRejected = (unit: Unit) => !isBusy(error) || now - Math.max(unit.queuedAt, since) >= busyMs;
+    for (const unit of this.waiting.remove(isRejected)) unit.reject(toKernelError(error));
   }
 }
 
-/** The units of one transaction and what is to be told to their callers after its end. */
+/** The units of one transaction; their promises settle after its end. */
 class Group {
-  wrote = false;
+  hasWritten = false;
   private readonly units: Unit[] = [];
   private readonly settlements: (() => void)[] = [];
   private readonly deferred = new Map<Channel<unknown, unknown>, unknown[]>();
-  private readonly published: (() => void)[] = [];
+  private readonly publications: (() => void)[] = [];
 
   constructor(private readonly connection: Connection) {
-    connection.memo.clear();
+    connection.rowCache.clear();
   }
 
   get size(): number {
     return this.units.length;
   }
 
-  /** An error such as a full disk makes SQLite end the transaction itself, and with it the whole group. */
-  get intact(): boolean {
+  /** False when SQLite has ended the transaction itself, for example because the disk is full; the whole group is lost then. */
+  get isIntact(): boolean {
     return this.connection.raw.inTransaction;
   }
 
-  async add(unit: Unit): Promise<void> {
+  async run(unit: Unit): Promise<void> {
     this.units.push(unit);
     const tx = new SqliteTx(this.connection, unit.mode);
     try {
       const value = await unit.work(tx);
-      tx.keep();
-      this.accept(tx);
+      tx.release();
+      this.collectDeferred(tx);
       this.settlements.push(() => unit.resolve(value));
     } catch (error) {
-      if (!this.intact) throw error;
-      tx.undo();
+      if (!this.isIntact) throw error;
+      tx.rollback();
       this.settlements.push(() => unit.reject(toKernelError(error)));
     }
   }
 
-  private accept(tx: SqliteTx): void {
-    this.wrote ||= tx.wrote;
+  private collectDeferred(tx: SqliteTx): void {
+    this.hasWritten ||= tx.hasWritten;
     for (const { channel, item } of tx.deferred) {
       const items = this.deferred.get(channel);
       if (items === undefined) this.deferred.set(channel, [item]);
@@ -161,14 +161,14 @@ class Group {
     for (const [channel, items] of this.deferred) {
       this.assertIntact();
       const sealed = await channel.seal(tx, items);
-      this.published.push(() => channel.committed(sealed));
+      this.publications.push(() => channel.committed(sealed));
     }
     this.connection.statements(control).commit.run();
   }
 
-  /** What is sealed after the transaction has ended would stand alone, and stay. */
+  /** Rows that are written after the transaction has ended would be committed on their own. */
   private assertIntact(): void {
-    if (this.intact) return;
+    if (this.isIntact) return;
     throw new StoreError('STORE_FAILED', 'The transaction ended before it could be committed.', {
       hint: 'Nothing of this call was kept; try again.',
       retryable: true,
@@ -176,12 +176,12 @@ class Group {
   }
 
   settle(): void {
-    for (const publish of this.published) publish();
+    for (const publish of this.publications) publish();
     for (const settle of this.settlements) settle();
   }
 
   fail(error: unknown): void {
-    if (this.intact) this.connection.raw.exec('ROLLBACK');
+    if (this.isIntact) this.connection.raw.exec('ROLLBACK');
     const refusal = toKernelError(error);
     for (const unit of this.units) unit.reject(refusal);
   }

@@ -24,23 +24,24 @@ type Args = z.output<typeof input>;
 
 /** Runs a program. The right to do so is asked where every command is started, whoever starts it. */
 export function commandRunTool(): Tool {
-  return defineTool<Args, ReturnType<typeof told>>({
+  return defineTool<Args, ReturnType<typeof toToolResult>>({
     name: 'command.run',
     description:
       'Runs a program and gives its exit code and what it has written; of long output the beginning and the end.',
     effect: 'once',
     input,
-    shown: ({ argv, cwd, timeoutMs }) => ({ argv: redactArguments(argv), timeoutMs, ...at(cwd) }),
+    shown: ({ argv, cwd, timeoutMs }) => ({ argv: redactArguments(argv), timeoutMs, ...optionalCwd(cwd) }),
     timeoutMs: timerMsMax,
-    run: async ({ argv, cwd, timeoutMs }, { process }) => told(await process.run({ argv, timeoutMs, ...at(cwd) })),
+    run: async ({ argv, cwd, timeoutMs }, { process }) =>
+      toToolResult(await process.run({ argv, timeoutMs, ...optionalCwd(cwd) })),
   });
 }
 
-function at(cwd: string | undefined): { cwd?: string } {
+function optionalCwd(cwd: string | undefined): { cwd?: string } {
   return cwd === undefined ? {} : { cwd };
 }
 
 /** Where its files lie concerns the host. */
-function told({ outputFile: _output, errorFile: _error, ...result }: CommandResult) {
+function toToolResult({ outputFile: _output, errorFile: _error, ...result }: CommandResult) {
   return { ...result };
 }

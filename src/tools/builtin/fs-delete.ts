@@ -1,20 +1,19 @@
-import { realpath } from 'node:fs/promises';
+import { realpath, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { invalidPath, within } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
-import { type FileTarget, fileResources, fileTarget } from '../files/file-target.js';
-import { type LookupMode, openBelow } from '../files/open-folder.js';
-import { removeEntry } from '../files/remove-entry.js';
+import { type FileTarget, fileResources, fileTarget, pathInput } from '../files/file-target.js';
+import { statEntry } from '../files/folder-entries.js';
+import { type LookupMode, type OpenFolder, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
-import { pathInput } from './fs-input.js';
 
 const input = z.strictObject({ path: pathInput('The file or empty folder') });
 
 const output = z.strictObject({ deleted: z.literal(true) });
 
 /** Deletes a file, a link or an empty folder. */
-export function fsDelete(reach: LookupMode): Tool {
+export function fsDelete(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.delete',
     description:
@@ -30,7 +29,7 @@ export function fsDelete(reach: LookupMode): Tool {
         const names = await ownNames(context.workspace, target);
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(args.path, 'it is the workspace itself');
-        await using folder = await openBelow(context.workspace, names.slice(0, -1), reach);
+        await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
         const isRemoved = await removeEntry(folder, name);
         // An earlier attempt may have done it before it was interrupted.
         if (!isRemoved && context.attempt === 1) throw invalidPath(args.path, 'there is no such file or folder');
@@ -53,4 +52,14 @@ async function ownNames(workspace: string, { shown, path: asked, names }: FileTa
   if ([...above, name].join('/') === names.join('/')) return names;
   if ([...above, name].join('/') === asked) return spelled;
   throw invalidPath(shown, 'it is a link, and there are links on the way to it');
+}
+
+/** Removes an entry: a folder only when it is empty, a link and not its target. False when there is no such entry. */
+async function removeEntry(folder: OpenFolder, name: string): Promise<boolean> {
+  const stats = await statEntry(folder, name);
+  await folder.verify();
+  if (stats === undefined) return false;
+  if (stats.isDirectory()) await rmdir(folder.pathOf(name));
+  else await unlink(folder.pathOf(name));
+  return true;
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
-import { fileResources, fileTarget } from '../files/file-target.js';
-import { entryIn, entryType, entryTypes, namesIn } from '../files/folder-entries.js';
+import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
+import { entryType, entryTypes, listNames, statEntry } from '../files/folder-entries.js';
 import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
-import { pathInput } from './fs-input.js';
 
 const entriesMax = 1_000;
 
@@ -22,7 +21,7 @@ const output = z.strictObject({
 });
 
 /** Lists a folder. */
-export function fsList(reach: LookupMode): Tool {
+export function fsList(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.list',
     description:
@@ -35,13 +34,13 @@ export function fsList(reach: LookupMode): Tool {
     run: async ({ path, after }, context) => {
       const { names: way } = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
-        await using folder = await openBelow(context.workspace, way, reach);
-        const { names, isCut } = await namesIn(folder, context.signal);
+        await using folder = await openBelow(context.workspace, way, lookupMode);
+        const { names, isTruncated: isCut } = await listNames(folder, context.signal);
         const rest = after === undefined ? names : names.filter((name) => name > after);
         const entries: z.output<typeof entry>[] = [];
         for (const name of rest.slice(0, entriesMax)) {
           context.signal.throwIfAborted();
-          const stats = await entryIn(folder, name);
+          const stats = await statEntry(folder, name);
           if (stats !== undefined) entries.push({ name, type: entryType(stats), size: stats.size });
         }
         return { entries, truncated: isCut || rest.length > entriesMax };

@@ -3,11 +3,10 @@ import { amount } from '../../base/spec.js';
 import { textContent } from '../../base/text-content.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
-import { fileResources, fileTarget } from '../files/file-target.js';
+import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { openRegular } from '../files/regular-file.js';
 import { defineTool, type Tool } from '../tool.js';
-import { pathInput } from './fs-input.js';
 
 const readBytesMax = 512 * 1024;
 
@@ -33,7 +32,7 @@ const output = z.strictObject({
 });
 
 /** Reads a part of a file. */
-export function fsRead(reach: LookupMode): Tool {
+export function fsRead(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.read',
     description:
@@ -48,7 +47,7 @@ export function fsRead(reach: LookupMode): Tool {
       return withFile(path, context.signal, async () => {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');
-        await using folder = await openBelow(context.workspace, names.slice(0, -1), reach);
+        await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
         await using file = await openRegular(folder, name, path);
         const bytes = await file.read(offset, limit);
         const { content, encoding, taken } = textContent(bytes, offset + bytes.length < file.size);

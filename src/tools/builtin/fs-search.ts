@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
 import { matchesMax, searchFiles } from '../files/file-search.js';
-import { fileResources, fileTarget } from '../files/file-target.js';
+import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import type { LookupMode } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
-import { pathInput } from './fs-input.js';
 
 const input = z.strictObject({
   path: pathInput('The folder to search in with all below it, or a file').default('.'),
@@ -33,7 +32,7 @@ const output = z.strictObject({
 });
 
 /** Searches the files of a folder for a text. */
-export function fsSearch(reach: LookupMode): Tool {
+export function fsSearch(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.search',
     description:
@@ -46,14 +45,14 @@ export function fsSearch(reach: LookupMode): Tool {
     run: async ({ path, pattern, ignoreCase }, context) => {
       const target = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
-        const { matches, ...report } = await searchFiles(context, target, reach, { pattern, ignoreCase });
-        return { ...report, matches: matches.map((found) => ({ ...found, path: seen(path, found.path) })) };
+        const { matches, ...report } = await searchFiles(context, target, lookupMode, { pattern, ignoreCase });
+        return { ...report, matches: matches.map((found) => ({ ...found, path: toCallerPath(path, found.path) })) };
       });
     },
   });
 }
 
 /** A path as the caller sees it, who gave that of the folder. */
-function seen(given: string, below: string): string {
+function toCallerPath(given: string, below: string): string {
   return below === '' ? given : posix.join(given, below);
 }

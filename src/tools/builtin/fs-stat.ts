@@ -2,12 +2,11 @@ import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { z } from 'zod';
 import { amount } from '../../base/spec.js';
-import { LinkMet, withFile } from '../files/file-errors.js';
-import { fileResources, fileTarget } from '../files/file-target.js';
+import { UnexpectedLink, withFile } from '../files/file-errors.js';
+import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import { entryType, entryTypes } from '../files/folder-entries.js';
 import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
-import { pathInput } from './fs-input.js';
 
 const input = z.strictObject({ path: pathInput('The file or folder') });
 
@@ -19,7 +18,7 @@ const output = z.strictObject({
 });
 
 /** Tells what a file is, without its contents. */
-export function fsStat(reach: LookupMode): Tool {
+export function fsStat(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.stat',
     description: 'Tells whether a file or folder is there, and its type, size and time of change.',
@@ -30,8 +29,8 @@ export function fsStat(reach: LookupMode): Tool {
     run: async ({ path }, context) => {
       const { names } = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
-        const stats = await statOf(context.workspace, names, reach);
-        if (stats.isSymbolicLink()) throw new LinkMet();
+        const stats = await statOf(context.workspace, names, lookupMode);
+        if (stats.isSymbolicLink()) throw new UnexpectedLink();
         const { size, mtimeMs, mode } = stats;
         return { type: entryType(stats), size, modifiedAt: Math.floor(mtimeMs), mode: (mode & 0o777).toString(8) };
       });
@@ -40,11 +39,11 @@ export function fsStat(reach: LookupMode): Tool {
 }
 
 /** Nothing is opened but folders. */
-async function statOf(workspace: string, names: readonly string[], reach: LookupMode): Promise<Stats> {
-  await using folder = await openBelow(workspace, names.slice(0, -1), reach);
+async function statOf(workspace: string, names: readonly string[], lookupMode: LookupMode): Promise<Stats> {
+  await using folder = await openBelow(workspace, names.slice(0, -1), lookupMode);
   const name = names.at(-1);
   if (name === undefined) return folder.stat();
-  const stats = await lstat(folder.at(name));
-  await folder.confirm();
+  const stats = await lstat(folder.pathOf(name));
+  await folder.verify();
   return stats;
 }

@@ -1,4 +1,4 @@
-import { bestReach, type LookupMode } from '../files/open-folder.js';
+import { defaultLookupMode, type LookupMode } from '../files/open-folder.js';
 import type { Tool } from '../tool.js';
 import { fsDelete } from './fs-delete.js';
 import { fsList } from './fs-list.js';
@@ -8,6 +8,6 @@ import { fsStat } from './fs-stat.js';
 import { fsWrite } from './fs-write.js';
 
 /** The tools for the files of the workspace. None of them follows a link that was not there when it was decided on. */
-export function fsTools(reach: LookupMode = bestReach): Tool[] {
-  return [fsRead, fsWrite, fsList, fsStat, fsDelete, fsSearch].map((tool) => tool(reach));
+export function fsTools(lookupMode: LookupMode = defaultLookupMode): Tool[] {
+  return [fsRead, fsWrite, fsList, fsStat, fsDelete, fsSearch].map((tool) => tool(lookupMode));
 }

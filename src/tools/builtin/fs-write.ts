@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { sha256Hex } from '../../base/canonical.js';
 import { type InputError, invalidInput } from '../../base/errors.js';
+import { sha256Hex } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
-import { fileResources, fileTarget, isThere, workspacePath } from '../files/file-target.js';
+import { exists, fileResources, fileTarget, pathInput, workspacePath } from '../files/file-target.js';
 import { type LookupMode, openBelow } from '../files/open-folder.js';
 import { createFile, replaceFile } from '../files/write-file.js';
 import { defineTool, type Tool } from '../tool.js';
-import { pathInput } from './fs-input.js';
 
 const writeBytesMax = 1024 * 1024;
 
@@ -23,7 +22,7 @@ const output = z.strictObject({
 });
 
 /** Writes a whole file. */
-export function fsWrite(reach: LookupMode): Tool {
+export function fsWrite(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.write',
     description:
@@ -33,7 +32,7 @@ export function fsWrite(reach: LookupMode): Tool {
     output,
     effect: 'idempotent',
     resources: ({ path }, place) =>
-      fileResources(place, path, [isThere(place, workspacePath(place, path)) ? 'write' : 'create']),
+      fileResources(place, path, [exists(place, workspacePath(place, path)) ? 'write' : 'create']),
     run: async ({ path, content }, context) => {
       const bytes = Buffer.from(content);
       if (bytes.length > writeBytesMax) throw tooLong(bytes.length);
@@ -43,7 +42,7 @@ export function fsWrite(reach: LookupMode): Tool {
       return withFile(path, signal, async () => {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');
-        await using folder = await openBelow(workspace, names.slice(0, -1), reach, created);
+        await using folder = await openBelow(workspace, names.slice(0, -1), lookupMode, created);
         const writing = { folder, name, shown: path, bytes, draft: draftName(idempotencyKey, names), signal };
         if (created) await createFile(writing);
         else await replaceFile(writing);

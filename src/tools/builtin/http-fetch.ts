@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { errorText, KernelError, ToolError } from '../../base/errors.js';
+import type { JsonObject } from '../../base/json.js';
 import { untilAborted } from '../../base/until-aborted.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
-import { type AddressLookup, checkedAddresses, systemLookup } from '../http/checked-addresses.js';
 import { type Hop, nextHop } from '../http/hop.js';
-import { asRequestError, requestFailed, requestTimeout } from '../http/http-errors.js';
 import { type NetTarget, netTarget } from '../http/net-target.js';
-import { headersProblem, requestHeaders } from '../http/request-headers.js';
+import { type Headers, headersProblem, requestHeaders } from '../http/request-headers.js';
+import { type AddressLookup, resolveAddresses, systemLookup } from '../http/resolve-addresses.js';
 import { readBody } from '../http/response-body.js';
 import { sendRequest } from '../http/send-request.js';
-import { shownRequest } from '../http/shown-request.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
 const timeoutMsMax = 30_000;
@@ -89,7 +89,7 @@ export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Too
     effect: 'once',
     effectOf: ({ method }) => effects[method],
     resources: (args) => [{ right: 'call', resource: targetOf(args).resource, args: { method: args.method } }],
-    shown: (args) => shownRequest(args.url, args.method, args.headers, args.body),
+    shown: (args) => redactRequest(args.url, args.method, args.headers, args.body),
     timeoutMs: timeoutMsMax,
     run: async (args, context) => {
       const { timeoutMs, maxBytes } = args;
@@ -97,11 +97,11 @@ export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Too
       const signal = AbortSignal.any([context.signal, late]);
       const first = firstHop(args);
       try {
-        const { hop, response } = await followed(context, first, lookup, signal);
+        const { hop, response } = await followRedirects(context, first, lookup, signal);
         return await answerOf(hop, response, maxBytes);
       } catch (error) {
         context.signal.throwIfAborted();
-        throw late.aborted ? requestTimeout(first.target.url, timeoutMs) : asRequestError(first.target.url, error);
+        throw late.aborted ? requestTimeout(first.target.url, timeoutMs) : toRequestError(first.target.url, error);
       }
     },
   });
@@ -121,7 +121,7 @@ function targetOf(args: Args): NetTarget {
 }
 
 /** Goes from redirect to redirect until there is an answer. The right to call the first was checked with the call itself. */
-async function followed(
+async function followRedirects(
   context: ToolContext,
   first: Hop,
   lookup: AddressLookup,
@@ -131,7 +131,7 @@ async function followed(
   for (let redirects = 0; ; redirects++) {
     const { target, method } = hop;
     if (redirects > 0) await context.require('call', target.resource, { method });
-    const addresses = await untilAborted(signal, checkedAddresses(context, target, method, lookup));
+    const addresses = await untilAborted(signal, resolveAddresses(context, target, method, lookup));
     const response = await sendRequest(hop, addresses, signal);
     const next = nextHop(hop, response.statusCode ?? 0, response.headers.location);
     if (next === undefined) return { hop, response };
@@ -155,4 +155,52 @@ async function answerOf({ target, method }: Hop, response: IncomingMessage, maxB
     url: target.url.href,
     truncated,
   };
+}
+
+const secretName = /token|secret|passw|key|auth|cookie|session|signature|credential/i;
+const hidden = '[hidden]';
+
+/** What of a request goes on record: not what opens doors, and of the body only how long it is. */
+function redactRequest(url: string, method: string, headers: Headers, body: string | undefined): JsonObject {
+  const named = Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? hidden : value]);
+  return {
+    url: redactUrl(url),
+    method,
+    headers: Object.fromEntries(named),
+    ...(body === undefined ? {} : { bodyBytes: Buffer.byteLength(body) }),
+  };
+}
+
+function redactUrl(text: string): string {
+  const url = new URL(text);
+  for (const name of new Set(url.searchParams.keys())) {
+    if (secretName.test(name)) url.searchParams.set(name, hidden);
+  }
+  return url.href;
+}
+
+/** Something between the request and its answer went wrong. */
+function requestFailed(url: URL, problem: string, cause?: unknown): ToolError {
+  const reason = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
+  const where = `${url.origin}${url.pathname}`.slice(0, 500);
+  return new ToolError('TOOL_FAILED', `The request to ${where} failed: ${problem}.`, {
+    facts: { url: where, problem, ...(typeof reason === 'string' ? { reason } : {}) },
+    hint: 'See the problem; the other side may have got the request all the same.',
+    cause,
+  });
+}
+
+/** What was thrown, in the words of the kernel. */
+function toRequestError(url: URL, error: unknown): KernelError {
+  if (error instanceof KernelError) return error;
+  return requestFailed(url, errorText(error).slice(0, 300).toWellFormed(), error);
+}
+
+function requestTimeout(url: URL, timeoutMs: number): ToolError {
+  const where = `${url.origin}${url.pathname}`.slice(0, 500);
+  return new ToolError('TOOL_TIMEOUT', `The request to ${where} took longer than ${timeoutMs} ms.`, {
+    facts: { url: where, timeoutMs },
+    hint: 'Give it more time with timeoutMs; the other side may have got the request all the same.',
+    retryable: true,
+  });
 }

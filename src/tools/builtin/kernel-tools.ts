@@ -15,7 +15,7 @@ const requestArgs = z.strictObject({
   uses: z.number().int().min(1).describe('How often, when a few times are enough.').optional(),
 });
 
-/** What else a process asks of its kernel. */
+/** The tools for messages, requests for authority and the time. */
 export function kernelTools(clock: Clock): Tool[] {
   return [
     defineTool({

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import { objectTypes } from '../../memory/object/object.js';
+import { objectTypes, type StoredObject } from '../../memory/object/object.js';
 import type { ObjectHandle, ObjectRef } from '../../memory/object/object-handle.js';
-import type { StoredObject } from '../../memory/object/stored-object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
@@ -30,7 +29,7 @@ const searchArgs = z.strictObject({
   limit: z.number().int().min(1).max(100).describe('How many at most; default 20.').optional(),
 });
 
-/** What a process remembers. */
+/** The tools for memory. */
 export function memoryTools(): Tool[] {
   return [
     defineTool({
@@ -63,7 +62,7 @@ async function read(args: z.output<typeof readArgs>, { process: { memory } }: To
   return { ...described(stored), payload: stored.payload };
 }
 
-/** A call that is repeated after a crash writes the same again: without a name, the call is its name. */
+/** Idempotent: without a name, the object is named after the call, so that a repeated call writes the same object. */
 async function write(args: z.output<typeof writeArgs>, { process: { memory }, idempotencyKey }: ToolContext) {
   const { payload, type = 'observation', name = `note-${idempotencyKey.slice(-16)}`, ...rest } = args;
   const known = await found(memory, name, args.namespace);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { timerMsMax } from '../../base/spec.js';
-import type { ChildSpec } from '../../kernel/face/process-manager.js';
+import type { ChildSpec } from '../../kernel/face/process-specs.js';
 import type { ProcessRecord, ProcessResult } from '../../kernel/process/process.js';
 import { controlSignals } from '../../kernel/signal/signal.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
@@ -10,9 +10,9 @@ import { defineTool, type Tool, type ToolContext } from '../tool.js';
 const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');
 
 const spawnArgs = z.strictObject({
-  image: z.string().describe('The program of the child, by name or name@version.').optional(),
+  image: z.string().describe('The image of the child, by name or name@version.').optional(),
   goal: z.string().describe('What the child is to do, in plain words.').optional(),
-  args: z.json().describe('The arguments that its program takes.').optional(),
+  args: z.json().describe('The arguments that its image takes.').optional(),
   name: z.string().describe('A short name for people.').optional(),
   cwd: z.string().describe('Its working directory, relative to the workspace.').optional(),
   delegate: z
@@ -38,7 +38,7 @@ const signalArgs = z.strictObject({
   reason: z.string().max(4096).optional(),
 });
 
-/** What a process does with its children. */
+/** The tools for children. */
 export function processTools(): Tool[] {
   return [
     defineTool({
@@ -77,7 +77,7 @@ export function processTools(): Tool[] {
   ];
 }
 
-/** A call that is repeated after a crash finds the child that it made: the id is that of the call. */
+/** Idempotent: the id of the child is made from the call, so that a call that is repeated finds the same child. */
 async function spawn(args: z.output<typeof spawnArgs>, context: ToolContext): Promise<JsonValue> {
   const id = `t-${context.idempotencyKey.slice(-16)}`;
   return { pid: await context.process.spawnChild({ ...(args as object as ChildSpec), id }) };
@@ -94,8 +94,7 @@ async function wait({ pid, timeoutMs }: z.output<typeof waitArgs>, context: Tool
 }
 
 async function signal({ pid, signal: name, reason }: z.output<typeof signalArgs>, { process }: ToolContext) {
-  const { delivered, alreadyTerminal } =
-    name === 'cancel' || name === 'kill' ? await process[name](pid, reason) : await process[name](pid);
+  const { delivered, alreadyTerminal } = await process[name](pid, reason);
   return { delivered: [...delivered], alreadyTerminal: [...alreadyTerminal] };
 }
 

@@ -6,8 +6,7 @@ import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/plain.js';
 import { parseSpec } from '../../base/spec.js';
-import { plainQuestion, type Question } from '../../capability/decision/question.js';
-import { Questions } from '../../capability/decision/questions.js';
+import { plainQuestion, type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
@@ -17,19 +16,19 @@ import type { ToolPlace, ToolResource } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { toolFailed } from '../tool-errors.js';
 
-/** A call whose arguments have been looked at: what is checked is, value for value, what is run. */
+/** A call with validated arguments, and the questions that decide whether it may run. The values that are checked are the values that run. */
 export interface PreparedCall {
   readonly tool: ParsedTool;
   readonly place: ToolPlace;
   readonly args: JsonValue;
-  /** What of the arguments may be kept. */
+  /** The arguments as they may be recorded: without secrets. */
   readonly shown: JsonValue;
   readonly effect: Effect;
-  /** What it needs: `call` on the tool first. */
+  /** Everything that must be allowed: `call` on the tool first, then its resources. */
   readonly questions: readonly [Question, ...Question[]];
-  /** What the tool said that it needs. */
+  /** The resources that the tool declared for these arguments. */
   readonly resources: readonly ToolResource[];
-  /** The real paths of the files among them, by the text of the resource. */
+  /** The absolute real paths of the files among the resources, by the text of the resource. */
   readonly files: ReadonlyMap<string, string>;
 }
 
@@ -37,88 +36,88 @@ const resourceList = z
   .array(z.strictObject({ right: z.string(), resource: z.string(), args: z.custom<JsonValue>().optional() }))
   .max(256);
 
-/** What stands before the unit of a call: schemas, functions of the tool, the disk. */
+/** Does the part of a call that cannot run inside a unit: validates by schema, calls functions of the tool, looks at the disk. */
 @injectable()
 export class CallPreparer {
   constructor(
-    @inject(Questions) private readonly questions: Questions,
+    @inject(QuestionParser) private readonly questions: QuestionParser,
     @inject(FilePlaces) private readonly places: FilePlaces,
   ) {}
 
-  /** Throws INVALID_INPUT, INVALID_PATH, and TOOL_FAILED for a tool that cannot tell what it needs. */
-  async shape(
+  /** Throws INVALID_INPUT, INVALID_PATH, and TOOL_FAILED when a function of the tool throws. */
+  async prepare(
     tool: ParsedTool,
     row: ProcessRow,
-    given: unknown,
+    rawArgs: unknown,
     using: CapabilityId | undefined,
   ): Promise<PreparedCall> {
     const { pid, cwd } = row;
     const { name } = tool;
-    const args = frozen(await this.args(tool, given));
+    const args = deepFreeze(await this.parseArgs(tool, rawArgs));
     const place = { pid, cwd, workspace: this.places.workspace };
     const shown = shownArgs(tool, args);
     const call = { ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args), shown };
-    const resources = this.asked(tool, args, place);
-    const needed = await this.needed(pid, resources);
+    const resources = this.resourcesOf(tool, args, place);
+    const questions = await this.questionsOf(pid, resources);
     return {
       tool,
       place,
       args,
       shown,
-      effect: told(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
-      questions: [using === undefined ? call : { ...call, using }, ...needed],
+      effect: callToolFunction(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
+      questions: [using === undefined ? call : { ...call, using }, ...questions],
       resources,
-      files: new Map(needed.flatMap(({ request, real = request }) => this.file(request.text, real))),
+      files: new Map(questions.flatMap(({ request, real = request }) => this.filePathOf(request.text, real))),
     };
   }
 
-  private async args(tool: ParsedTool, given: unknown): Promise<JsonValue> {
-    const copied = copyPlain(given, 'args', payloadLimits);
+  private async parseArgs(tool: ParsedTool, rawArgs: unknown): Promise<JsonValue> {
+    const copied = copyPlain(rawArgs, 'args', payloadLimits);
     const { name } = tool;
     const owner = { path: 'args', hint: `See the input schema of tool ${name}.`, facts: { tool: name } };
     return copyPlain(await validated(tool.input, copied, owner), 'args', payloadLimits);
   }
 
-  private asked(tool: ParsedTool, args: JsonValue, place: ToolPlace): readonly ToolResource[] {
-    const asked = told(tool.name, () => tool.resources?.(args as never, place)) ?? [];
-    return parseSpec(resourceList, asked, 'resources') as readonly ToolResource[];
+  private resourcesOf(tool: ParsedTool, args: JsonValue, place: ToolPlace): readonly ToolResource[] {
+    const resources = callToolFunction(tool.name, () => tool.resources?.(args as never, place)) ?? [];
+    return parseSpec(resourceList, resources, 'resources') as readonly ToolResource[];
   }
 
-  private async needed(pid: Pid, asked: readonly ToolResource[]): Promise<Question[]> {
-    const needed: Question[] = [];
-    for (const { right, resource, args = {} } of asked) {
-      needed.push(await this.questions.of(pid, right, resource, args));
+  private async questionsOf(pid: Pid, resources: readonly ToolResource[]): Promise<Question[]> {
+    const questions: Question[] = [];
+    for (const { right, resource, args = {} } of resources) {
+      questions.push(await this.questions.parse(pid, right, resource, args));
     }
-    return needed;
+    return questions;
   }
 
-  private file(text: string, real: Question['request']): [string, string][] {
+  private filePathOf(text: string, real: Question['request']): [string, string][] {
     return real.kind === 'fs' ? [[text, path.join(this.places.workspace, ...real.segments)]] : [];
   }
 }
 
-/** What a function of the tool says. Only refusals of the input pass as they are. */
-function told<T>(tool: string, ask: () => T): T {
+/** Calls a function of the tool's author. Throws its InputErrors as they are, everything else as TOOL_FAILED. */
+function callToolFunction<T>(tool: string, call: () => T): T {
   try {
-    return ask();
+    return call();
   } catch (error) {
     throw error instanceof InputError ? error : toolFailed(tool, error);
   }
 }
 
-/** What of the arguments may be kept: nothing, where the tool cannot tell. */
+/** The arguments as they may be recorded: null when the tool's `shown` throws. */
 function shownArgs({ shown }: ParsedTool, args: JsonValue): JsonValue {
   try {
     return shown === undefined ? args : copyPlain(shown(args as never), 'shown', payloadLimits);
   } catch {
-    // The call itself does not depend on it.
+    // Only the record depends on it, not the call.
     return null;
   }
 }
 
-function frozen<T extends JsonValue>(value: T): T {
+function deepFreeze<T extends JsonValue>(value: T): T {
   if (typeof value === 'object' && value !== null) {
-    for (const member of Object.values(value)) frozen(member as JsonValue);
+    for (const member of Object.values(value)) deepFreeze(member as JsonValue);
     Object.freeze(value);
   }
   return value;

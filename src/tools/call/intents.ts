@@ -1,10 +1,9 @@
 import { inject, injectable } from 'inversify';
-import { canonicalJson, sha256Hex } from '../../base/canonical.js';
 import type { CapabilityId } from '../../base/ids.js';
-import type { JsonObject } from '../../base/json.js';
+import { canonicalJson, type JsonObject, sha256Hex } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
-import { severalOf } from '../../capability/rule/rule-gate.js';
+import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
@@ -15,86 +14,93 @@ import type { ParsedTool } from '../tool-definition.js';
 import { toolOutcomeUnknown } from '../tool-errors.js';
 import { CallPreparer, type PreparedCall } from './call-preparer.js';
 
-/** A call that somebody wants to make. */
+/** A call as it was asked for, of a tool that the process sees. */
 export interface CallRequest {
   readonly call: Call;
   readonly tool: ParsedTool;
+  /** The process as it was when the tool was looked up. The call is prepared for it, and prepared again if it has changed. */
+  readonly row: ProcessRow;
   readonly args: unknown;
   readonly using: CapabilityId | undefined;
-  /** An earlier run had begun it, and nobody knows what came of that. */
+  /** An earlier run began the same call, and its outcome is not known. */
   readonly isRepeated: boolean;
 }
 
-/** A call whose intent is on record: the stage that it has reached, for the journal of a run. */
-export interface BegunCall {
+/** A call that is allowed and whose intent is on record. `stage` is for the journal of a run. */
+export interface CallIntent {
   readonly stage: 'intent';
-  readonly shaped: PreparedCall;
-  /** The id of its effect. */
-  readonly effect: string;
-  /** Of the process then: another program has no use for the result. */
+  readonly prepared: PreparedCall;
+  readonly effectId: string;
+  /** The generation of the process at that time: after an exec the result is not kept. */
   readonly generation: number;
 }
 
-/** Longer arguments are on record by their hash alone. */
+/** Of longer arguments only the hash is recorded. */
 const recordedArgsMax = 4_096;
 
-/** Everything about a call that can be refused, and then its intent, in one commit. */
+/** Decides whether a call may run, sets its cost aside and records its intent, in one commit. */
 @injectable()
 export class ToolIntents {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
-    @inject(CallPreparer) private readonly shaper: CallPreparer,
-    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(CallPreparer) private readonly preparer: CallPreparer,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(Effects) private readonly effects: Effects,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
-  begin({ call, tool, args, using, isRepeated }: CallRequest): Promise<BegunCall> {
+  record({ call, tool, row: firstRow, args, using, isRepeated }: CallRequest): Promise<CallIntent> {
     const pid = call.actor;
-    const shape = async () => {
-      const row = await this.units.read(call, (tx) => this.lookup.live(tx, pid));
-      const shaped = await this.shaper.shape(tool, row, args, using);
-      if (isRepeated && shaped.effect === 'once') throw toolOutcomeUnknown(tool.name);
-      return shaped;
+    let knownRow: ProcessRow | undefined = firstRow;
+    const prepare = async () => {
+      const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.live(tx, pid)));
+      // If there is a second preparation, the row has changed since.
+      knownRow = undefined;
+      const prepared = await this.preparer.prepare(tool, row, args, using);
+      if (isRepeated && prepared.effect === 'once') throw toolOutcomeUnknown(tool.name);
+      return prepared;
     };
-    return this.units.commitPrepared(call, shape, async (tx, act, shaped) => {
+    return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const row = await this.lookup.live(tx, pid);
-      if (row.cwd !== shaped.place.cwd) throw new OutdatedPreparation(pid);
-      const effect = await this.intent(tx, act, row, shaped);
-      return { stage: 'intent', shaped, effect, generation: row.generation };
+      if (row.cwd !== prepared.place.cwd) throw new OutdatedPreparation(pid);
+      const effectId = await this.authorize(tx, act, row, prepared);
+      return { stage: 'intent', prepared, effectId, generation: row.generation };
     });
   }
 
-  private async intent(tx: WriteTx, act: Act, row: ProcessRow, shaped: PreparedCall): Promise<string> {
-    const { tool, args, questions } = shaped;
-    const warrants: Authorization[] = [];
-    for (const question of questions) warrants.push(await this.warrants.authorize(tx, act, question));
-    const [warrant, ...others] = warrants as [Authorization, ...Authorization[]];
+  /** Uses the authority that the call needs and begins its effect. Gives the id of the effect. */
+  private async authorize(tx: WriteTx, act: Act, row: ProcessRow, prepared: PreparedCall): Promise<string> {
+    const { tool, args, questions } = prepared;
+    const authorizations: Authorization[] = [];
+    for (const question of questions) authorizations.push(await this.authorizer.authorize(tx, act, question));
+    const [callAuthorization, ...resourceAuthorizations] = authorizations as [Authorization, ...Authorization[]];
     return this.effects.begin(tx, act, {
       row,
       action: toolCall,
       resource: questions[0].request.text,
-      warrant,
+      warrant: callAuthorization,
       ceiling: { toolCalls: 1 },
       facts: {
         tool: tool.name,
-        effect: shaped.effect,
+        effect: prepared.effect,
         argsHash: sha256Hex(canonicalJson(args)),
-        ...(others.length === 0 ? {} : { alsoBy: [...new Set(others.map(({ capability }) => capability))] }),
-        ...severalOf(warrants.flatMap(({ approval }) => approval ?? [])),
+        ...(resourceAuthorizations.length === 0
+          ? {}
+          : { alsoBy: [...new Set(resourceAuthorizations.map(({ capability }) => capability))] }),
+        ...factsOfApprovals(authorizations.flatMap(({ approval }) => approval ?? [])),
       },
-      payload: recorded(shaped),
+      payload: recordedPayload(prepared),
     });
   }
 }
 
-/** What the record keeps of the arguments and of what else was asked for. */
-function recorded({ shown, questions: [, ...needed] }: PreparedCall): JsonObject {
-  const resources = needed.map(({ right, request }) => `${right} ${request.text}`);
-  const also = resources.length === 0 ? {} : { resources };
-  return canonicalJson(shown).length > recordedArgsMax ? also : { args: shown, ...also };
+/** The arguments, unless they are too long, and the resources besides the tool itself. */
+function recordedPayload({ shown, questions: [, ...resourceQuestions] }: PreparedCall): JsonObject {
+  const texts = resourceQuestions.map(({ right, request }) => `${right} ${request.text}`);
+  const resources = texts.length === 0 ? {} : { resources: texts };
+  return canonicalJson(shown).length > recordedArgsMax ? resources : { args: shown, ...resources };
 }
 
-/** What calls of tools are called on record. */
+/** The action of tool calls in the audit log. */
 export const toolCall = 'tool.call';

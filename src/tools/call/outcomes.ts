@@ -10,25 +10,25 @@ import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { terminated } from '../../kernel/process/transitions.js';
-import { Objects } from '../../memory/object/objects.js';
+import { ObjectWriter } from '../../memory/object/object-writer.js';
 import { ViewRepository } from '../../memory/view/view-repository.js';
 import type { Act } from '../../unit/act.js';
 import type { Call } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import type { BegunCall } from './intents.js';
+import type { CallIntent } from './intents.js';
 import type { RunResult } from './tool-runner.js';
 
-/** A call that has been carried out. */
-export interface CallResult extends Omit<BegunCall, 'stage'> {
+/** A call whose tool has run. */
+export interface FinishedCall extends Omit<CallIntent, 'stage'> {
   readonly call: Call;
-  readonly ran: RunResult;
+  readonly result: RunResult;
 }
 
-/** How far the call has come; `ended`: the row of a process that has ended meanwhile. */
-type Written = ToolStage & { readonly ended: ProcessRow | undefined };
+/** The outcome as it is recorded. `ended` is the row of the process if it has ended while the tool ran. */
+type CallOutcome = ToolStage & { readonly ended: ProcessRow | undefined };
 
-/** Writes down what became of calls: the record, the bill, and the result as an object of the process. */
+/** Records the outcomes of calls, settles their cost, and keeps the result as an object of the process. */
 @injectable()
 export class ToolOutcomes {
   constructor(
@@ -38,61 +38,63 @@ export class ToolOutcomes {
     @inject(Effects) private readonly effects: Effects,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Objects) private readonly objects: Objects,
+    @inject(ObjectWriter) private readonly objects: ObjectWriter,
     @inject(ViewRepository) private readonly views: ViewRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /**
-   * Gives the result, or throws why there is none. A process that has ended meanwhile, or whose run does not count any
-   * more, is refused the result, and the outcome is on record all the same.
+   * Returns the value, or throws the error of the call. Also throws PROCESS_TERMINATED for a process that has ended
+   * while the tool ran, and LEASE_LOST for a run that no longer holds the process; the outcome is recorded in any case.
    */
-  async settle(carried: CallResult): Promise<JsonValue> {
-    const { ran } = carried;
-    const { ended } = await this.written(carried);
+  async settle(finished: FinishedCall): Promise<JsonValue> {
+    const { result } = finished;
+    const { ended } = await this.commit(finished);
     if (ended !== undefined) throw terminated(ended);
-    if ('error' in ran) throw ran.error;
-    return ran.value;
+    if ('error' in result) throw result.error;
+    return result.value;
   }
 
-  private async written(carried: CallResult): Promise<Written> {
+  private async commit(finished: FinishedCall): Promise<CallOutcome> {
     try {
-      return await this.units.commit(carried.call, (tx, act) => this.write(tx, act, carried));
+      return await this.units.commit(finished.call, (tx, act) => this.record(tx, act, finished));
     } catch (error) {
-      if (!(error instanceof StoreError)) await this.settleAlone(carried);
+      if (!(error instanceof StoreError)) await this.recordWithoutRun(finished);
       throw error;
     }
   }
 
-  private async settleAlone(carried: CallResult): Promise<void> {
-    const { pid } = carried.shaped.place;
+  /** For a run that was refused by its own hooks. */
+  private async recordWithoutRun(finished: FinishedCall): Promise<void> {
+    const { pid } = finished.prepared.place;
     const act: Act = { actor: pid, via: 'process', at: this.clock.now() };
-    await this.store.write((tx) => this.write(tx, act, carried));
+    await this.store.write((tx) => this.record(tx, act, finished));
   }
 
-  private async write(tx: WriteTx, act: Act, { shaped, effect, generation, ran }: CallResult): Promise<Written> {
-    const { tool, place } = shaped;
+  private async record(tx: WriteTx, act: Act, finished: FinishedCall): Promise<CallOutcome> {
+    const { prepared, effectId, generation, result } = finished;
+    const { tool, place } = prepared;
     const row = await this.processes.find(tx, place.pid);
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
-    const isWanted = live?.generation === generation && 'value' in ran;
-    const object = isWanted ? await this.keep(tx, act, live, ran.value) : undefined;
-    await this.effects.finish(tx, act, effect, {
-      ...outcomeOf(ran),
-      used: 'value' in ran ? ran.used : { toolCalls: 1 },
-      facts: { tool: tool.name, effect: shaped.effect },
+    const isSameProgram = live?.generation === generation;
+    const object = isSameProgram && 'value' in result ? await this.keepValue(tx, act, live, result.value) : undefined;
+    await this.effects.finish(tx, act, effectId, {
+      ...outcomeOf(result),
+      used: 'value' in result ? result.used : { toolCalls: 1 },
+      facts: { tool: tool.name, effect: prepared.effect },
       ...(object === undefined ? {} : { object }),
     });
     const ended = live === undefined ? row : undefined;
-    if ('error' in ran) return { stage: 'failed', error: ran.error, ended };
-    return { stage: 'returned', value: ran.value, ended };
+    if ('error' in result) return { stage: 'failed', error: result.error, ended };
+    return { stage: 'returned', value: result.value, ended };
   }
 
-  /** The result is an object of the process, in its view. No rule stands against what has happened already. */
-  private async keep(tx: WriteTx, { at }: Act, row: ProcessRow, value: JsonValue): Promise<ObjectId> {
+  /** Creates an object of the process in its view. Not subject to rules: the effect has already happened. */
+  private async keepValue(tx: WriteTx, { at }: Act, row: ProcessRow, value: JsonValue): Promise<ObjectId> {
     const { pid } = row;
     const object = this.objects.newId();
     await this.objects.create(tx, pid, object, 'tool_result', value, at);
-    const [own] = await this.capabilities.heldOn(tx, pid, [`ns:process/${pid}/**`]);
+    const [own] = await this.capabilities.findByResource(tx, pid, [`ns:process/${pid}/**`]);
     if (own !== undefined) {
       await this.views.addEntry(tx, row.view, { object, capability: own.id, rights: own.rights });
       this.recorder.event(tx, { type: 'object.created', at, pid, data: { object, type: 'tool_result' } });
@@ -101,8 +103,8 @@ export class ToolOutcomes {
   }
 }
 
-function outcomeOf(ran: RunResult): { readonly outcome: 'ok' | 'failed' | 'unknown'; readonly code?: string } {
-  if ('value' in ran) return { outcome: 'ok' };
-  const { code } = ran.error satisfies KernelError;
-  return { outcome: ran.isOver ? 'failed' : 'unknown', code };
+function outcomeOf(result: RunResult): { readonly outcome: 'ok' | 'failed' | 'unknown'; readonly code?: string } {
+  if ('value' in result) return { outcome: 'ok' };
+  const { code } = result.error satisfies KernelError;
+  return { outcome: result.isOver ? 'failed' : 'unknown', code };
 }

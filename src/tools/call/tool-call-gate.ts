@@ -1,24 +1,26 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { isAbortSignal } from '../../base/abort-signal.js';
+import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import { label, parseSpec, timeLimitMs } from '../../base/spec.js';
+import { isAbortSignal, label, parseSpec, timeLimitMs } from '../../base/spec.js';
+import type { KernelEvent } from '../../events/event.js';
+import { EventFeed } from '../../events/event-feed.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
+import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Call, ProcessCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { noSuchTool } from '../tool-errors.js';
+import { callCancelled, noSuchTool } from '../tool-errors.js';
+import { ToolRegistry } from '../tool-registry.js';
 import { ToolIntents, toolCall } from './intents.js';
 import { ToolOutcomes } from './outcomes.js';
-import { StopSignals } from './stop-signals.js';
 import { ToolConcurrency } from './tool-concurrency.js';
 import { ToolRunner } from './tool-runner.js';
-import { VisibleTools } from './visible-tools.js';
 
-/** How long a tool may take that does not say it. */
+/** For a tool without a limit of its own. */
 const timeoutMsDefault = 300_000;
 
 const toolName = z.string().max(256);
@@ -29,18 +31,18 @@ const callOptions = z.strictObject({
 });
 
 /**
- * The gate that every call of a tool goes through: arguments by schema, authority over the tool and over what it touches,
- * budget, the intent on record; then the tool runs, and what became of it is on record as well.
+ * Every tool call goes through here, as CallRequest, PreparedCall, CallIntent, RunResult and CallOutcome: the arguments are
+ * validated, the call is authorized and its intent recorded in one commit, the tool runs, and its outcome is recorded.
  */
 @injectable()
 export class ToolCallGate implements ToolGate {
   constructor(
-    @inject(VisibleTools) private readonly tools: VisibleTools,
+    @inject(ToolRegistry) private readonly registry: ToolRegistry,
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(NodeLease) private readonly lease: NodeLease,
-    @inject(ToolConcurrency) private readonly places: ToolConcurrency,
-    @inject(StopSignals) private readonly stops: StopSignals,
+    @inject(ToolConcurrency) private readonly concurrency: ToolConcurrency,
+    @inject(EventFeed) private readonly feed: EventFeed,
     @inject(ToolIntents) private readonly intents: ToolIntents,
     @inject(ToolRunner) private readonly runner: ToolRunner,
     @inject(ToolOutcomes) private readonly outcomes: ToolOutcomes,
@@ -49,44 +51,62 @@ export class ToolCallGate implements ToolGate {
   async list(caller: ProcessCaller): Promise<ToolInfo[]> {
     return this.units.read(callOf(caller), async (tx) => {
       const { image } = await this.lookup.live(tx, caller.pid);
-      return this.tools.list(image);
+      return this.registry.listVisible(image);
     });
   }
 
-  async call({ caller, face, name: given, args, options: rest, run }: GatedCall): Promise<JsonValue> {
-    const name = parseSpec(toolName, given, 'name');
-    const { using, timeoutMs, signal } = parseSpec(callOptions, rest, 'options', isAbortSignal);
+  async call({ caller, face, name: rawName, args, options, run }: GatedCall): Promise<JsonValue> {
+    const { pid } = caller;
+    const name = parseSpec(toolName, rawName, 'name');
+    const { using, timeoutMs, signal } = parseSpec(callOptions, options, 'options', isAbortSignal);
     const call = callOf(caller);
-    const tool = await this.tool(call, caller, name);
-    using stop = this.stops.of(caller.pid, name, run?.signal);
-    using _place = await this.places.take(
+    using stop = this.stopSignal(pid, name, run?.signal);
+    const { row, tool } = await this.findTool(call, pid, name);
+    using _slot = await this.concurrency.acquire(
       tool,
-      caller.pid,
+      pid,
       AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]),
     );
     await this.lease.hold();
     const isRepeated = run !== undefined && run.attempt > 1;
-    const begun = await this.intents.begin({ call: { ...call, signal }, tool, args, using, isRepeated });
-    const ran = await this.runner.run(begun.shaped, {
+    const intent = await this.intents.record({ call: { ...call, signal }, tool, row, args, using, isRepeated });
+    const result = await this.runner.run(intent.prepared, {
       face,
       signal: stop.signal,
       attempt: run?.attempt ?? 1,
-      idempotencyKey: run?.idempotencyKey ?? begun.effect,
+      idempotencyKey: run?.idempotencyKey ?? intent.effectId,
       timeoutMs: Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, tool.timeoutMs ?? timeoutMs ?? timeoutMsDefault),
-      abandoned: signal,
+      callerSignal: signal,
     });
-    return this.outcomes.settle({ ...begun, call, ran });
+    return this.outcomes.settle({ ...intent, call, result });
   }
 
-  /** Throws NO_SUCH_TOOL, also for one that the image does not show. */
-  private tool(call: Call, { pid }: ProcessCaller, name: string): Promise<ParsedTool> {
+  /** In one unit, so that the refusal is recorded. Throws NO_SUCH_TOOL, also for a tool that the image does not show. */
+  private findTool(call: Call, pid: Pid, name: string): Promise<{ row: ProcessRow; tool: ParsedTool }> {
     return this.units.read(call, async (tx) => {
-      const { image } = await this.lookup.live(tx, pid);
-      const tool = this.tools.find(image, name);
-      if (tool !== undefined) return tool;
-      throw noSuchTool(pid, name, this.tools.names(image));
+      const row = await this.lookup.live(tx, pid);
+      const tool = this.registry.findVisible(row.image, name);
+      if (tool === undefined) throw noSuchTool(pid, name, this.registry.visibleNames(row.image));
+      return { row, tool };
     });
   }
+
+  /** Aborts when the process is stopped, ends or gets another program. The signal of a run does that itself. */
+  private stopSignal(pid: Pid, tool: string, runSignal: AbortSignal | undefined): StopSignal {
+    if (runSignal !== undefined) return { signal: runSignal, [Symbol.dispose]: () => undefined };
+    const controller = new AbortController();
+    const abort = (event: KernelEvent) => {
+      if (event.pid === pid) controller.abort(callCancelled(tool, pid));
+    };
+    const handlers = { 'process.stopping': abort, 'process.exited': abort, 'process.execed': abort };
+    const subscription = this.feed.subscribe('toolCalls', handlers);
+    return { signal: controller.signal, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+  }
+}
+
+/** Disposing of it ends the subscription behind it. */
+interface StopSignal extends Disposable {
+  readonly signal: AbortSignal;
 }
 
 function callOf(caller: ProcessCaller): Call {

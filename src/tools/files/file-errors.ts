@@ -1,5 +1,4 @@
-import { errorText } from '../../base/error-text.js';
-import { KernelError, ToolError } from '../../base/errors.js';
+import { errorText, KernelError, ToolError } from '../../base/errors.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 
 /** Does something with a file, and says what went wrong in the words of the kernel. `shown` is the path that was asked for. */
@@ -9,12 +8,12 @@ export async function withFile<T>(shown: string, signal: AbortSignal, work: () =
     return await work();
   } catch (error) {
     signal.throwIfAborted();
-    throw asKernelError(shown, error);
+    throw toKernelError(shown, error);
   }
 }
 
 /** Something else has taken the place of what was looked for; the system itself says ELOOP. */
-export class LinkMet extends Error {
+export class UnexpectedLink extends Error {
   readonly code = 'ELOOP';
 }
 
@@ -29,7 +28,7 @@ export function changedMeanwhile(shown: string, problem: string): ToolError {
 
 /** The code that the operating system refused with; undefined for every other error. */
 export function systemCode(error: unknown): string | undefined {
-  if (error instanceof LinkMet) return error.code;
+  if (error instanceof UnexpectedLink) return error.code;
   return error instanceof Error && 'syscall' in error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
@@ -43,7 +42,7 @@ const problems: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'a name is too long for the disk',
 };
 
-function asKernelError(shown: string, error: unknown): KernelError {
+function toKernelError(shown: string, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
   const code = systemCode(error);
   const problem = problems[code ?? ''];

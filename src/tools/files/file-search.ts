@@ -3,8 +3,7 @@ import type { Right } from '../../capability/resource/rights.js';
 import type { ToolContext } from '../tool.js';
 import { systemCode } from './file-errors.js';
 import type { FileTarget } from './file-target.js';
-import { entryIn, namesIn } from './folder-entries.js';
-import { type LineMatch, type LineQuery, matchingLines } from './line-matches.js';
+import { listNames, statEntry } from './folder-entries.js';
 import { type LookupMode, type OpenFolder, openBelow } from './open-folder.js';
 import { openRegular } from './regular-file.js';
 
@@ -15,6 +14,21 @@ const bytesMax = 50_000_000;
 const fileBytesMax = 4_000_000;
 const depthMax = 32;
 const resultCharsMax = 128 * 1024;
+const textCharsMax = 240;
+
+/** A text to find within lines. */
+export interface LineQuery {
+  /** Taken literally. */
+  readonly pattern: string;
+  readonly ignoreCase: boolean;
+}
+
+export interface LineMatch {
+  /** Counts from 1. */
+  readonly line: number;
+  /** The line, or the part of it around what was found. */
+  readonly text: string;
+}
 
 interface FoundLine extends LineMatch {
   /** Below the folder that is searched; empty for a file that is searched itself. */
@@ -35,15 +49,15 @@ export interface SearchReport {
 export async function searchFiles(
   context: ToolContext,
   target: FileTarget,
-  reach: LookupMode,
+  lookupMode: LookupMode,
   query: LineQuery,
 ): Promise<SearchReport> {
   const search = new FileSearch(context, target, query);
   const { names } = target;
   const name = names.at(-1);
-  await using folder = await openBelow(context.workspace, names.slice(0, -1), reach);
-  if (name === undefined) await search.inFolder(folder, []);
-  else await search.inEntry(folder, name, []);
+  await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
+  if (name === undefined) await search.searchFolder(folder, []);
+  else await search.searchEntry(folder, name, []);
   return search.report();
 }
 
@@ -56,7 +70,7 @@ class FileSearch {
   private bytes = 0;
   private chars = 0;
   /** Something was not looked at. */
-  private isCut = false;
+  private isTruncated = false;
 
   constructor(
     private readonly context: ToolContext,
@@ -65,35 +79,36 @@ class FileSearch {
   ) {}
 
   report(): SearchReport {
-    return { matches: this.matches, files: this.files, skipped: this.skipped, truncated: this.isCut };
+    return { matches: this.matches, files: this.files, skipped: this.skipped, truncated: this.isTruncated };
   }
 
   /** Only the target itself may be refused for what it is; below it, what cannot be looked at is left out. */
-  async inEntry(folder: OpenFolder, name: string, below: readonly string[]): Promise<void> {
-    const stats = await entryIn(folder, name);
+  async searchEntry(folder: OpenFolder, name: string, below: readonly string[]): Promise<void> {
+    const stats = await statEntry(folder, name);
     if (stats?.isDirectory()) {
       await using inner = await folder.folder(name);
-      await this.inFolder(inner, below);
+      await this.searchFolder(inner, below);
     } else if (below.length === 0 || stats?.isFile()) {
-      await this.inFile(folder, name, below);
+      await this.searchFile(folder, name, below);
     }
   }
 
-  async inFolder(folder: OpenFolder, below: readonly string[]): Promise<void> {
+  async searchFolder(folder: OpenFolder, below: readonly string[]): Promise<void> {
     if (below.length >= depthMax) {
-      this.isCut = true;
+      this.isTruncated = true;
       return;
     }
-    const { names, isCut } = await namesIn(folder, this.context.signal);
-    this.isCut ||= isCut;
+    const { names, isTruncated: isCut } = await listNames(folder, this.context.signal);
+    this.isTruncated ||= isCut;
     for (const name of names) {
       this.context.signal.throwIfAborted();
-      if (this.isSpent()) return;
+      if (this.isLimitReached()) return;
       this.entries++;
       const inner = [...below, name];
       try {
-        const isFolder = (await entryIn(folder, name))?.isDirectory() ?? false;
-        if (await this.may(isFolder ? ['list', 'read'] : ['read'], inner)) await this.inEntry(folder, name, inner);
+        const isFolder = (await statEntry(folder, name))?.isDirectory() ?? false;
+        if (await this.isAllowed(isFolder ? ['list', 'read'] : ['read'], inner))
+          await this.searchEntry(folder, name, inner);
       } catch (error) {
         this.context.signal.throwIfAborted();
         // Otherwise it has gone, was replaced, or may not be opened by this program.
@@ -103,7 +118,7 @@ class FileSearch {
     }
   }
 
-  private async inFile(folder: OpenFolder, name: string, below: readonly string[]): Promise<void> {
+  private async searchFile(folder: OpenFolder, name: string, below: readonly string[]): Promise<void> {
     await using file = await openRegular(folder, name, this.target.shown);
     const bytes = file.size > fileBytesMax ? undefined : await file.read(0, file.size);
     this.bytes += bytes?.length ?? 0;
@@ -113,9 +128,9 @@ class FileSearch {
     }
     this.files++;
     const path = below.join('/');
-    for (const match of matchingLines(bytes.toString(), this.query, matchesMax - this.matches.length + 1)) {
+    for (const match of findLines(bytes.toString(), this.query, matchesMax - this.matches.length + 1)) {
       if (this.isFull()) {
-        this.isCut = true;
+        this.isTruncated = true;
         return;
       }
       this.matches.push({ path, ...match });
@@ -124,9 +139,9 @@ class FileSearch {
   }
 
   /** Asked only while there is something left to look at. */
-  private isSpent(): boolean {
+  private isLimitReached(): boolean {
     const isSpent = this.files >= filesMax || this.entries >= entriesMax || this.bytes >= bytesMax || this.isFull();
-    this.isCut ||= isSpent;
+    this.isTruncated ||= isSpent;
     return isSpent;
   }
 
@@ -135,7 +150,7 @@ class FileSearch {
   }
 
   /** By the name that was asked for, and by the real one where a link led to the folder: a rule on either is kept. */
-  private async may(rights: readonly Right[], below: readonly string[]): Promise<boolean> {
+  private async isAllowed(rights: readonly Right[], below: readonly string[]): Promise<boolean> {
     const { path, names } = this.target;
     const places = new Set([path, names.join('/') || '.']);
     for (const place of places) {
@@ -147,4 +162,27 @@ class FileSearch {
     }
     return true;
   }
+}
+
+/** The lines that contain the text, at most `max` of them. */
+export function findLines(text: string, query: LineQuery, max: number): LineMatch[] {
+  const folded = (part: string) => (query.ignoreCase ? part.toLowerCase() : part);
+  const wanted = folded(query.pattern);
+  // Most files have no such line, and need not be taken apart.
+  if (max <= 0 || !folded(text).includes(wanted)) return [];
+  const found: LineMatch[] = [];
+  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
+    const at = folded(line).indexOf(wanted);
+    if (at < 0) continue;
+    found.push({ line: index + 1, text: excerptOf(line, at) });
+    if (found.length >= max) break;
+  }
+  return found;
+}
+
+/** A part of a long line that begins somewhat before what was found. */
+function excerptOf(line: string, at: number): string {
+  if (line.length <= textCharsMax) return line;
+  const from = Math.max(0, Math.min(at - textCharsMax / 4, line.length - textCharsMax));
+  return line.slice(from, from + textCharsMax).toWellFormed();
 }

@@ -1,10 +1,16 @@
 import { realpathSync } from 'node:fs';
 import path, { posix } from 'node:path';
+import { z } from 'zod';
 import { parseRequest } from '../../capability/resource/resource.js';
 import type { Right } from '../../capability/resource/rights.js';
 import { invalidPath, normalise, within } from '../../kernel/workspace/working-directory.js';
 import type { ToolContext, ToolPlace, ToolResource } from '../tool.js';
 import { changedMeanwhile } from './file-errors.js';
+
+/** The schema of a path argument. Which paths are refused is told by INVALID_PATH, not by the schema. */
+export function pathInput(description: string): z.ZodString {
+  return z.string().describe(`${description}, relative to the working directory, with "/" between names.`);
+}
 
 /** The file or folder that a call is about. */
 export interface FileTarget {
@@ -51,15 +57,15 @@ export function workspacePath({ cwd, workspace }: Pick<ToolPlace, 'cwd' | 'works
  * Whether there is something that has this name. What lies outside the workspace counts as there, so that nobody learns
  * what is there: it is never allowed anyway.
  */
-export function isThere({ workspace }: ToolPlace, inside: string): boolean {
+export function exists({ workspace }: ToolPlace, inside: string): boolean {
   for (let spelled = inside; ; spelled = posix.dirname(spelled)) {
-    const real = realPathOf(path.join(workspace, spelled));
+    const real = tryRealPath(path.join(workspace, spelled));
     if (real !== undefined) return spelled === inside || within(workspace, real) === undefined;
     if (spelled === '.') return false;
   }
 }
 
-function realPathOf(spelled: string): string | undefined {
+function tryRealPath(spelled: string): string | undefined {
   try {
     return realpathSync(spelled);
   } catch {

@@ -1,7 +1,7 @@
 import { constants, existsSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { LinkMet, systemCode } from './file-errors.js';
+import { systemCode, UnexpectedLink } from './file-errors.js';
 
 /**
  * How what lies in an open folder is reached. Linux finds it through the descriptor of the folder, so that no name above
@@ -10,7 +10,7 @@ import { LinkMet, systemCode } from './file-errors.js';
  */
 export type LookupMode = 'descriptor' | 'path';
 
-export const bestReach: LookupMode =
+export const defaultLookupMode: LookupMode =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path';
 
 // macOS: no link anywhere in the path. Windows has none of these flags.
@@ -21,10 +21,10 @@ const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noLinks;
 export async function openBelow(
   workspace: string,
   names: readonly string[],
-  reach: LookupMode,
+  lookupMode: LookupMode,
   make = false,
 ): Promise<OpenFolder> {
-  let folder = await OpenFolder.workspace(workspace, reach);
+  let folder = await OpenFolder.workspace(workspace, lookupMode);
   for (const name of names) {
     await using above = folder;
     folder = await above.folder(name, make);
@@ -37,18 +37,18 @@ export class OpenFolder implements AsyncDisposable {
   private constructor(
     private readonly handle: FileHandle,
     private readonly real: string,
-    private readonly reach: LookupMode,
+    private readonly lookupMode: LookupMode,
   ) {}
 
   /** `workspace` is a real path. */
   static async workspace(workspace: string, reach: LookupMode): Promise<OpenFolder> {
-    return OpenFolder.opened(workspace, workspace, reach);
+    return OpenFolder.openAt(workspace, workspace, reach);
   }
 
-  private static async opened(reached: string, real: string, reach: LookupMode): Promise<OpenFolder> {
+  private static async openAt(reached: string, real: string, reach: LookupMode): Promise<OpenFolder> {
     const folder = new OpenFolder(await open(reached, folderFlags), real, reach);
     try {
-      await folder.confirm();
+      await folder.verify();
       return folder;
     } catch (error) {
       await folder[Symbol.asyncDispose]();
@@ -57,27 +57,27 @@ export class OpenFolder implements AsyncDisposable {
   }
 
   /** A path to the folder itself. */
-  get self(): string {
-    return this.reach === 'descriptor' ? `/proc/self/fd/${this.handle.fd}` : this.real;
+  get ownPath(): string {
+    return this.lookupMode === 'descriptor' ? `/proc/self/fd/${this.handle.fd}` : this.real;
   }
 
   /** A path to what has that name in it. Whoever uses it must not follow a link there. */
-  at(name: string): string {
-    return `${this.self}/${name}`;
+  pathOf(name: string): string {
+    return `${this.ownPath}/${name}`;
   }
 
   /** A folder in it. `make`: it is made when it is missing. */
   async folder(name: string, make = false): Promise<OpenFolder> {
-    if (make) await mkdir(this.at(name)).catch(unlessThere);
-    return OpenFolder.opened(this.at(name), path.join(this.real, name), this.reach);
+    if (make) await mkdir(this.pathOf(name)).catch(ignoreExisting);
+    return OpenFolder.openAt(this.pathOf(name), path.join(this.real, name), this.lookupMode);
   }
 
   /** Opens an entry with these flags and, for a new one, this mode. A link is not followed. */
   async open(name: string, flags: number, mode?: number): Promise<FileHandle> {
-    const handle = await open(this.at(name), flags | noLinks, mode);
+    const handle = await open(this.pathOf(name), flags | noLinks, mode);
     try {
-      await this.confirm();
-      if (this.reach === 'path') confirmSame(await handle.stat(), await lstat(this.at(name)));
+      await this.verify();
+      if (this.lookupMode === 'path') verifySame(await handle.stat(), await lstat(this.pathOf(name)));
       return handle;
     } catch (error) {
       await handle.close();
@@ -95,10 +95,10 @@ export class OpenFolder implements AsyncDisposable {
   }
 
   /** Throws LinkMet when the path by which it is reached leads elsewhere now. A descriptor never does. */
-  async confirm(): Promise<void> {
-    if (this.reach === 'descriptor') return;
-    if ((await realpath(this.real)) !== this.real) throw new LinkMet();
-    confirmSame(await this.handle.stat(), await lstat(this.real));
+  async verify(): Promise<void> {
+    if (this.lookupMode === 'descriptor') return;
+    if ((await realpath(this.real)) !== this.real) throw new UnexpectedLink();
+    verifySame(await this.handle.stat(), await lstat(this.real));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -106,10 +106,10 @@ export class OpenFolder implements AsyncDisposable {
   }
 }
 
-function confirmSame(opened: Stats, found: Stats): void {
-  if (opened.ino !== found.ino || opened.dev !== found.dev) throw new LinkMet();
+function verifySame(opened: Stats, found: Stats): void {
+  if (opened.ino !== found.ino || opened.dev !== found.dev) throw new UnexpectedLink();
 }
 
-function unlessThere(error: unknown): void {
+function ignoreExisting(error: unknown): void {
   if (systemCode(error) !== 'EEXIST') throw error;
 }

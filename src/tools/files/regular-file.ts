@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat } from 'node:fs/promises';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
-import { LinkMet } from './file-errors.js';
+import { UnexpectedLink } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
 
 /** A file with bytes in it, open for reading; not a pipe, a device or a socket, which could keep the reader waiting. */
@@ -14,11 +14,11 @@ export interface RegularFile extends AsyncDisposable {
 /** Opens a regular file. Throws INVALID_PATH for everything else. `shown` is the path that was asked for. */
 export async function openRegular(folder: OpenFolder, name: string, shown: string): Promise<RegularFile> {
   // Opening is an act already for some devices, so it is looked at before, and again in case it was another one.
-  refuseOthers(await lstat(folder.at(name)), shown);
+  requireRegular(await lstat(folder.pathOf(name)), shown);
   const handle = await folder.open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await handle.stat();
-    refuseOthers(stats, shown);
+    requireRegular(stats, shown);
     return {
       size: stats.size,
       read: (offset, length) => readPart(handle, offset, Math.min(length, Math.max(0, stats.size - offset))),
@@ -31,8 +31,8 @@ export async function openRegular(folder: OpenFolder, name: string, shown: strin
 }
 
 /** Throws INVALID_PATH, or LinkMet, for what is not a regular file. */
-export function refuseOthers(stats: Stats, shown: string): void {
-  if (stats.isSymbolicLink()) throw new LinkMet();
+export function requireRegular(stats: Stats, shown: string): void {
+  if (stats.isSymbolicLink()) throw new UnexpectedLink();
   if (stats.isDirectory()) throw invalidPath(shown, 'it is a folder');
   if (!stats.isFile()) throw invalidPath(shown, 'it is not a regular file');
 }

@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, rename, unlink } from 'node:fs/promises';
 import { changedMeanwhile, systemCode } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
-import { refuseOthers } from './regular-file.js';
+import { requireRegular } from './regular-file.js';
 
 /** What is to be in a file. */
 export interface FileWrite {
@@ -18,10 +18,10 @@ export interface FileWrite {
 
 /** Puts other bytes into a file that is there: all of them or none. It keeps its mode. Throws CONFLICT, INVALID_PATH. */
 export async function replaceFile(writing: FileWrite): Promise<void> {
-  const old = await present(writing);
+  const old = await statExisting(writing);
   await withDraft(writing, 0o600, old, async () => {
-    await present(writing);
-    await rename(writing.folder.at(writing.draft), writing.folder.at(writing.name));
+    await statExisting(writing);
+    await rename(writing.folder.pathOf(writing.draft), writing.folder.pathOf(writing.name));
   });
 }
 
@@ -41,41 +41,41 @@ export async function createFile(writing: FileWrite): Promise<void> {
 async function withDraft(
   writing: FileWrite,
   mode: number,
-  like: Stats | undefined,
-  put: () => Promise<void>,
+  original: Stats | undefined,
+  publishDraft: () => Promise<void>,
 ): Promise<void> {
   const { folder, bytes, draft, signal } = writing;
   try {
-    await using handle = await newDraft(folder, draft, mode);
+    await using handle = await createDraft(folder, draft, mode);
     await handle.writeFile(bytes, { signal });
-    if (like !== undefined) await takeAfter(handle, like);
+    if (original !== undefined) await copyOwnership(handle, original);
     await handle.sync();
     signal.throwIfAborted();
-    await folder.confirm();
-    await put();
+    await folder.verify();
+    await publishDraft();
   } finally {
     // Where it has been renamed there is nothing of that name any more.
-    await unlink(folder.at(draft)).catch(() => undefined);
+    await unlink(folder.pathOf(draft)).catch(() => undefined);
   }
   // Some disks cannot do that for a folder; the file itself is on the disk.
   await folder.sync().catch(() => undefined);
-  await folder.confirm();
+  await folder.verify();
 }
 
 /** An earlier attempt of the same call may have left its draft behind. */
-async function newDraft(folder: OpenFolder, draft: string, mode: number): Promise<FileHandle> {
+async function createDraft(folder: OpenFolder, draft: string, mode: number): Promise<FileHandle> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
   try {
     return await folder.open(draft, flags, mode);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
   }
-  await unlink(folder.at(draft));
+  await unlink(folder.pathOf(draft));
   return folder.open(draft, flags, mode);
 }
 
 /** Mode, and owner where that is allowed: only a kernel of the superuser may give a file away. */
-async function takeAfter(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
+async function copyOwnership(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
   const own = await handle.stat();
   if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(() => undefined);
   await handle.chmod(mode & 0o777);
@@ -84,22 +84,22 @@ async function takeAfter(handle: FileHandle, { mode, uid, gid }: Stats): Promise
 /** A second name, which is refused if there is one already; then the first is taken away. */
 async function publish({ folder, name, draft }: FileWrite): Promise<void> {
   try {
-    await link(folder.at(draft), folder.at(name));
+    await link(folder.pathOf(draft), folder.pathOf(name));
   } catch (error) {
     if (!withoutLinks.has(systemCode(error) ?? '')) throw error;
     // Some disks have one name for each file: the name is taken by an empty file first.
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
     await (await folder.open(name, flags, 0o666)).close();
-    await rename(folder.at(draft), folder.at(name));
+    await rename(folder.pathOf(draft), folder.pathOf(name));
   }
 }
 
 const withoutLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-async function present({ folder, name, shown }: FileWrite): Promise<Stats> {
+async function statExisting({ folder, name, shown }: FileWrite): Promise<Stats> {
   try {
-    const stats = await lstat(folder.at(name));
-    refuseOthers(stats, shown);
+    const stats = await lstat(folder.pathOf(name));
+    requireRegular(stats, shown);
     return stats;
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;

@@ -11,7 +11,7 @@ export interface Hop {
 }
 
 const redirects = new Set([301, 302, 303, 307, 308]);
-const secrets = new Set(['authorization', 'cookie', 'proxy-authorization']);
+const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 /** Where an answer leads; undefined when it is the last one, a text when it leads where nothing is sent. */
 export function nextHop(hop: Hop, status: number, location: string | undefined): Hop | string | undefined {
@@ -20,14 +20,14 @@ export function nextHop(hop: Hop, status: number, location: string | undefined):
   const target = netTarget(location, from);
   if (typeof target === 'string') return `the redirect ${target}`;
   if (from.protocol === 'https:' && target.url.protocol === 'http:') return 'the redirect leads from https to http';
-  const { body, ...rest } = asBrowsersDo(hop, status);
+  const { body, ...rest } = toFollowingHop(hop, status);
   const headers =
-    target.url.origin === from.origin ? rest.headers : withoutHeaders(rest.headers, (name) => secrets.has(name));
+    target.url.origin === from.origin ? rest.headers : withoutHeaders(rest.headers, (name) => secretHeaders.has(name));
   return { ...rest, target, headers, ...(body === undefined ? {} : { body }) };
 }
 
 /** A form that was answered with "see there" is not sent there again. */
-function asBrowsersDo(hop: Hop, status: number): Hop {
+function toFollowingHop(hop: Hop, status: number): Hop {
   const { method, target, headers } = hop;
   const isSeeOther = status === 303 && method !== 'GET' && method !== 'HEAD';
   const isOldPost = (status === 301 || status === 302) && method === 'POST';

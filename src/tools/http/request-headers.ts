@@ -5,7 +5,7 @@ export type Headers = Readonly<Record<string, string>>;
 const headersMax = 100;
 const headerBytesMax = 16 * 1024;
 /** Those that speak of the connection, or that follow from what is sent. */
-const ownHeaders = new Set(
+const connectionHeaders = new Set(
   'host connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect content-length'.split(' '),
 );
 
@@ -18,7 +18,7 @@ export function headersProblem(headers: Headers): string | undefined {
   if (entries.length > headersMax || bytes > headerBytesMax) return 'has too many headers, or too long ones';
   for (const [name, value] of entries) {
     if (!isValid(name, value)) return `${JSON.stringify(name.slice(0, 100))} is not a header, or its value is not one`;
-    if (ownHeaders.has(name.toLowerCase())) return `${JSON.stringify(name)} is set by the connection`;
+    if (connectionHeaders.has(name.toLowerCase())) return `${JSON.stringify(name)} is set by the connection`;
   }
   return undefined;
 }

@@ -11,7 +11,7 @@ export interface ResponseBody extends Pick<TextContent, 'content' | 'encoding'> 
 export async function readBody(response: IncomingMessage, method: string, bytesMax: number): Promise<ResponseBody> {
   const { statusCode = 0, headers } = response;
   const isEmpty = method === 'HEAD' || statusCode === 204 || statusCode === 304;
-  const stream = isEmpty ? response : decompressed(response, headers['content-encoding'] ?? '');
+  const stream = isEmpty ? response : decompress(response, headers['content-encoding'] ?? '');
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -37,7 +37,7 @@ const decoders: Readonly<Record<string, () => Duplex>> = {
 const encodingsMax = 2;
 
 /** What is in an encoding that is not known is given as it came. */
-function decompressed(response: IncomingMessage, encodings: string): Readable {
+function decompress(response: IncomingMessage, encodings: string): Readable {
   const names = encodings
     .toLowerCase()
     .split(',')

@@ -17,7 +17,7 @@ export function sendRequest(hop: Hop, addresses: readonly string[], signal: Abor
     headers,
     // A connection that is kept might have been made to another address.
     agent: false,
-    lookup: pinnedTo(addresses),
+    lookup: pinnedLookup(addresses),
     maxHeaderSize: headerBytesMax,
     insecureHTTPParser: false,
     signal,
@@ -34,7 +34,7 @@ export function sendRequest(hop: Hop, addresses: readonly string[], signal: Abor
 }
 
 /** The name has been looked up: what was checked is what is connected to. */
-function pinnedTo(addresses: readonly string[]): LookupFunction {
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, { all }, done) => {
     const [first] = found;

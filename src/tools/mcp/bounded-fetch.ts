@@ -7,22 +7,22 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-  return new Response(body.pipeThrough(isStream ? boundedEvents() : boundedWhole()), { status, statusText, headers });
+  return new Response(body.pipeThrough(isStream ? limitEvents() : limitWhole()), { status, statusText, headers });
 }
 
-function boundedWhole(): TransformStream<Uint8Array, Uint8Array> {
+function limitWhole(): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
-  return bounded((chunk) => {
+  return limitBytes((chunk) => {
     bytes += chunk.byteLength;
     return bytes;
   });
 }
 
 /** Events end with an empty line, and whoever reads keeps only what is between two of them. */
-function boundedEvents(): TransformStream<Uint8Array, Uint8Array> {
+function limitEvents(): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let tail = '';
-  return bounded((chunk) => {
+  return limitBytes((chunk) => {
     const text = tail + Buffer.from(chunk).toString('latin1');
     const end = Math.max(...['\n\n', '\r\n\r\n', '\r\r'].map((mark) => text.lastIndexOf(mark)));
     tail = text.slice(-3);
@@ -32,7 +32,7 @@ function boundedEvents(): TransformStream<Uint8Array, Uint8Array> {
 }
 
 /** Lets chunks through as long as what has to be kept, `kept` bytes with this chunk, is not too much. */
-function bounded(kept: (chunk: Uint8Array) => number): TransformStream<Uint8Array, Uint8Array> {
+function limitBytes(kept: (chunk: Uint8Array) => number): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream<Uint8Array, Uint8Array>({
     transform: (chunk, controller) => {
       if (kept(chunk) > answerBytesMax) controller.error(new TypeError('The answer is too long.'));

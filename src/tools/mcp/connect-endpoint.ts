@@ -1,20 +1,18 @@
+import { Deferred } from '../../base/deferred.js';
 import { boundedFetch } from './bounded-fetch.js';
-import { type ClientOptions, initialize, mcpClient } from './mcp-client.js';
+import { type ClientOptions, createClient, initialize } from './mcp-client.js';
 import { notConnected } from './mcp-errors.js';
 import { McpSession } from './mcp-session.js';
 import type { ParsedEndpoint } from './mcp-target.js';
 
 /** How long a server is given to end its session. */
-const farewellMs = 1_000;
+const terminateTimeoutMs = 1_000;
 
 /** Speaks with a server over streamable HTTP. The package comes back by itself when a stream breaks. */
-export async function connectEndpoint(dialling: ClientOptions, { url, headers }: ParsedEndpoint): Promise<McpSession> {
-  const { sdk, server, signal } = dialling;
-  const client = mcpClient(dialling, 'auto');
-  let lose: () => void = () => undefined;
-  const silent = new Promise<void>((resolve) => {
-    lose = resolve;
-  });
+export async function connectEndpoint(options: ClientOptions, { url, headers }: ParsedEndpoint): Promise<McpSession> {
+  const { sdk, server, signal } = options;
+  const client = createClient(options, 'auto');
+  const { promise: silent, resolve: lose } = new Deferred();
   client.onclose = lose;
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
@@ -27,12 +25,12 @@ export async function connectEndpoint(dialling: ClientOptions, { url, headers }:
     throw notConnected(sdk, server, error);
   }
   // Newer servers tell changes on a stream of their own. When it ends, the next call begins anew, with a new list.
-  client.autoOpenedSubscription?.closed.then(lose);
+  client.autoOpenedSubscription?.closed.then(() => lose());
   const hangUp = async () => {
     // A server that does not answer has ended the session in its own way.
     const farewell = transport.terminateSession().catch(() => undefined);
-    await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, farewellMs).unref())]);
+    await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, terminateTimeoutMs).unref())]);
     await client.close();
   };
-  return new McpSession(sdk, client, { silent, isMeant: silent.then(() => false) }, hangUp, lose);
+  return new McpSession(sdk, client, { closed: silent, isIntended: silent.then(() => false) }, hangUp, lose);
 }

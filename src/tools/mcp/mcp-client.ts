@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Client, Transport, VersionNegotiationMode } from '@modelcontextprotocol/client';
 import type { Logger } from '../../base/logger.js';
+import { packageVersion } from '../../base/package-version.js';
 import { timerMsMax } from '../../base/spec.js';
 import type { McpPackage } from './mcp-package.js';
 import { toolsMax } from './mcp-tools.js';
@@ -23,7 +23,7 @@ const reportsMax = 10;
  * The client of one conversation. It has no capabilities: what a server asks of its client, such as the roots of the files,
  * the answer of a model or the answer of a person, it is refused.
  */
-export function mcpClient({ sdk, server, onChanged, logger }: ClientOptions, mode: VersionNegotiationMode): Client {
+export function createClient({ sdk, server, onChanged, logger }: ClientOptions, mode: VersionNegotiationMode): Client {
   const client = new sdk.Client(
     { name: 'procura', version: packageVersion() },
     {
@@ -54,10 +54,4 @@ export async function initialize(client: Client, transport: Transport, signal: A
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-}
-
-function packageVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
-  return version;
 }

@@ -1,16 +1,15 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
-import { errorText } from '../../base/error-text.js';
-import { KernelError, StoreError, ToolError } from '../../base/errors.js';
+import { errorText, KernelError, StoreError, ToolError } from '../../base/errors.js';
 import { Logger } from '../../base/logger.js';
 import { payloadLimits } from '../../base/plain.js';
 import { PipedCommands } from '../../command/drive/piped-commands.js';
-import { PayloadBytesMax } from '../../memory/payloads.js';
+import { PayloadBytesMax } from '../../memory/object/object-writer.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { connectEndpoint } from './connect-endpoint.js';
 import { connectProgram } from './connect-program.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
-import { type McpEnd, McpRecorder } from './mcp-recorder.js';
+import { type CloseReason, McpRecorder } from './mcp-recorder.js';
 import { McpServerConnection } from './mcp-server-connection.js';
 import {
   type McpConnection,
@@ -29,7 +28,7 @@ export class McpConnections {
   constructor(
     @inject(ToolRegistry) private readonly registry: ToolRegistry,
     @inject(PipedCommands) private readonly commands: PipedCommands,
-    @inject(McpRecorder) private readonly journal: McpRecorder,
+    @inject(McpRecorder) private readonly recorder: McpRecorder,
     @inject(PayloadBytesMax) private readonly bytesMax: number,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Logger) private readonly logger: Logger,
@@ -42,48 +41,48 @@ export class McpConnections {
     const sdk = await loadMcpPackage();
     if (this.isClosed) throw kernelClosed();
     if (this.servers.has(name)) throw alreadyConnected(name);
-    const made = this.made(name, parsed, sdk);
+    const made = this.create(name, parsed, sdk);
     this.servers.set(name, made);
-    await this.open(name, made);
+    await this.connectAndRecord(name, made);
     return made;
   }
 
   /** Closes all of them. */
   async close(): Promise<void> {
     this.isClosed = true;
-    await Promise.all([...this.servers.values()].map((server) => this.end(server, 'shutdown')));
+    await Promise.all([...this.servers.values()].map((server) => this.closeSafely(server, 'shutdown')));
   }
 
-  private async open(name: string, server: McpServerConnection): Promise<void> {
+  private async connectAndRecord(name: string, server: McpServerConnection): Promise<void> {
     try {
-      await server.open();
+      await server.connect();
     } catch (error) {
       this.release(name, server);
-      await this.note(name, error);
+      await this.recordFailure(name, error);
       throw error;
     }
     try {
-      await this.journal.connected(name, server.tools.length);
+      await this.recorder.recordConnect(name, server.tools.length);
     } catch (error) {
-      await this.end(server, 'requested');
+      await this.closeSafely(server, 'requested');
       throw error;
     }
   }
 
-  private made(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServerConnection {
-    const { registry, commands, clock, logger, journal, bytesMax } = this;
+  private create(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServerConnection {
+    const { registry, commands, clock, logger, recorder: journal, bytesMax } = this;
     const server: McpServerConnection = new McpServerConnection(name, target, {
       sdk,
       registry,
       clock,
       logger,
       limits: { ...payloadLimits, bytesMax },
-      dial: (dialling) =>
+      connect: (dialling) =>
         'url' in target ? connectEndpoint(dialling, target) : connectProgram(dialling, commands, target),
-      onChanged: (changes, tools) => journal.changed(name, changes, tools),
+      onChanged: (changes, tools) => journal.recordChange(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.release(name, server);
-        await journal.closed(name, reason, tools);
+        await journal.recordClose(name, reason, tools);
       },
     });
     return server;
@@ -94,16 +93,16 @@ export class McpConnections {
     if (this.servers.get(name) === server) this.servers.delete(name);
   }
 
-  private async end(server: McpServerConnection, reason: McpEnd): Promise<void> {
+  private async closeSafely(server: McpServerConnection, reason: CloseReason): Promise<void> {
     await server.closeFor(reason).catch((error) => {
       this.logger.error({ problem: errorText(error) }, 'an MCP server could not be closed');
     });
   }
 
   /** What went wrong is told to the caller, whether or not it can be written down. */
-  private async note(name: string, error: unknown): Promise<void> {
+  private async recordFailure(name: string, error: unknown): Promise<void> {
     const code = error instanceof KernelError ? error.code : 'TOOL_FAILED';
-    await this.journal.failed(name, code).catch((failure) => {
+    await this.recorder.recordFailure(name, code).catch((failure) => {
       this.logger.error({ server: name, problem: errorText(failure) }, 'a failed connection was not recorded');
     });
   }

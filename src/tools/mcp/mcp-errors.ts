@@ -1,12 +1,11 @@
-import { errorText } from '../../base/error-text.js';
-import { KernelError, ToolError } from '../../base/errors.js';
+import { errorText, KernelError, ToolError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { McpPackage } from './mcp-package.js';
 
 const problemCharsMax = 1_000;
 
 /** What went wrong between us and a server, without anything that was secret in what we sent. */
-interface Trouble {
+interface Failure {
   readonly facts: JsonObject;
   readonly problem: string;
   readonly hint: string;
@@ -16,7 +15,7 @@ interface Trouble {
 /** A server that could not be reached, or is not one. */
 export function notConnected(sdk: McpPackage, server: string, error: unknown, facts: JsonObject = {}): KernelError {
   if (error instanceof KernelError) return error;
-  const trouble = troubleOf(sdk, error);
+  const trouble = failureOf(sdk, error);
   return new ToolError('TOOL_FAILED', `MCP server ${server} could not be connected: ${trouble.problem}`, {
     facts: { server, ...facts, ...trouble.facts, problem: trouble.problem },
     hint: trouble.hint,
@@ -28,7 +27,7 @@ export function notConnected(sdk: McpPackage, server: string, error: unknown, fa
 /** A call that got no answer, or an answer that is an error of the protocol. */
 export function callFailed(sdk: McpPackage, tool: string, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
-  const trouble = troubleOf(sdk, error);
+  const trouble = failureOf(sdk, error);
   const unknown = 'Whether it was carried out is not known. If it may happen only once, find out before you repeat it.';
   return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${trouble.problem}`, {
     facts: { tool, ...trouble.facts, problem: trouble.problem },
@@ -38,7 +37,7 @@ export function callFailed(sdk: McpPackage, tool: string, error: unknown): Kerne
   });
 }
 
-export function notInTime(server: string, connectTimeoutMs: number): ToolError {
+export function connectTimeout(server: string, connectTimeoutMs: number): ToolError {
   return new ToolError('TOOL_FAILED', `MCP server ${server} did not tell its tools within ${connectTimeoutMs} ms.`, {
     facts: { server, connectTimeoutMs, reason: 'timeout' },
     hint: 'See that it is an MCP server and that it runs, or give it more time with connectTimeoutMs.',
@@ -62,14 +61,14 @@ export function connectionClosed(server: string): ToolError {
 }
 
 /** Whether the server does not know us any more, or cannot be talked to: another connection may do better. */
-export function isLost(sdk: McpPackage, error: unknown): boolean {
+export function isConnectionLost(sdk: McpPackage, error: unknown): boolean {
   if (error instanceof sdk.SdkHttpError) return error.status === 404 || error.status >= 500;
   if (error instanceof sdk.SdkError) return lostCodes(sdk).has(error.code);
   return error instanceof TypeError;
 }
 
 /** An error of the JSON-RPC layer is an answer; everything else is the lack of one. */
-function troubleOf(sdk: McpPackage, error: unknown): Trouble {
+function failureOf(sdk: McpPackage, error: unknown): Failure {
   const problem = (error instanceof Error ? error.message : errorText(error)).slice(0, problemCharsMax).toWellFormed();
   if (error instanceof sdk.ProtocolError) {
     const facts = { reason: 'protocol_error', rpcCode: error.code };
@@ -80,7 +79,7 @@ function troubleOf(sdk: McpPackage, error: unknown): Trouble {
     return { facts: { reason: 'unauthorized', ...statusOf(sdk, error) }, problem, hint, retryable: false };
   }
   const hint = 'See that the server runs and what it says, then repeat the call.';
-  if (isLost(sdk, error)) {
+  if (isConnectionLost(sdk, error)) {
     return { facts: { reason: 'connection_lost', ...statusOf(sdk, error) }, problem, hint, retryable: true };
   }
   return { facts: { reason: 'no_answer', ...statusOf(sdk, error) }, problem, hint, retryable: false };

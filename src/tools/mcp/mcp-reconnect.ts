@@ -1,116 +1,116 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KernelClock } from '../../base/clock.js';
-import { errorText } from '../../base/error-text.js';
+import { errorText } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import { untilAborted } from '../../base/until-aborted.js';
 import { RestartWindow } from '../../runtime/supervision/restart-window.js';
-import { connectionClosed, notInTime, serverDown } from './mcp-errors.js';
+import { connectionClosed, connectTimeout, serverDown } from './mcp-errors.js';
 import type { McpSession } from './mcp-session.js';
 
 /** A program that ended is started again so often; the next time the connection is down. */
 const restarts = { intensity: 5, periodMs: 60_000, backoff: { baseMs: 100, factor: 2 } };
 
-export interface LineSettings {
+export interface ReconnectOptions {
   readonly server: string;
   /** A program is started again when it has ended; at an address the next call begins a new conversation. */
   readonly isProgram: boolean;
   readonly connectTimeoutMs: number;
   readonly clock: KernelClock;
   readonly logger: Logger;
-  readonly dial: (signal: AbortSignal) => Promise<McpSession>;
+  readonly connect: (signal: AbortSignal) => Promise<McpSession>;
   /** What has to be done with a new conversation before anybody else uses it. */
-  readonly greet: (link: McpSession, signal: AbortSignal) => Promise<void>;
+  readonly initialize: (link: McpSession, signal: AbortSignal) => Promise<void>;
   /** Somebody has stopped the server on purpose. */
   readonly onStopped: () => void;
 }
 
 /** Keeps one conversation with a server, as long as that can be had. */
 export class McpReconnect {
-  private readonly window = new RestartWindow(restarts);
-  private readonly ending = new AbortController();
-  private link: McpSession | undefined;
-  private reviving: Promise<McpSession> | undefined;
+  private readonly restartWindow = new RestartWindow(restarts);
+  private readonly closing = new AbortController();
+  private session: McpSession | undefined;
+  private connecting: Promise<McpSession> | undefined;
   private isDown = false;
 
-  constructor(private readonly settings: LineSettings) {}
+  constructor(private readonly options: ReconnectOptions) {}
 
   /** The conversation of now, if there is one. */
-  get live(): McpSession | undefined {
-    return this.link;
+  get openSession(): McpSession | undefined {
+    return this.session;
   }
 
   /** Begins the first conversation. Throws TOOL_FAILED. */
-  async open(): Promise<void> {
-    await this.beginning(this.begin());
+  async connect(): Promise<void> {
+    await this.trackConnecting(this.startSession());
   }
 
   /** The conversation to use, when there is one again. Throws TOOL_FAILED when there will be none, and what `signal` says. */
-  async current(signal: AbortSignal): Promise<McpSession> {
-    if (this.ending.signal.aborted) throw connectionClosed(this.settings.server);
-    if (this.isDown) throw serverDown(this.settings.server);
-    return this.link ?? untilAborted(signal, this.reviving ?? this.beginning(this.begin()));
+  async waitForSession(signal: AbortSignal): Promise<McpSession> {
+    if (this.closing.signal.aborted) throw connectionClosed(this.options.server);
+    if (this.isDown) throw serverDown(this.options.server);
+    return this.session ?? untilAborted(signal, this.connecting ?? this.trackConnecting(this.startSession()));
   }
 
   /** Stops the server. Calls that wait for it fail. */
   async close(): Promise<void> {
-    this.ending.abort(connectionClosed(this.settings.server));
+    this.closing.abort(connectionClosed(this.options.server));
     // Whoever waits for it has been told.
-    await this.reviving?.catch(() => undefined);
-    const { link } = this;
-    this.link = undefined;
+    await this.connecting?.catch(() => undefined);
+    const { session: link } = this;
+    this.session = undefined;
     await link?.close();
   }
 
-  private async begin(): Promise<McpSession> {
-    const { server, connectTimeoutMs, dial, greet } = this.settings;
+  private async startSession(): Promise<McpSession> {
+    const { server, connectTimeoutMs, connect: dial, initialize: greet } = this.options;
     const late = AbortSignal.timeout(connectTimeoutMs);
-    const signal = AbortSignal.any([late, this.ending.signal]);
+    const signal = AbortSignal.any([late, this.closing.signal]);
     let link: McpSession | undefined;
     try {
       link = await dial(signal);
       await greet(link, signal);
-      this.ending.signal.throwIfAborted();
+      this.closing.signal.throwIfAborted();
     } catch (error) {
       await link?.close();
-      this.ending.signal.throwIfAborted();
-      throw late.aborted ? notInTime(server, connectTimeoutMs) : error;
+      this.closing.signal.throwIfAborted();
+      throw late.aborted ? connectTimeout(server, connectTimeoutMs) : error;
     }
-    this.link = link;
+    this.session = link;
     void this.watch(link);
     return link;
   }
 
   private async watch(link: McpSession): Promise<void> {
-    await link.ends.silent;
-    if (this.link !== link) return;
-    this.link = undefined;
+    await link.end.closed;
+    if (this.session !== link) return;
+    this.session = undefined;
     // Whether it came back is told to those who call.
-    if (this.settings.isProgram) this.beginning(this.restart(link)).catch(() => undefined);
-    else await this.hangUp(link);
+    if (this.options.isProgram) this.trackConnecting(this.reconnect(link)).catch(() => undefined);
+    else await this.closeSession(link);
   }
 
-  private beginning(begun: Promise<McpSession>): Promise<McpSession> {
-    this.reviving = begun.finally(() => {
-      this.reviving = undefined;
+  private trackConnecting(begun: Promise<McpSession>): Promise<McpSession> {
+    this.connecting = begun.finally(() => {
+      this.connecting = undefined;
     });
-    return this.reviving;
+    return this.connecting;
   }
 
-  private async restart(lost: McpSession): Promise<McpSession> {
-    const { server, clock, logger, onStopped } = this.settings;
-    if (await lost.ends.isMeant) {
+  private async reconnect(lost: McpSession): Promise<McpSession> {
+    const { server, clock, logger, onStopped } = this.options;
+    if (await lost.end.isIntended) {
       onStopped();
       throw connectionClosed(server);
     }
-    await this.hangUp(lost);
+    await this.closeSession(lost);
     for (;;) {
-      const delayMs = this.window.count(clock.peek());
+      const delayMs = this.restartWindow.count(clock.peek());
       if (delayMs === undefined) break;
-      await sleep(delayMs, undefined, { ref: false, signal: this.ending.signal });
+      await sleep(delayMs, undefined, { ref: false, signal: this.closing.signal });
       try {
-        return await this.begin();
+        return await this.startSession();
       } catch (error) {
-        this.ending.signal.throwIfAborted();
+        this.closing.signal.throwIfAborted();
         logger.warn({ server, problem: errorText(error) }, `MCP server ${server} could not be restarted`);
       }
     }
@@ -119,8 +119,8 @@ export class McpReconnect {
     throw serverDown(server);
   }
 
-  private async hangUp(link: McpSession): Promise<void> {
-    const { server, logger } = this.settings;
+  private async closeSession(link: McpSession): Promise<void> {
+    const { server, logger } = this.options;
     await link.close().catch((error) => {
       logger.warn({ server, problem: errorText(error) }, `MCP server ${server} could not be stopped`);
     });

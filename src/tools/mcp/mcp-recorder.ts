@@ -14,7 +14,7 @@ export interface ToolChanges {
 }
 
 /** Why a connection was closed: its owner wanted it, its process was stopped, or the kernel was shut down. */
-export type McpEnd = 'requested' | 'stopped' | 'shutdown';
+export type CloseReason = 'requested' | 'stopped' | 'shutdown';
 
 /** Connections are acts of the host: what they bring and take away is on record. */
 @injectable()
@@ -26,20 +26,20 @@ export class McpRecorder {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
   ) {}
 
-  connected(server: string, tools: number): Promise<void> {
+  recordConnect(server: string, tools: number): Promise<void> {
     return this.write(server, 'mcp.connect', { tools }, { added: tools, removed: 0, changed: 0 });
   }
 
-  changed(server: string, changes: ToolChanges, tools: number): Promise<void> {
+  recordChange(server: string, changes: ToolChanges, tools: number): Promise<void> {
     return this.write(server, 'mcp.change', { tools, ...changes }, changes);
   }
 
-  closed(server: string, reason: McpEnd, tools: number): Promise<void> {
+  recordClose(server: string, reason: CloseReason, tools: number): Promise<void> {
     return this.write(server, 'mcp.close', { tools, reason }, { added: 0, removed: tools, changed: 0 });
   }
 
   /** A connection that came to nothing. */
-  async failed(server: string, code: string): Promise<void> {
+  async recordFailure(server: string, code: string): Promise<void> {
     await this.store.write(async (tx) => {
       this.recorder.audit(tx, {
         ...this.act(),

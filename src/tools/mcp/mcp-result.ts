@@ -14,27 +14,32 @@ const errorCharsMax = 4_096;
  * `isDeclared`: the tool says which structure it gives back. Throws TOOL_FAILED for what the server itself calls an error,
  * and for what cannot be a result.
  */
-export function mcpResult(tool: string, result: CallToolResult, isDeclared: boolean, limits: PlainLimits): JsonValue {
+export function toToolResult(
+  tool: string,
+  result: CallToolResult,
+  isDeclared: boolean,
+  limits: PlainLimits,
+): JsonValue {
   const { structuredContent, content, isError } = result;
-  if (isError === true) throw toldFailure(tool, content);
-  if (structuredContent === undefined) return plain(tool, shown(content, limits.bytesMax), limits);
+  if (isError === true) throw serverReportedError(tool, content);
+  if (structuredContent === undefined) return toPlain(tool, fitContent(content, limits.bytesMax), limits);
   const isAll = isDeclared || content.every(({ type }) => type === 'text');
-  return plain(tool, isAll ? structuredContent : { structuredContent, content }, limits);
+  return toPlain(tool, isAll ? structuredContent : { structuredContent, content }, limits);
 }
 
-function shown(content: readonly Part[], bytesMax: number): unknown {
+function fitContent(content: readonly Part[], bytesMax: number): unknown {
   const [first] = content;
   const isText = content.length === 1 && first?.type === 'text';
   const whole = isText ? { text: first.text.toWellFormed() } : { content: content.map(wellFormed) };
   const bytes = bytesOf(whole);
   if (bytes <= bytesMax) return whole;
   const room = bytesMax - 256;
-  if (isText) return { text: cut(first.text, room), truncated: true, bytes };
-  return { ...fitting(content.map(wellFormed), room), truncated: true, bytes };
+  if (isText) return { text: truncate(first.text, room), truncated: true, bytes };
+  return { ...fitParts(content.map(wellFormed), room), truncated: true, bytes };
 }
 
 /** As many parts as there is room for; the first text that does not fit is cut. */
-function fitting(content: readonly Part[], room: number): { content: Part[]; omitted: number } {
+function fitParts(content: readonly Part[], room: number): { content: Part[]; omitted: number } {
   const kept: Part[] = [];
   let left = room;
   let isCut = false;
@@ -43,7 +48,7 @@ function fitting(content: readonly Part[], room: number): { content: Part[]; omi
     const fits = whole <= left;
     if (!fits && (isCut || part.type !== 'text')) continue;
     isCut ||= !fits;
-    const shownPart = fits || part.type !== 'text' ? part : { ...part, text: cut(part.text, left - 256) };
+    const shownPart = fits || part.type !== 'text' ? part : { ...part, text: truncate(part.text, left - 256) };
     left -= bytesOf(shownPart) + 1;
     kept.push(shownPart);
   }
@@ -55,18 +60,18 @@ function wellFormed(part: Part): Part {
 }
 
 /** The beginning of a text, of at most so many bytes in JSON, and never half a character. */
-function cut(text: string, bytesMax: number): string {
+function truncate(text: string, bytesMax: number): string {
   let end = Math.max(0, Math.min(text.length, bytesMax));
   while (end > 0 && bytesOf(text.slice(0, end)) > bytesMax) end = Math.floor(end * 0.9);
   const kept = text.slice(0, end);
   return (/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept).toWellFormed();
 }
 
-function plain(tool: string, value: unknown, limits: PlainLimits): JsonValue {
+function toPlain(tool: string, value: unknown, limits: PlainLimits): JsonValue {
   try {
     return copyPlain(value, 'result', limits);
   } catch (error) {
-    if (error instanceof KernelError) throw noResult(tool, error);
+    if (error instanceof KernelError) throw unusableResult(tool, error);
     throw error;
   }
 }
@@ -75,7 +80,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-function toldFailure(tool: string, content: readonly Part[]): ToolError {
+function serverReportedError(tool: string, content: readonly Part[]): ToolError {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   const text = texts.join('\n').slice(0, errorCharsMax).toWellFormed();
   return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${text.slice(0, 300).toWellFormed()}`, {
@@ -84,7 +89,7 @@ function toldFailure(tool: string, content: readonly Part[]): ToolError {
   });
 }
 
-function noResult(tool: string, error: KernelError): ToolError {
+function unusableResult(tool: string, error: KernelError): ToolError {
   const facts: JsonObject = { tool, reason: 'bad_result', ...error.facts };
   return new ToolError('TOOL_FAILED', `Tool ${tool} gave back what cannot be a result: ${error.message}`, {
     facts,

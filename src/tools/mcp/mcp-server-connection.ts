@@ -1,5 +1,5 @@
 import type { KernelClock } from '../../base/clock.js';
-import { errorText } from '../../base/error-text.js';
+import { errorText } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Logger } from '../../base/logger.js';
 import type { PlainLimits } from '../../base/plain.js';
@@ -9,12 +9,11 @@ import type { ClientOptions } from './mcp-client.js';
 import { callFailed, connectionClosed, notConnected } from './mcp-errors.js';
 import type { McpPackage } from './mcp-package.js';
 import { McpReconnect } from './mcp-reconnect.js';
-import type { McpEnd, ToolChanges } from './mcp-recorder.js';
-import { mcpResult } from './mcp-result.js';
+import type { CloseReason, ToolChanges } from './mcp-recorder.js';
+import { toToolResult } from './mcp-result.js';
 import type { McpSession } from './mcp-session.js';
 import type { McpConnection, ParsedEndpoint, ParsedProgram } from './mcp-target.js';
-import type { ListedTool } from './mcp-tool.js';
-import { mcpToolName } from './mcp-tool-name.js';
+import { type ListedTool, mcpToolName } from './mcp-tool.js';
 import { McpTools } from './mcp-tools.js';
 
 /** What a server needs besides itself. */
@@ -25,17 +24,17 @@ export interface McpDeps {
   readonly logger: Logger;
   /** Of what its tools give back. */
   readonly limits: PlainLimits;
-  readonly dial: (dialling: ClientOptions) => Promise<McpSession>;
+  readonly connect: (dialling: ClientOptions) => Promise<McpSession>;
   /** Its tools are not what they were. */
   readonly onChanged: (changes: ToolChanges, tools: number) => Promise<void>;
   /** Its tools are gone, and it has been stopped. */
-  readonly onClosed: (reason: McpEnd, tools: number) => Promise<void>;
+  readonly onClosed: (reason: CloseReason, tools: number) => Promise<void>;
 }
 
 /** A server that is connected: one conversation after another, and the tools that it told last. */
 export class McpServerConnection implements McpConnection {
-  private readonly line: McpReconnect;
-  private readonly shown: McpTools;
+  private readonly reconnect: McpReconnect;
+  private readonly mcpTools: McpTools;
   private refreshing: Promise<unknown> = Promise.resolve();
   private isStale = false;
   private isOpen = false;
@@ -44,34 +43,34 @@ export class McpServerConnection implements McpConnection {
   constructor(
     private readonly server: string,
     private readonly target: ParsedProgram | ParsedEndpoint,
-    private readonly around: McpDeps,
+    private readonly deps: McpDeps,
   ) {
-    const { sdk, registry, clock, logger, dial } = around;
+    const { sdk, registry, clock, logger, connect: dial } = deps;
     const onChanged = () => this.refresh();
-    this.shown = new McpTools(server, target.effects, (...call) => this.call(...call), registry, logger);
-    this.line = new McpReconnect({
+    this.mcpTools = new McpTools(server, target.effects, (...call) => this.call(...call), registry, logger);
+    this.reconnect = new McpReconnect({
       server,
       isProgram: 'command' in target,
       connectTimeoutMs: target.connectTimeoutMs,
       clock,
       logger,
-      dial: (signal) => dial({ sdk, server, signal, onChanged, logger }),
-      greet: (link, signal) => this.inTurn(() => this.show(link, signal)),
+      connect: (signal) => dial({ sdk, server, signal, onChanged, logger }),
+      initialize: (link, signal) => this.enqueue(() => this.updateTools(link, signal)),
       onStopped: () => void this.closeFor('stopped').catch((error) => this.report(error, 'could not be closed')),
     });
   }
 
   get tools(): ToolInfo[] {
-    return this.shown.list();
+    return this.mcpTools.list();
   }
 
   /** Begins the first conversation. Throws TOOL_FAILED, and nothing is left of it. */
-  async open(): Promise<void> {
+  async connect(): Promise<void> {
     try {
-      await this.line.open();
+      await this.reconnect.connect();
       this.isOpen = true;
     } catch (error) {
-      this.shown.close();
+      this.mcpTools.close();
       throw error;
     }
   }
@@ -85,28 +84,28 @@ export class McpServerConnection implements McpConnection {
   }
 
   /** Its tools are gone at once, and calls under way fail. */
-  closeFor(reason: McpEnd): Promise<void> {
-    this.closing ??= this.shut(reason);
+  closeFor(reason: CloseReason): Promise<void> {
+    this.closing ??= this.closeOnce(reason);
     return this.closing;
   }
 
-  private async shut(reason: McpEnd): Promise<void> {
+  private async closeOnce(reason: CloseReason): Promise<void> {
     const { length } = this.tools;
-    this.shown.close();
+    this.mcpTools.close();
     try {
-      await this.line.close();
+      await this.reconnect.close();
     } finally {
-      await this.around.onClosed(reason, length);
+      await this.deps.onClosed(reason, length);
     }
   }
 
   private async call(tool: ListedTool, args: JsonValue, signal: AbortSignal): Promise<JsonValue> {
-    const { sdk, limits } = this.around;
+    const { sdk, limits } = this.deps;
     const name = mcpToolName(this.server, tool.name);
-    const link = await this.line.current(signal);
+    const link = await this.reconnect.waitForSession(signal);
     try {
       const result = await link.call(tool.name, args, signal);
-      return mcpResult(name, result, tool.outputSchema !== undefined, limits);
+      return toToolResult(name, result, tool.outputSchema !== undefined, limits);
     } catch (error) {
       signal.throwIfAborted();
       throw this.closing === undefined ? callFailed(sdk, name, error) : connectionClosed(this.server);
@@ -117,24 +116,24 @@ export class McpServerConnection implements McpConnection {
   private refresh(): void {
     if (this.isStale) return;
     this.isStale = true;
-    this.inTurn(async () => {
+    this.enqueue(async () => {
       this.isStale = false;
-      const { live } = this.line;
-      if (live !== undefined) await this.show(live, AbortSignal.timeout(this.target.connectTimeoutMs));
+      const { openSession: live } = this.reconnect;
+      if (live !== undefined) await this.updateTools(live, AbortSignal.timeout(this.target.connectTimeoutMs));
     }).catch((error) => this.report(error, 'could not tell its tools again'));
   }
 
-  private async show(link: McpSession, signal: AbortSignal): Promise<void> {
-    const { sdk, onChanged } = this.around;
+  private async updateTools(link: McpSession, signal: AbortSignal): Promise<void> {
+    const { sdk, onChanged } = this.deps;
     const listed = await link.list(signal).catch((error) => {
       throw notConnected(sdk, this.server, error);
     });
-    const changes = await this.shown.show(listed);
+    const changes = await this.mcpTools.update(listed);
     const isOther = changes.added + changes.removed + changes.changed > 0;
     if (isOther && this.isOpen && this.closing === undefined) await onChanged(changes, this.tools.length);
   }
 
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private enqueue<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.refreshing.then(work);
     this.refreshing = turn.catch(() => undefined);
     return turn;
@@ -142,6 +141,6 @@ export class McpServerConnection implements McpConnection {
 
   private report(error: unknown, what: string): void {
     const { server } = this;
-    this.around.logger.warn({ server, problem: errorText(error) }, `MCP server ${server} ${what}`);
+    this.deps.logger.warn({ server, problem: errorText(error) }, `MCP server ${server} ${what}`);
   }
 }

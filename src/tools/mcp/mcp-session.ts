@@ -1,16 +1,16 @@
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { timerMsMax } from '../../base/spec.js';
-import { isLost } from './mcp-errors.js';
+import { isConnectionLost } from './mcp-errors.js';
 import type { McpPackage } from './mcp-package.js';
 import type { ListedTool } from './mcp-tool.js';
 
 /** How a conversation ends. */
-export interface LinkEnds {
+export interface SessionEnd {
   /** Resolves when nothing can be said any more. */
-  readonly silent: Promise<unknown>;
+  readonly closed: Promise<unknown>;
   /** Resolves when it is known why: `true` when somebody stopped the server on purpose, otherwise it was lost. */
-  readonly isMeant: Promise<boolean>;
+  readonly isIntended: Promise<boolean>;
 }
 
 /** One conversation with a server: from the handshake until one of both ends it. */
@@ -18,10 +18,10 @@ export class McpSession {
   constructor(
     private readonly sdk: McpPackage,
     private readonly client: Client,
-    readonly ends: LinkEnds,
-    private readonly hangUp: () => Promise<void>,
+    readonly end: SessionEnd,
+    private readonly closeClient: () => Promise<void>,
     /** A call has found that the server cannot be talked to any more. */
-    private readonly lose: () => void = () => undefined,
+    private readonly markLost: () => void = () => undefined,
   ) {}
 
   /** All pages of the list. */
@@ -37,12 +37,12 @@ export class McpSession {
     try {
       return await this.client.callTool({ name, arguments: args as JsonObject }, { signal, timeout: timerMsMax });
     } catch (error) {
-      if (!signal.aborted && isLost(this.sdk, error)) this.lose();
+      if (!signal.aborted && isConnectionLost(this.sdk, error)) this.markLost();
       throw error;
     }
   }
 
   close(): Promise<void> {
-    return this.hangUp();
+    return this.closeClient();
   }
 }

@@ -1,26 +1,25 @@
 import { setImmediate } from 'node:timers/promises';
-import { errorText } from '../../base/error-text.js';
+import { errorText } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import type { Effect, ToolInfo } from '../../kernel/face/process-tools.js';
 import type { Compilers } from '../../runtime/image/json-schema.js';
 import type { Tool } from '../tool.js';
 import type { ToolRegistry } from '../tool-registry.js';
 import type { ToolChanges } from './mcp-recorder.js';
-import { effectOfAnnotations, type ListedTool, type McpCall, mcpTool } from './mcp-tool.js';
-import { mcpToolName } from './mcp-tool-name.js';
+import { effectOfAnnotations, type ListedTool, type McpCall, mcpToolName, toTool } from './mcp-tool.js';
 
 /** How many tools of one server are shown. */
 export const toolsMax = 1_000;
 
-interface Shown {
+interface RegisteredTool {
   /** What the server said of it. */
-  readonly told: string;
+  readonly listing: string;
   readonly registration: Disposable;
 }
 
 /** The tools of one server in the registry. */
 export class McpTools {
-  private readonly shown = new Map<string, Shown>();
+  private readonly registered = new Map<string, RegisteredTool>();
   private isClosed = false;
 
   constructor(
@@ -32,32 +31,34 @@ export class McpTools {
   ) {}
 
   /** Makes the registry show what the server has listed. What cannot be used is left out, with a warning. */
-  async show(listed: readonly ListedTool[]): Promise<ToolChanges> {
-    const wanted = this.named(listed);
-    const made = await this.made(wanted);
-    const before = new Set(this.shown.keys());
-    const stale = [...this.shown].flatMap(([name, { told }]) => (told === textOf(wanted.get(name)) ? [] : [name]));
-    for (const name of stale) this.take(name);
-    for (const [name, tool] of made) this.put(name, tool, textOf(wanted.get(name)));
+  async update(listed: readonly ListedTool[]): Promise<ToolChanges> {
+    const wanted = this.byName(listed);
+    const made = await this.createTools(wanted);
+    const before = new Set(this.registered.keys());
+    const stale = [...this.registered].flatMap(([name, { listing: told }]) =>
+      told === textOf(wanted.get(name)) ? [] : [name],
+    );
+    for (const name of stale) this.unregister(name);
+    for (const [name, tool] of made) this.register(name, tool, textOf(wanted.get(name)));
     return {
-      added: [...this.shown.keys()].filter((name) => !before.has(name)).length,
-      removed: [...before].filter((name) => !this.shown.has(name)).length,
-      changed: stale.filter((name) => this.shown.has(name)).length,
+      added: [...this.registered.keys()].filter((name) => !before.has(name)).length,
+      removed: [...before].filter((name) => !this.registered.has(name)).length,
+      changed: stale.filter((name) => this.registered.has(name)).length,
     };
   }
 
   list(): ToolInfo[] {
-    return [...this.shown.keys()].flatMap((name) => this.registry.find(name)?.info() ?? []);
+    return [...this.registered.keys()].flatMap((name) => this.registry.find(name)?.info() ?? []);
   }
 
   /** Takes all of them away, for good. */
   close(): void {
     this.isClosed = true;
-    for (const name of [...this.shown.keys()]) this.take(name);
+    for (const name of [...this.registered.keys()]) this.unregister(name);
   }
 
   /** By the names that they have here. */
-  private named(listed: readonly ListedTool[]): Map<string, ListedTool> {
+  private byName(listed: readonly ListedTool[]): Map<string, ListedTool> {
     if (listed.length > toolsMax) this.warn({ listed: listed.length, toolsMax }, 'has more tools than are shown');
     const named = new Map<string, ListedTool>();
     for (const tool of listed.slice(0, toolsMax)) {
@@ -69,15 +70,15 @@ export class McpTools {
   }
 
   /** Those that are new or not what they were. The schemas of a long list take their time: others get turns meanwhile. */
-  private async made(wanted: ReadonlyMap<string, ListedTool>): Promise<Map<string, Tool>> {
+  private async createTools(wanted: ReadonlyMap<string, ListedTool>): Promise<Map<string, Tool>> {
     const compilers: Compilers = {};
     const made = new Map<string, Tool>();
     for (const [name, listed] of wanted) {
-      if (this.shown.get(name)?.told === textOf(listed)) continue;
+      if (this.registered.get(name)?.listing === textOf(listed)) continue;
       await setImmediate();
       try {
         const effect = this.effects.get(listed.name) ?? effectOfAnnotations(listed);
-        made.set(name, await mcpTool(name, listed, effect, this.call, compilers));
+        made.set(name, await toTool(name, listed, effect, this.call, compilers));
       } catch (error) {
         this.warn({ tool: name, problem: errorText(error) }, 'has a tool that cannot be used');
       }
@@ -85,18 +86,18 @@ export class McpTools {
     return made;
   }
 
-  private put(name: string, tool: Tool, told: string): void {
+  private register(name: string, tool: Tool, told: string): void {
     if (this.isClosed) return;
     try {
-      this.shown.set(name, { told, registration: this.registry.register(tool) });
+      this.registered.set(name, { listing: told, registration: this.registry.register(tool) });
     } catch (error) {
       this.warn({ tool: name, problem: errorText(error) }, 'has a tool that cannot be registered');
     }
   }
 
-  private take(name: string): void {
-    this.shown.get(name)?.registration[Symbol.dispose]();
-    this.shown.delete(name);
+  private unregister(name: string): void {
+    this.registered.get(name)?.registration[Symbol.dispose]();
+    this.registered.delete(name);
   }
 
   private warn(facts: Record<string, string | number>, what: string): void {

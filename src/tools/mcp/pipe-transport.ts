@@ -2,12 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { PipedCommand } from '../../command/drive/piped-commands.js';
 import type { McpPackage } from './mcp-package.js';
-import { MessageLines } from './message-lines.js';
 
 /** How long one message of a server may be. */
 const messageBytesMax = 10 * 1024 * 1024;
 /** How many lines may be no message, one after another: some servers write their log there, and others are no servers. */
-const noiseMax = 1_000;
+const strayLinesMax = 1_000;
 
 /** The protocol over the pipes of a program: a message a line. It does not start the program and does not stop it. */
 export class PipeTransport implements Transport {
@@ -18,7 +17,7 @@ export class PipeTransport implements Transport {
   readonly pid: string;
   readonly stderr = null;
   private readonly lines = new MessageLines(messageBytesMax);
-  private noise = 0;
+  private strayLines = 0;
   private isClosed = false;
 
   constructor(
@@ -50,7 +49,7 @@ export class PipeTransport implements Transport {
   private async listen(): Promise<void> {
     try {
       for await (const chunk of this.command.stdout) {
-        for (const line of this.lines.add(chunk as Buffer)) this.read(line);
+        for (const line of this.lines.add(chunk as Buffer)) this.handleLine(line);
         await setImmediate();
       }
     } catch (error) {
@@ -59,15 +58,15 @@ export class PipeTransport implements Transport {
     this.end();
   }
 
-  private read(line: string): void {
+  private handleLine(line: string): void {
     if (this.isClosed) return;
-    const message = this.messageOf(line);
-    this.noise = message === undefined ? this.noise + 1 : 0;
-    if (this.noise > noiseMax) throw new Error(`more than ${noiseMax} lines are no messages`);
+    const message = this.parseMessage(line);
+    this.strayLines = message === undefined ? this.strayLines + 1 : 0;
+    if (this.strayLines > strayLinesMax) throw new Error(`more than ${strayLinesMax} lines are no messages`);
     if (message !== undefined) this.onmessage?.(message);
   }
 
-  private messageOf(line: string): JSONRPCMessage | undefined {
+  private parseMessage(line: string): JSONRPCMessage | undefined {
     try {
       return this.sdk.deserializeMessage(line);
     } catch {
@@ -83,3 +82,33 @@ export class PipeTransport implements Transport {
     this.onclose?.();
   }
 }
+
+/** Cuts what a program writes into lines, which are its messages. */
+export class MessageLines {
+  private parts: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(private readonly bytesMax: number) {}
+
+  /** The lines that are complete with this. Throws when one is too long. */
+  *add(chunk: Buffer): Generator<string> {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      this.append(chunk.subarray(start, end));
+      const line = Buffer.concat(this.parts).toString('utf8');
+      this.parts = [];
+      this.bytes = 0;
+      start = end + 1;
+      yield line;
+    }
+    this.append(chunk.subarray(start));
+  }
+
+  private append(part: Buffer): void {
+    this.bytes += part.length;
+    if (this.bytes > this.bytesMax) throw new RangeError(`a line is longer than ${this.bytesMax} bytes`);
+    this.parts.push(part);
+  }
+}
+
+const newline = '\n'.charCodeAt(0);

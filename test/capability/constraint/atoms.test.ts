@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, sha256Hex } from '../../../src/base/canonical.js';
-import type { JsonValue } from '../../../src/base/json.js';
-import { accepts, narrower } from '../../../src/capability/constraint/constraints.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../../src/base/json.js';
+import { accepts, checkNarrower } from '../../../src/capability/constraint/constraints.js';
 import { parseConstraints } from '../../../src/capability/constraint/constraints-spec.js';
 
 const workspace = '/srv/space';
@@ -156,7 +155,7 @@ describe('a child atom', () => {
     [{ eq: 1, optional: true }, { eq: 1, optional: true }, true],
     [{ eq: 1, optional: true }, { eq: 1 }, false],
   ])('%j within %j: %s', (child, parent, expected) => {
-    const order = narrower(parseConstraints({ v: child }, 'tool'), parseConstraints({ v: parent }, 'tool'));
+    const order = checkNarrower(parseConstraints({ v: child }, 'tool'), parseConstraints({ v: parent }, 'tool'));
     expect(order).toEqual(expected ? { ok: true } : { ok: false, path: 'v' });
   });
 });

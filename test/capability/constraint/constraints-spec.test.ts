@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { constraintLimits, parseConstraints } from '../../../src/capability/constraint/constraints-spec.js';
-import { resourceKinds } from '../../../src/capability/resource/resource-kind.js';
+import { resourceKinds } from '../../../src/capability/resource/resource.js';
 import { codeOf, errorOf } from '../../support/capability/thrown-code.js';
 
 describe('constraints', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/base/json.js';
-import { accepts, meet, narrower } from '../../../src/capability/constraint/constraints.js';
+import { accepts, checkNarrower, meet } from '../../../src/capability/constraint/constraints.js';
 import { constraintsExcess, parseConstraints } from '../../../src/capability/constraint/constraints-spec.js';
 import { args, constraints, near } from '../../support/capability/arbitrary-constraints.js';
 
@@ -71,12 +71,12 @@ describe('child constraints', () => {
     [{ a: { any: true, closed: true }, 'a.b': { eq: 1 } }, { 'a.b': { eq: 1 } }, true],
     [{ ab: { eq: 1 } }, { a: { any: true, optional: true } }, 'a'],
   ])('%j within %j: %s', (child, parent, expected) => {
-    const order = narrower(read(child), read(parent));
+    const order = checkNarrower(read(child), read(parent));
     expect(order.ok || order.path).toBe(expected);
   });
 
   it('are needed where the parent has some, and free where it has none', () => {
-    expect([narrower(undefined, {}), narrower({}, undefined), narrower(undefined, undefined)]).toEqual([
+    expect([checkNarrower(undefined, {}), checkNarrower({}, undefined), checkNarrower(undefined, undefined)]).toEqual([
       { ok: false, path: '*' },
       { ok: true },
       { ok: true },
@@ -88,7 +88,7 @@ describe('child constraints', () => {
     const pair = constraints.chain((parent) => fc.tuple(fc.constant(parent), fc.oneof(near(parent), constraints)));
     fc.assert(
       fc.property(pair, fc.array(args, { minLength: 10, maxLength: 20 }), ([parent, child], values) => {
-        if (!narrower(child, parent).ok) return;
+        if (!checkNarrower(child, parent).ok) return;
         for (const value of values.filter((given) => accepts(child, given).ok)) {
           judged++;
           expect(accepts(parent, value)).toEqual({ ok: true });
@@ -102,9 +102,9 @@ describe('child constraints', () => {
   it('that equal the parent are narrower, and so is whatever they are joined with', () => {
     fc.assert(
       fc.property(constraints, constraints, (parent, child) => {
-        expect(narrower(parent, parent)).toEqual({ ok: true });
-        expect(narrower(meet(parent, child), parent)).toEqual({ ok: true });
-        expect(narrower(meet(parent, child), child)).toEqual({ ok: true });
+        expect(checkNarrower(parent, parent)).toEqual({ ok: true });
+        expect(checkNarrower(meet(parent, child), parent)).toEqual({ ok: true });
+        expect(checkNarrower(meet(parent, child), child)).toEqual({ ok: true });
       }),
       { numRuns: 1000 },
     );

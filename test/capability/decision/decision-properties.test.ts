@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import { resourceKinds } from '../../../src/capability/resource/resource-kind.js';
+import { parsePattern, parseRequest, resourceKinds } from '../../../src/capability/resource/resource.js';
 import { matches } from '../../../src/capability/resource/resource-matching.js';
 import { rightsOfKind } from '../../../src/capability/resource/rights.js';
 import type { CapabilitySpec, JsonObject, Kernel, Pid, RuleSpec } from '../../../src/index.js';

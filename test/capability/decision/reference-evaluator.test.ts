@@ -41,7 +41,11 @@ describe('on generated worlds, in shuffled order', () => {
   it('does so where upper and lower case name the same file', { timeout: 60_000 }, async () => {
     const workspace = tempFolder();
     const clock = handClock();
-    const places: FilePlaces = { workspace, foldsCase: true, real: async (segments) => realPlace(segments, true) };
+    const places: FilePlaces = {
+      workspace,
+      foldsCase: true,
+      real: async (segments) => realPlace(segments, true),
+    };
     const folding = new ContainerModule(({ bind }) => void bind(FilePlaces).toConstantValue(places));
     const { kernel } = await stage({ clock, workspace, modules: [folding] });
     const bench = new Bench(kernel, { now: clock.now(), workspace, foldsCase: true });

@@ -14,7 +14,7 @@ type How = 'delegate' | 'derive';
 const root = (spec: DelegationSpec, depth = 0): DerivedAuthority => ({ ...parseCapabilitySpec(spec), depth });
 const from = (parent: DerivedAuthority, spec: DelegationSpec, how: How) =>
   attenuate(parent, parseDelegationSpec(spec), how);
-const isRefused = (result: DerivedAuthority | Amplification): result is Amplification => 'refused' in result;
+const isRefused = (result: DerivedAuthority | Amplification): result is Amplification => 'exceeded' in result;
 
 describe('a derived capability', () => {
   const parent = root({
@@ -64,13 +64,13 @@ describe('a derived capability', () => {
   ])('that is wider in %s is refused: %j', (field, wider) => {
     const spec = { resource: 'tool:mcp/x', rights: ['call'] as const, ...wider };
     const results = (['delegate', 'derive'] as const).map((how) => from(parent, spec, how));
-    expect(results).toMatchObject([{ refused: field }, { refused: field }]);
+    expect(results).toMatchObject([{ exceeded: field }, { exceeded: field }]);
   });
 
   it('may not lie deeper than the chain may become', () => {
     const spec = { resource: 'tool:mcp/x', rights: ['call'] as const };
     expect(from({ ...parent, depth: 2 }, spec, 'delegate')).toMatchObject({ depth: 3 });
-    expect(from({ ...parent, depth: 3 }, spec, 'delegate')).toMatchObject({ refused: 'maxDepth' });
+    expect(from({ ...parent, depth: 3 }, spec, 'delegate')).toMatchObject({ exceeded: 'maxDepth' });
   });
 
   it('is refused when its joined constraints would become too large', () => {
@@ -78,7 +78,7 @@ describe('a derived capability', () => {
     const items = (from: number) => Array.from({ length: 700 }, (_, n) => `${from + n}`.padStart(60, '0'));
     const wide = root({ ...tool, delegable: true, constraints: { a: { subset: items(0) } } });
     const narrow = { ...tool, constraints: { a: { subset: items(0).slice(0, 690) } } };
-    expect(from(wide, narrow, 'derive')).toMatchObject({ refused: 'constraints' });
+    expect(from(wide, narrow, 'derive')).toMatchObject({ exceeded: 'constraints' });
   });
 });
 
@@ -113,14 +113,14 @@ describe('rights', () => {
   ])('to %s from %j to %j: %s', (how, parent, child, expected) => {
     const rights = ['read'] as const;
     const result = from(root({ resource: 'fs:**', rights, ...parent }), { resource: 'fs:a', rights, ...child }, how);
-    expect(isRefused(result) ? result.refused : true).toBe(expected);
+    expect(isRefused(result) ? result.exceeded : true).toBe(expected);
   });
 });
 
 it('without the right to grant nothing is handed on, whatever is grantable', () => {
   const parent = root({ resource: 'fs:**', rights: ['read'], delegable: true });
   expect(from({ ...parent, rights: ['read'] }, { resource: 'fs:a', rights: ['read'] }, 'delegate')).toEqual({
-    refused: 'rights',
+    exceeded: 'rights',
     detail: 'the right "grant" is not there',
   });
 });

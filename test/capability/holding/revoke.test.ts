@@ -83,7 +83,7 @@ describe('the statuses below a revoked capability', () => {
     expect(await codes()).toEqual(['EXPIRED', 'EXPIRED', 'expired']);
     await kernel.capabilities.revoke(given.parent ?? '');
     expect(await codes()).toEqual(['REVOKED', 'REVOKED', 'revoked']);
-    await kernel.container.get(RevocationSweep).settled();
+    await kernel.container.get(RevocationSweep).waitUntilIdle();
     expect(await codes()).toEqual(['REVOKED', 'REVOKED', 'revoked']);
   });
 

@@ -81,7 +81,7 @@ describe('an index of patterns', () => {
         const index = new PatternIndex<number>();
         for (const [at, one] of patterns.entries()) index.add(one, at);
         const expected = patterns.flatMap((one, at) => (matches(one, wanted) ? [at] : []));
-        expect(ordered(index.matching(wanted))).toEqual(expected);
+        expect(ordered(index.findMatching(wanted))).toEqual(expected);
         found += expected.length;
       }),
       seeded({ numRuns: 3000 }),
@@ -96,7 +96,7 @@ describe('an index of patterns', () => {
         for (const [at, one] of patterns.entries()) index.add(one, at);
         for (const [at, one] of patterns.entries()) if (at <= gone) index.remove(one, at);
         const expected = patterns.flatMap((one, at) => (at > gone && matches(one, wanted) ? [at] : []));
-        expect(ordered(index.matching(wanted))).toEqual(expected);
+        expect(ordered(index.findMatching(wanted))).toEqual(expected);
       }),
       seeded({ numRuns: 1000 }),
     );

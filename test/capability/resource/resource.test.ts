@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatPattern, parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import { resourceKinds } from '../../../src/capability/resource/resource-kind.js';
+import { parsePattern, parseRequest, resourceKinds } from '../../../src/capability/resource/resource.js';
 import { codeOf, errorOf } from '../../support/capability/thrown-code.js';
 
 describe('patterns', () => {
@@ -29,7 +28,7 @@ describe('patterns', () => {
     ['image:summarizer@1', 'image:summarizer@1'],
     ['tool:caf\u0065\u0301', 'tool:caf\u00e9'],
   ])('%s is read as %s', (text, canonical) => {
-    expect(formatPattern(parsePattern(text))).toBe(canonical);
+    expect(parsePattern(text).text).toBe(canonical);
   });
 
   it.each([

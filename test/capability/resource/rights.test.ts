@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resourceKinds } from '../../../src/capability/resource/resource-kind.js';
+import { resourceKinds } from '../../../src/capability/resource/resource.js';
 import {
   maskOfRights,
   parseRights,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import type { ResourceKind } from '../../../src/capability/resource/resource.js';
 import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import type { ResourceKind } from '../../../src/capability/resource/resource-kind.js';
 import { matches } from '../../../src/capability/resource/resource-matching.js';
 import { rightsOfKind } from '../../../src/capability/resource/rights.js';
 import type { CapabilitySpec, Constraints, DelegationSpec, JsonObject, Right } from '../../../src/index.js';

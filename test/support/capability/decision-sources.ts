@@ -3,7 +3,7 @@ import { AuthorityCache } from '../../../src/capability/decision/authority-cache
 import type { Decision } from '../../../src/capability/decision/decision.js';
 import { Evaluator } from '../../../src/capability/decision/evaluator.js';
 import type { Question } from '../../../src/capability/decision/question.js';
-import { Questions } from '../../../src/capability/decision/questions.js';
+import { QuestionParser } from '../../../src/capability/decision/question.js';
 import type { Kernel } from '../../../src/index.js';
 import { type ReferenceWorld, referenceDecision } from '../../capability/reference-evaluator.js';
 import type { Asked } from './random-worlds.js';
@@ -14,21 +14,21 @@ export type Opinion = string;
 /** What the parts of one kernel say to the same questions. */
 export class Opinions {
   private readonly store: Store;
-  private readonly questions: Questions;
+  private readonly questions: QuestionParser;
   private readonly evaluator: Evaluator;
   private readonly cache: AuthorityCache;
 
   constructor(private readonly kernel: Kernel) {
     const { container } = kernel;
     this.store = container.get<Store>(Store);
-    this.questions = container.get(Questions);
+    this.questions = container.get(QuestionParser);
     this.evaluator = container.get(Evaluator);
     this.cache = container.get(AuthorityCache);
   }
 
   /** The question as the kernel understands it; arguments that were left out are left open here. */
   async understood(asked: Asked): Promise<Question> {
-    const { args, ...question } = await this.questions.of(asked.pid, asked.right, asked.resource, asked.args ?? {});
+    const { args, ...question } = await this.questions.parse(asked.pid, asked.right, asked.resource, asked.args ?? {});
     return asked.args === undefined ? question : { ...question, args };
   }
 

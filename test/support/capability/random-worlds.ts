@@ -1,10 +1,9 @@
-import { canonicalJson, sha256Hex } from '../../../src/base/canonical.js';
-import type { JsonValue } from '../../../src/base/json.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../../src/base/json.js';
 import type { ApprovalDecision, ApprovalRecord, ApprovalScope } from '../../../src/capability/approval/approval.js';
 import type { Constraints } from '../../../src/capability/constraint/atoms.js';
 import type { CapabilityRecord } from '../../../src/capability/holding/capability-record.js';
+import type { ResourceKind } from '../../../src/capability/resource/resource.js';
 import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import type { ResourceKind } from '../../../src/capability/resource/resource-kind.js';
 import { matches } from '../../../src/capability/resource/resource-matching.js';
 import { maskOfRights, rightsOfKind, rightsOfMask } from '../../../src/capability/resource/rights.js';
 import type { RuleRecord } from '../../../src/capability/rule/rule.js';

@@ -1,7 +1,11 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import { type ResourceKind, resourceKinds } from '../../../src/capability/resource/resource-kind.js';
+import {
+  parsePattern,
+  parseRequest,
+  type ResourceKind,
+  resourceKinds,
+} from '../../../src/capability/resource/resource.js';
 
 /** Canonical texts over so few names that patterns and requests often meet. `@0` stands for the first process. */
 export interface Pool {

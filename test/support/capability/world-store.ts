@@ -49,7 +49,7 @@ export class WorldStore {
     for (const pid of pids) {
       const row = await this.processes.find(tx, pid);
       if (row !== undefined) processes.push({ ...row, ended: row.exitedAt !== null });
-      capabilities.push(...(await this.capabilities.heldBy(tx, pid)));
+      capabilities.push(...(await this.capabilities.findByHolder(tx, pid)));
       approvals.push(...(await this.approvals.list(tx, { pid, pending: false, after: '', limit: 1_000 })));
     }
     return { processes, capabilities, approvals, rules: await this.rules.list(tx) };

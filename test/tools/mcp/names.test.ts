@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mcpResult } from '../../../src/tools/mcp/mcp-result.js';
-import { mcpToolName } from '../../../src/tools/mcp/mcp-tool-name.js';
-import { MessageLines } from '../../../src/tools/mcp/message-lines.js';
+import { toToolResult } from '../../../src/tools/mcp/mcp-result.js';
+import { mcpToolName } from '../../../src/tools/mcp/mcp-tool.js';
+import { MessageLines } from '../../../src/tools/mcp/pipe-transport.js';
 import { parseTool } from '../../../src/tools/tool-definition.js';
 
 const server = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
@@ -33,7 +33,7 @@ describe('a text that is too long for a result', () => {
     const limits = { bytesMax: 1_024, depthMax: 64 };
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 400, maxLength: 2_000 }), (text) => {
-        const result = mcpResult('t', { content: [{ type: 'text', text }] }, false, limits) as { text: string };
+        const result = toToolResult('t', { content: [{ type: 'text', text }] }, false, limits) as { text: string };
         expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThanOrEqual(limits.bytesMax);
         expect(result.text.isWellFormed()).toBe(true);
         expect(text.startsWith(result.text)).toBe(true);

@@ -1,0 +1,43 @@
+import { ContainerModule } from 'inversify';
+import { CommandOutput, OutputPaths } from '../kernel/command/command-output.js';
+import { CommandPlans } from '../kernel/command/command-plans.js';
+import { CommandRuns } from '../kernel/command/command-runs.js';
+import { CommandRecovery } from '../runtime/node/command-recovery.js';
+import { CommandService } from './command-service.js';
+import { CommandClaimer } from './drive/command-claimer.js';
+import { CommandDriverDeps } from './drive/command-driver.js';
+import { CommandDrivers } from './drive/command-drivers.js';
+import { CommandGuard } from './drive/command-guard.js';
+import { CommandRecorder } from './drive/command-recorder.js';
+import { CommandRunner } from './drive/command-runner.js';
+import { OsCommandRecovery } from './drive/os-command-recovery.js';
+import { PipedCommands } from './drive/piped-commands.js';
+import { OutputFiles, OutputFolder } from './output/output-files.js';
+import { OutputMeter } from './output/output-meter.js';
+import { OutputReader } from './output/output-reader.js';
+import { CommandPlanner } from './plan/command-planner.js';
+
+/** Commands; what they write lies in the folder beside the database `path`. */
+export function commandModule({ path }: { readonly path: string }): ContainerModule {
+  return new ContainerModule(({ bind }) => {
+    bind(OutputFolder).toConstantValue({ path: path === ':memory:' ? null : `${path}.output` });
+    const parts = [
+      CommandClaimer,
+      CommandDrivers,
+      CommandPlanner,
+      CommandRecorder,
+      CommandService,
+      CommandDriverDeps,
+      CommandGuard,
+      PipedCommands,
+      OutputFiles,
+      OutputMeter,
+    ];
+    for (const part of parts) bind<object>(part).toSelf();
+    bind(OutputPaths).toService(OutputFiles);
+    bind(CommandOutput).to(OutputReader);
+    bind(CommandPlans).toService(CommandPlanner);
+    bind(CommandRuns).to(CommandRunner);
+    bind(CommandRecovery).to(OsCommandRecovery);
+  });
+}

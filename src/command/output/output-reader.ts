@@ -1,0 +1,131 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inject, injectable } from 'inversify';
+import { wholeCharacters } from '../../base/characters.js';
+import { invalidInput, ProcessError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
+import { Store } from '../../base/store.js';
+import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/command/command-output.js';
+import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
+import { ProcessLookup } from '../../kernel/process/process-lookup.js';
+import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
+import { type Caller, waitAs } from '../../unit/caller.js';
+import { OutputFiles } from './output-files.js';
+import { findPattern, type OutputPattern, toOutputPattern } from './output-pattern.js';
+
+const pollMs = 50;
+const pageBytes = 256 * 1024;
+/** What a match may reach back to. */
+const windowBytes = 64 * 1024;
+const characterBytesMax = 4;
+const patternCharsMax = 4_096;
+
+type Stream = 'stdout' | 'stderr';
+
+/** Reads what commands have written, while they run and afterwards. */
+@injectable()
+export class OutputReader implements CommandOutput {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(OutputFiles) private readonly files: OutputFiles,
+  ) {}
+
+  async read(caller: Caller, input: unknown, options: unknown = {}): Promise<OutputPart> {
+    const pid = parsePid(input);
+    const { stream, offset, length } = parse(readOutputOptions, options, 'options');
+    const { file, ended } = await this.findFile(caller, pid, stream);
+    const size = this.files.size(file);
+    // A character that is longer than what was asked for is given whole: who reads on gets on.
+    const bytes = this.files.read(file, offset, Math.max(length, characterBytesMax));
+    const isAll = ended && offset + bytes.length >= size;
+    const part = cutAtCharacter(bytes, length, isAll);
+    return { text: part.toString(), next: offset + part.length, size, ended };
+  }
+
+  async wait(caller: Caller, input: unknown, pattern: unknown, options: unknown = {}): Promise<OutputMatch> {
+    const pid = parsePid(input);
+    const search = parsePattern(pattern);
+    const { stream, offset, timeoutMs = Number.POSITIVE_INFINITY } = parse(waitOutputOptions, options, 'options');
+    const until = performance.now() + timeoutMs;
+    const blockage = { kind: 'child', what: pid, on: [`child:${pid}`] } as const;
+    let at = offset;
+    for (;;) {
+      // First whether it has ended, then what it has written: what comes in between is not missed.
+      const { file, ended } = await this.findFile(caller, pid, stream);
+      const found = this.findMatch(file, search, at);
+      if (found.text !== undefined) return { matched: true, text: found.text, next: found.next, ended };
+      if (ended) return { matched: false, next: found.next, ended };
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) return { matched: false, next: found.next, ended };
+      at = found.next;
+      await waitAs(caller, blockage, () => sleep(Math.min(pollMs, leftMs)));
+    }
+  }
+
+  /** Looks through all that is there. `next` is behind the match, or as far back as one that is not whole may begin. */
+  private findMatch(
+    file: string,
+    search: OutputPattern,
+    from: number,
+  ): { readonly text?: string; readonly next: number } {
+    for (let at = from; ; ) {
+      const bytes = this.files.read(file, at, pageBytes);
+      const found = findPattern(bytes, search);
+      if (found !== undefined) return { text: found.text, next: at + found.end };
+      const isLast = bytes.length < pageBytes;
+      const kept = Math.min(bytes.length, windowBytes);
+      if (isLast) return { next: at + bytes.length - kept };
+      at += bytes.length - kept;
+    }
+  }
+
+  private async findFile(caller: Caller, pid: Pid, stream: Stream): Promise<{ file: string; ended: boolean }> {
+    const row = await this.store.read((tx) =>
+      this.lookup.any(tx, pid).catch((error) => hideMissing(caller, pid, error)),
+    );
+    if (caller.face === 'process' && row.parent !== caller.pid) throw notAChild(caller.pid, pid);
+    if (row.kind !== 'command') throw notACommand(row);
+    const { outputFile, errorFile } = this.files.of(row.n);
+    return { file: stream === 'stdout' ? outputFile : errorFile, ended: isTerminal(row.status) };
+  }
+}
+
+/** At a character; what is not whole at the very end will never be. */
+function cutAtCharacter(bytes: Buffer, length: number, isAll: boolean): Buffer {
+  const asked = bytes.subarray(0, length);
+  if (isAll && bytes.length <= length) return bytes;
+  const whole = asked.subarray(0, wholeCharacters(asked));
+  if (whole.length > 0 || asked.length < length) return whole;
+  return bytes.subarray(0, wholeCharacters(bytes) || bytes.length);
+}
+
+function parsePattern(pattern: unknown): OutputPattern {
+  const isPattern = typeof pattern === 'string' ? pattern.length > 0 : pattern instanceof RegExp;
+  const search = isPattern ? toOutputPattern(pattern as string | RegExp) : undefined;
+  if (search !== undefined && search.source.length <= patternCharsMax) return search;
+  throw invalidInput(
+    'pattern',
+    `is not a text or a RegExp of up to ${patternCharsMax} characters`,
+    'Give one of them.',
+  );
+}
+
+/** A process learns nothing of one that is not its child. */
+function hideMissing(caller: Caller, pid: Pid, error: unknown): never {
+  throw caller.face === 'process' ? notAChild(caller.pid, pid) : error;
+}
+
+function notAChild(pid: Pid, child: Pid): ProcessError {
+  return new ProcessError('NOT_A_CHILD', `Process ${pid} has no child ${JSON.stringify(child)}.`, {
+    facts: { pid, child },
+    hint: 'A process reads the output of its own children.',
+  });
+}
+
+function notACommand({ pid, kind }: ProcessRow): ProcessError {
+  return new ProcessError('INVALID_TRANSITION', `Process ${pid} is of kind ${kind}: it has no output.`, {
+    facts: { pid, kind },
+    hint: 'Only commands write to files; the result of another process is given by wait.',
+  });
+}

@@ -1,0 +1,75 @@
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { CapabilitySpec, DelegationSpec } from '../../capability/holding/capability.js';
+import type { Right } from '../../capability/resource/rights.js';
+import type { ForkMode, ObjectType } from '../../memory/object/object.js';
+import type { ObjectHandle, ObjectRef } from '../../memory/object/object-handle.js';
+import type { Budget } from '../budget/budget.js';
+import type { OnBudget, OnParentExit, OwnerKeys } from '../process/process.js';
+
+export interface SpawnSpec {
+  /** `name` or `name@version`; default `base`, which lives until somebody ends it. */
+  readonly image?: string;
+  /** A string becomes `{ text }`. */
+  readonly goal?: string | JsonObject | ObjectHandle;
+  /** Validated by the image's input schema. */
+  readonly args?: JsonValue;
+  /** The same id and spec again returns the same pid; another spec is CONFLICT. */
+  readonly id?: string;
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly owner?: OwnerKeys;
+  /** Root grants. */
+  readonly capabilities?: readonly CapabilitySpec[];
+  readonly budget?: Partial<Budget>;
+  readonly onBudget?: OnBudget;
+  /** Relative to the workspace; default: the parent's. */
+  readonly cwd?: string;
+  readonly deadlineMs?: number;
+  /** For commands and tools; stored once per content and immutable after spawn. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default `cancel`. */
+  readonly onParentExit?: OnParentExit;
+  /** Starts paused. */
+  readonly held?: boolean;
+}
+
+export interface ChildSpec extends Omit<SpawnSpec, 'capabilities'> {
+  /** Drawn from what the parent holds and may hand on. */
+  readonly delegate?: readonly DelegationSpec[];
+}
+
+export interface ViewSpec {
+  /** Objects in the parent's view that it may hand on; nothing else of it is left. */
+  readonly roots?: readonly ObjectRef[];
+  readonly types?: readonly ObjectType[];
+  readonly tags?: readonly string[];
+  readonly rights?: readonly Right[];
+}
+
+export interface ForkSpec extends ChildSpec {
+  readonly mode?: ForkMode;
+  readonly view?: ViewSpec;
+}
+
+export interface ExecSpec {
+  readonly image: string;
+  readonly args?: JsonValue;
+  readonly goal?: SpawnSpec['goal'];
+  /** Default true. */
+  readonly preserveMemory?: boolean;
+  /** Default false. */
+  readonly preserveCapabilities?: boolean;
+}
+
+export interface WaitOptions {
+  /** WAIT_TIMEOUT when it is over; 0 polls. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ExitSpec {
+  readonly result?: JsonValue | ObjectHandle;
+  readonly failed?: boolean;
+  readonly message?: string;
+  readonly exitCode?: number;
+}

@@ -1,0 +1,295 @@
+import { inject, injectable } from 'inversify';
+import type { Pid, ReservationId } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import type { Page } from '../../base/page.js';
+import type { Caller, ProcessCaller } from '../../unit/caller.js';
+import type { Budget, BudgetReport, ReserveOptions, Usage } from '../budget/budget.js';
+import type { CommandHandle, CommandResult, CommandSpec } from '../command/command.js';
+import {
+  CommandOutput,
+  type OutputMatch,
+  type OutputPart,
+  type ReadOutputOptions,
+  type WaitOutputOptions,
+} from '../command/command-output.js';
+import { CommandRuns } from '../command/command-runs.js';
+import type { Message, MessageBody, ReceiveOptions } from '../message/message.js';
+import type { ProcessRecord, ProcessResult, ProcessTree, Progress } from '../process/process.js';
+import type { ProcessFilter } from '../process/process-filter.js';
+import type { SignalName, SignalOptions, SignalReport, SignalScope } from '../signal/signal.js';
+import { cancelOptions, parse } from '../specs.js';
+import { Budgets } from '../syscalls/budgets.js';
+import { Chdir } from '../syscalls/chdir.js';
+import { Exec } from '../syscalls/exec.js';
+import { Exit } from '../syscalls/exit.js';
+import { External } from '../syscalls/external.js';
+import { Fork } from '../syscalls/fork.js';
+import { type JournalEntry, RunHistory } from '../syscalls/history.js';
+import { Prune } from '../syscalls/prune.js';
+import { Queries } from '../syscalls/queries.js';
+import { Receive } from '../syscalls/receive.js';
+import { Send } from '../syscalls/send.js';
+import { Signal } from '../syscalls/signal.js';
+import { Spawn } from '../syscalls/spawn.js';
+import { SpawnChild } from '../syscalls/spawn-child.js';
+import { Wait } from '../syscalls/wait.js';
+import { ExitWait } from '../waiting/exit-wait.js';
+import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, SpawnSpec, WaitOptions } from './process-specs.js';
+
+/** Syscalls that act for a process: a process makes them for itself, the host for the process that it names. */
+@injectable()
+export class SharedSyscalls {
+  constructor(
+    @inject(SpawnChild) private readonly spawning: SpawnChild,
+    @inject(Fork) private readonly forking: Fork,
+    @inject(Exec) private readonly execing: Exec,
+    @inject(Exit) private readonly exiting: Exit,
+    @inject(Wait) private readonly waiting: Wait,
+    @inject(Queries) private readonly queries: Queries,
+    @inject(Chdir) private readonly moving: Chdir,
+    @inject(Budgets) private readonly budgets: Budgets,
+  ) {}
+
+  /** Creates a child with a fresh view. Throws AMPLIFICATION, BUDGET_EXCEEDED, TREE_STOPPING, PROCESS_TERMINATED. */
+  spawnChild(caller: Caller, pid: Pid, spec: ChildSpec = {}): Promise<Pid> {
+    return this.spawning.run(caller, pid, spec);
+  }
+
+  /** Creates a child with a view that is forked from the parent's. Throws as `spawnChild`. */
+  fork(caller: Caller, pid: Pid, spec: ForkSpec = {}): Promise<Pid> {
+    return this.forking.run(caller, pid, spec);
+  }
+
+  /** Same pid, new image; authority shrinks. Throws NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_TRANSITION. */
+  exec(caller: Caller, pid: Pid, spec: ExecSpec): Promise<void> {
+    return this.execing.run(caller, pid, spec);
+  }
+
+  /** Ends the process with its result. Throws PROCESS_TERMINATED, NO_SUCH_OBJECT. */
+  exit(caller: Caller, pid: Pid, outcome?: ExitSpec): Promise<void> {
+    return this.exiting.run(caller, pid, outcome);
+  }
+
+  /** Resolves when the child has ended. Throws NOT_A_CHILD, WAIT_CYCLE, WAIT_TIMEOUT, CANCELLED. */
+  wait(caller: Caller, pid: Pid, child: Pid, options?: WaitOptions): Promise<ProcessResult> {
+    return this.waiting.one(caller, pid, child, options);
+  }
+
+  /** The first that ends of `children`, or of all whose result was not collected yet. Throws NO_CHILDREN, as `wait`. */
+  waitAny(caller: Caller, pid: Pid, children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult> {
+    return this.waiting.any(caller, pid, children, options);
+  }
+
+  /** All of `children`, in the order given, or all whose result was not collected yet. Throws as `waitAny`. */
+  waitAll(caller: Caller, pid: Pid, children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]> {
+    return this.waiting.all(caller, pid, children, options);
+  }
+
+  /** The children of the process, live or ended, in the order of their creation. */
+  children(_caller: Caller, pid: Pid, filter?: ProcessFilter): Promise<ProcessRecord[]> {
+    return this.queries.children(pid, filter);
+  }
+
+  /** Needs `read` on the folder. Answers with the new working directory. Throws INVALID_PATH, CAPABILITY_DENIED. */
+  chdir(caller: Caller, pid: Pid, path: string): Promise<string> {
+    return this.moving.run(caller, pid, path);
+  }
+
+  /** Charges usage to the process and to every budget above it, all or nothing. Throws BUDGET_EXCEEDED. */
+  charge(caller: Caller, pid: Pid, usage: Usage): Promise<BudgetReport> {
+    return this.budgets.charge(caller, pid, usage);
+  }
+
+  /** Sets a ceiling aside before something whose cost is not known. Throws BUDGET_EXCEEDED. */
+  reserve(caller: Caller, pid: Pid, usage: Usage, options?: ReserveOptions): Promise<ReservationId> {
+    return this.budgets.reserve(caller, pid, usage, options);
+  }
+
+  /** What the process has used and has left. */
+  budget(_caller: Caller, pid: Pid): Promise<BudgetReport> {
+    return this.budgets.report(pid);
+  }
+}
+
+/** Syscalls upon something that is named in full, by the host or by a process. */
+@injectable()
+export class TargetSyscalls {
+  constructor(
+    @inject(Signal) private readonly signalling: Signal,
+    @inject(Budgets) private readonly budgets: Budgets,
+    @inject(CommandOutput) private readonly output: CommandOutput,
+  ) {}
+
+  /**
+   * Pauses a process and everything under it. A process signals its own children, and those that it holds the right
+   * `signal` on. Throws NOT_A_CHILD, CAPABILITY_DENIED.
+   */
+  pause(caller: Caller, pid: Pid, reason?: string): Promise<SignalReport> {
+    return this.signalling.run(caller, pid, 'pause', { reason });
+  }
+
+  /** Resumes a process and everything under it. Throws as `pause`. */
+  resume(caller: Caller, pid: Pid): Promise<SignalReport> {
+    return this.signalling.run(caller, pid, 'resume');
+  }
+
+  /**
+   * Stops a process and everything under it. `graceMs`: how long it may take to end before it is ended; default 5,000.
+   * Throws as `pause`.
+   */
+  async cancel(caller: Caller, pid: Pid, reason?: string, options: { graceMs?: number } = {}): Promise<SignalReport> {
+    return this.signalling.run(caller, pid, 'cancel', { reason, ...parse(cancelOptions, options, 'options') });
+  }
+
+  /** Ends a process and everything under it at once. Throws as `pause`. */
+  kill(caller: Caller, pid: Pid, reason?: string): Promise<SignalReport> {
+    return this.signalling.run(caller, pid, 'kill', { reason });
+  }
+
+  /** Turns a reservation into what was used; what passes the limit is overrun. Throws NO_SUCH_RESERVATION. */
+  settle(caller: Caller, reservation: ReservationId, usage: Usage): Promise<BudgetReport> {
+    return this.budgets.settle(caller, reservation, usage);
+  }
+
+  /**
+   * The output of a command, also after its end. A process reads that of its children. Throws NO_SUCH_PROCESS,
+   * NOT_A_CHILD, INVALID_TRANSITION for a process that is no command.
+   */
+  readOutput(caller: Caller, pid: Pid, options?: ReadOutputOptions): Promise<OutputPart> {
+    return this.output.read(caller, pid, options);
+  }
+
+  /** Waits until the output of a command matches; what was written already counts. Throws as `readOutput`. */
+  waitOutput(caller: Caller, pid: Pid, pattern: string | RegExp, options?: WaitOutputOptions): Promise<OutputMatch> {
+    return this.output.wait(caller, pid, pattern, options);
+  }
+}
+
+/** Syscalls that only a process makes, for itself. */
+@injectable()
+export class ProcessSyscalls {
+  constructor(
+    @inject(Send) private readonly sending: Send,
+    @inject(Receive) private readonly receiving: Receive,
+    @inject(CommandRuns) private readonly commands: CommandRuns,
+    @inject(ExitWait) private readonly exits: ExitWait,
+  ) {}
+
+  /**
+   * Puts a message into the mailbox of a child, the parent, or a process that it holds the right `send` on. A handle in it
+   * lets the receiver read the object. Throws CAPABILITY_DENIED, PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT.
+   */
+  send(caller: ProcessCaller, pid: Pid, to: Pid, message: MessageBody): Promise<void> {
+    return this.sending.run(caller, pid, to, message);
+  }
+
+  /** The oldest message, or the next that comes. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED. */
+  receive(caller: ProcessCaller, pid: Pid, options?: ReceiveOptions): Promise<Message> {
+    return this.receiving.run(caller, pid, options);
+  }
+
+  /**
+   * Runs a program of the operating system as a child: needs `call` on `command:NAME`, or on `command:abs/PATH` for one
+   * with a slash. Throws CAPABILITY_DENIED, INVALID_PATH, BUDGET_EXCEEDED, TOOL_FAILED when it cannot be started,
+   * OUTCOME_UNKNOWN.
+   */
+  async run(caller: ProcessCaller, pid: Pid, spec: CommandSpec): Promise<CommandHandle | CommandResult> {
+    const command = await this.commands.begin(caller, spec);
+    if (spec.background === true) return { pid: command };
+    await this.exits.until(caller, new Set([command]), 1, pid, {});
+    return this.commands.result(command);
+  }
+}
+
+/** Syscalls that only the host makes. */
+@injectable()
+export class HostSyscalls {
+  constructor(
+    @inject(Spawn) private readonly spawning: Spawn,
+    @inject(Signal) private readonly signalling: Signal,
+    @inject(Wait) private readonly waiting: Wait,
+    @inject(External) private readonly external: External,
+    @inject(Budgets) private readonly budgets: Budgets,
+    @inject(Queries) private readonly queries: Queries,
+    @inject(RunHistory) private readonly histories: RunHistory,
+    @inject(Prune) private readonly pruning: Prune,
+  ) {}
+
+  /** Creates a root process; `capabilities` are root grants. Throws NO_SUCH_IMAGE, INVALID_PATH, CONFLICT. */
+  spawn(caller: Caller, spec: SpawnSpec = {}): Promise<Pid> {
+    return this.spawning.run(caller, spec);
+  }
+
+  /** Sends a signal to a process, its subtree, or everything a scope selects. Throws NO_SUCH_PROCESS. */
+  signal(
+    caller: Caller,
+    target: Pid | SignalScope,
+    signal: SignalName,
+    options?: SignalOptions,
+  ): Promise<SignalReport> {
+    return this.signalling.run(caller, target, signal, options);
+  }
+
+  /** Waits for any process. Throws NO_SUCH_PROCESS, WAIT_TIMEOUT. */
+  result(_caller: Caller, pid: Pid, options?: WaitOptions): Promise<ProcessResult> {
+    return this.waiting.result(pid, options);
+  }
+
+  /** Ends an external process with its result. Throws INVALID_TRANSITION. */
+  complete(caller: Caller, pid: Pid, result?: JsonValue): Promise<void> {
+    return this.external.complete(caller, pid, result);
+  }
+
+  /** Ends an external process as failed. Throws INVALID_TRANSITION. */
+  fail(caller: Caller, pid: Pid, message: string): Promise<void> {
+    return this.external.fail(caller, pid, message);
+  }
+
+  /** Reports progress of an external process; the first report also starts it. Throws INVALID_TRANSITION. */
+  progress(caller: Caller, pid: Pid, progress: Progress): Promise<void> {
+    return this.external.progress(caller, pid, progress);
+  }
+
+  /** Ends a process whose outcome nobody will ever know. Throws PROCESS_TERMINATED. */
+  abandon(caller: Caller, pid: Pid, reason: string): Promise<void> {
+    return this.external.abandon(caller, pid, reason);
+  }
+
+  /** Changes limits of a live process; those not named stay. Throws INVALID_INPUT, PROCESS_TERMINATED. */
+  setBudget(caller: Caller, pid: Pid, limits: Partial<Budget>): Promise<BudgetReport> {
+    return this.budgets.setLimits(caller, pid, limits);
+  }
+
+  /** Throws NO_SUCH_PROCESS. */
+  get(_caller: Caller, pid: Pid): Promise<ProcessRecord> {
+    return this.queries.get(pid);
+  }
+
+  /** A page in the order of creation. It looks at no more than 10,000 rows; `next` says that there may be more. */
+  list(_caller: Caller, filter?: ProcessFilter): Promise<Page<ProcessRecord>> {
+    return this.queries.list(filter);
+  }
+
+  /** Nearest first. Throws NO_SUCH_PROCESS. */
+  ancestors(_caller: Caller, pid: Pid): Promise<ProcessRecord[]> {
+    return this.queries.ancestors(pid);
+  }
+
+  /** The process with everything under it. Throws NO_SUCH_PROCESS. */
+  tree(_caller: Caller, pid: Pid, options?: { depth?: number }): Promise<ProcessTree> {
+    return this.queries.tree(pid, options);
+  }
+
+  /**
+   * The journal of its body: answered calls in that order, then those that have begun. Entries of an earlier run have a
+   * lower fence than those of this one: they were replayed. Throws NO_SUCH_PROCESS.
+   */
+  journal(_caller: Caller, pid: Pid): Promise<JournalEntry[]> {
+    return this.histories.of(pid);
+  }
+
+  /** Removes the rows of processes that ended before a time; the audit log keeps their history. */
+  prune(caller: Caller, options: { endedBefore: number }): Promise<{ pruned: number }> {
+    return this.pruning.run(caller, options);
+  }
+}

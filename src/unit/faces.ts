@@ -1,0 +1,89 @@
+import { hostCaller } from './caller.js';
+
+/*
+ * A class of syscalls declares each syscall once, as a method that takes the caller, the process that the call acts for
+ * or upon, and the arguments that callers give. The faces are made from it, as types and as objects, so that a public
+ * call leads to the declaration. Such a class has no other methods, public or private.
+ */
+
+/** A face whose methods name the process: the caller is known. */
+export type NamedFace<Syscalls> = {
+  readonly [Name in keyof Syscalls]: Syscalls[Name] extends (caller: never, ...args: infer Args) => infer Result
+    ? (...args: Args) => Result
+    : never;
+};
+
+/** A face whose methods act for the caller's own process: the caller and the process are known. */
+export type OwnFace<Syscalls> = {
+  readonly [Name in keyof Syscalls]: Syscalls[Name] extends (
+    caller: never,
+    pid: never,
+    ...args: infer Args
+  ) => infer Result
+    ? (...args: Args) => Result
+    : never;
+};
+
+/** A class, by its instances. */
+type ClassOf<Instance> = abstract new (...args: never[]) => Instance;
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** The syscalls that a call goes to, then the arguments that the face puts before those of the caller. */
+type Binding<Syscalls> = readonly [syscalls: Syscalls, ...leading: unknown[]];
+
+/** The host's face of `syscalls`. `parseFirst` checks the first argument of every call, such as the pid. */
+export function hostFaceOf<Syscalls extends object>(
+  syscalls: Syscalls,
+  parseFirst?: (first: unknown) => unknown,
+): NamedFace<Syscalls> {
+  const face: Partial<Record<keyof Syscalls, Method>> = {};
+  for (const name of syscallNames(syscalls.constructor as ClassOf<Syscalls>)) {
+    face[name] = async (...args) => {
+      const parsed = parseFirst === undefined ? args : [parseFirst(args[0]), ...args.slice(1)];
+      return (syscalls[name] as Method)(hostCaller, ...parsed);
+    };
+  }
+  return face as object as NamedFace<Syscalls>;
+}
+
+/**
+ * Adds the syscalls of a class to a class of faces. A method is made when it is asked for: a face that is kept costs
+ * little, and its methods can be taken out of it.
+ */
+export function addSyscalls<Face extends object, Syscalls extends object>(
+  faces: ClassOf<Face>,
+  declared: ClassOf<Syscalls>,
+  bind: (face: Face) => Binding<Syscalls>,
+): void {
+  for (const name of syscallNames(declared)) {
+    const get = function (this: Face): Method {
+      const [syscalls, ...leading] = bind(this);
+      return async (...args) => (syscalls[name] as Method)(...leading, ...args);
+    };
+    Object.defineProperty(faces.prototype, name, { get, enumerable: true });
+  }
+}
+
+/** Makes faces that have the syscalls of one class and nothing else. */
+export function faceMaker<Syscalls extends object, Leading extends unknown[], Face>(
+  declared: ClassOf<Syscalls>,
+): (syscalls: Syscalls, ...leading: Leading) => Face {
+  class SyscallFace {
+    readonly #binding: Binding<Syscalls>;
+
+    constructor(binding: Binding<Syscalls>) {
+      this.#binding = binding;
+    }
+
+    static {
+      addSyscalls(SyscallFace, declared, (face) => face.#binding);
+    }
+  }
+  return (...binding) => new SyscallFace(binding) as object as Face;
+}
+
+function syscallNames<Syscalls extends object>(declared: ClassOf<Syscalls>): (keyof Syscalls)[] {
+  const names = Object.getOwnPropertyNames(declared.prototype).filter((name) => name !== 'constructor');
+  return names as (keyof Syscalls)[];
+}
