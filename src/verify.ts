@@ -2,8 +2,8 @@
 /*
  * Checks an export of the audit log: node verify.js FILE [--key PUB]…
  *
- * Stands alone: it imports nothing but Node's own modules and shares no code with the kernel, so that who does not trust
- * the kernel needs to read this file only. With --key (a file or the text of a public key, PEM or base64 SPKI) every
+ * It imports nothing but Node's own modules and shares no code with the kernel, so that a reader who does not trust
+ * the kernel needs to read only this file. With --key (a file or the text of a public key, PEM or base64 SPKI) every
  * checkpoint must be signed with one of the given keys; without it, with a key that the export itself names.
  */
 import { createHash, createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
@@ -18,7 +18,7 @@ export interface ExportReport {
   readonly seq?: number;
 }
 
-/** Reads the whole file once. Never throws: what is wrong is in the report. */
+/** Reads the whole file once. Never throws: problems are in the report. */
 export async function verifyExport(path: string, keys: readonly string[] = []): Promise<ExportReport> {
   try {
     const pinned = keys.map(readPinned);
@@ -67,7 +67,7 @@ class ExportCheck {
   private count = 0;
   private prev = '0'.repeat(64);
   private readonly tree = new Tree();
-  /** Checkpoints of sizes that the records have not reached yet. */
+  /** Checkpoints whose sizes the records have not reached yet. */
   private readonly pendingCheckpoints = new Map<number, Members[]>();
   private readonly unexplained = new Set<number>();
   private signedSize = 0;
@@ -227,7 +227,7 @@ function join(left: Buffer, right: Buffer): Buffer {
   return createHash('sha256').update('\x01').update(left).update(right).digest();
 }
 
-/** A record came too early: the one that should be here either comes later or not at all. */
+/** Explains a record with too high a number: the expected record either comes later or not at all. */
 async function explainGap(expected: number, feed: AsyncIterator<Line>): Promise<Finding> {
   for (let next = await feed.next(); next.done !== true; next = await feed.next()) {
     if (next.value.value.kind === 'record' && next.value.value.seq === expected) {
@@ -273,7 +273,7 @@ function parseObject(text: string): Members | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
-    // The caller says what it means.
+    // The caller reports it.
     return undefined;
   }
 }

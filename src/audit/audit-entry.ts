@@ -4,11 +4,11 @@ import type { JsonObject } from '../base/json.js';
 type AuditOutcome = 'intent' | 'ok' | 'failed' | 'refused' | 'unknown';
 
 /**
- * What a syscall has to say to the record. Everything but `resource` and `payload` goes into the body, which is hashed
- * and never erased: ids, kinds, codes and numbers only. Text that people wrote belongs into `payload`.
+ * The content of one audit record. Everything but `resource` and `payload` goes into the body, which is hashed
+ * and never erased: ids, kinds, codes and numbers only. Text that people wrote belongs in `payload`.
  */
 export interface AuditEntry {
-  /** The pid on whose authority it was done, or `host`. */
+  /** The pid that acted, or `host`. */
   readonly actor: string;
   /** `process`, or `host:OPERATOR`. */
   readonly via: string;
@@ -24,18 +24,18 @@ export interface AuditEntry {
   readonly capability?: CapabilityId | 'kin' | 'host';
   readonly approval?: string;
   readonly effectId?: string;
-  /** The id of the record that this one follows from. */
+  /** The id of the record that caused this one. */
   readonly cause?: string;
   readonly before?: string;
   readonly after?: string;
   readonly facts?: JsonObject;
   readonly resource?: string;
   readonly payload?: JsonObject;
-  /** The process whose lineage, or the object whose provenance, tells this record; for the index, not part of the body. */
+  /** The process or object whose lineage or provenance includes this record; for the index, not part of the body. */
   readonly subject?: Pid | ObjectId;
 }
 
-/** An entry as syscalls write it: a member that is undefined is absent. */
+/** An entry as syscalls write it: a member may also be undefined. */
 export type NewAuditEntry = {
   readonly [Name in keyof AuditEntry]: Record<never, never> extends Pick<AuditEntry, Name>
     ? AuditEntry[Name] | undefined

@@ -18,7 +18,7 @@ const schema = z.strictObject({
   ...pageOptions,
 });
 
-/** Which records to list; `from` and `to` are times, both counted in. */
+/** Selects records; `from` and `to` are times and included. */
 export type AuditFilter = z.input<typeof schema>;
 export type ParsedAuditFilter = z.output<typeof schema>;
 

@@ -31,10 +31,10 @@ const verifySchema = z.strictObject({ from: seqSchema.exactOptional(), checkpoin
 const proveSchema = z.strictObject({ size: amount.exactOptional() });
 const exportSchema = z.strictObject({ payloads: z.boolean().exactOptional() });
 
-/** A log that cannot be signed can still be exported: the reader is told how much of it is signed. */
+/** Errors of signing that do not prevent an export: the verifier reports how much of the log is signed. */
 const unsignableCodes: ReadonlySet<string> = new Set(['STORE_READONLY', 'AUDIT_BROKEN']);
 
-/** The record of everything that was done, for those who ask afterwards: `kernel.audit`. */
+/** Reads, verifies and exports the audit log: `kernel.audit`. */
 @injectable()
 export class AuditLog {
   constructor(
@@ -52,7 +52,7 @@ export class AuditLog {
   ) {}
 
   /**
-   * Records that match, oldest first. Throws INVALID_INPUT.
+   * Lists matching records, oldest first. Throws INVALID_INPUT.
    *
    * @example await kernel.audit.list({ actor: pid, outcome: 'refused', limit: 10 })
    */
@@ -71,22 +71,25 @@ export class AuditLog {
     });
   }
 
-  /** Recomputes the log and names the first record that is not as it was written. Throws INVALID_INPUT. */
+  /** Recomputes the log and reports the first record that was changed. Throws INVALID_INPUT. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     return this.verifier.verify(parseSpec(verifySchema, options, 'options'));
   }
 
-  /** Where a process came from, by whose authority, and what happened to it. Throws NO_SUCH_PROCESS. */
+  /** Returns the origin of a process, its capabilities and its history. Throws NO_SUCH_PROCESS. */
   async lineage(pid: Pid): Promise<Lineage> {
     return this.lineages.lineage(pid);
   }
 
-  /** By whose authority something was done: the capability, those it came from, and who gave the first. Throws NO_SUCH_RECORD. */
+  /**
+   * Returns the authority of a recorded call: the capability that was used, up to the root grant. Throws
+   * NO_SUCH_RECORD.
+   */
   async authority(seq: number): Promise<AuthorityTrace> {
     return this.authorities.trace(await this.get(seq));
   }
 
-  /** The graph of objects that an object was made from, and who made each by what. Throws NO_SUCH_OBJECT. */
+  /** Returns the graph of objects that an object was made from, with their authors. Throws NO_SUCH_OBJECT. */
   async provenance(object: ObjectId): Promise<ProvenanceGraph> {
     return this.provenances.provenance(object);
   }
@@ -96,19 +99,22 @@ export class AuditLog {
     return this.checkpoints.take();
   }
 
-  /** Proof that a record stands in the log, by default as of the newest checkpoint. Throws NO_SUCH_RECORD, INVALID_INPUT. */
+  /**
+   * Proves that a record is in the log, by default as of the newest checkpoint. Throws NO_SUCH_RECORD, INVALID_INPUT.
+   */
   async prove(seq: number, options: { readonly size?: number } = {}): Promise<InclusionProof> {
     const { size } = parseSpec(proveSchema, options, 'options');
     return this.proofs.inclusion(parseSpec(seqSchema, seq, 'seq'), size);
   }
 
-  /** Proof that the log of size `b` begins with the whole log of size `a`. Throws INVALID_INPUT. */
+  /** Proves that the log of size `b` begins with the whole log of size `a`. Throws INVALID_INPUT. */
   async proveConsistency(a: number, b: number): Promise<ConsistencyProof> {
     return this.proofs.consistency(parseSpec(amount, a, 'a'), parseSpec(amount, b, 'b'));
   }
 
   /**
-   * The log as JSON Lines, each with its line end, signed up to its last record unless the kernel only reads or the log is broken.
+   * Yields the log as JSON Lines, each with its line end. Signs the log first, unless the kernel only reads or the log
+   * is broken.
    *
    * @example for await (const line of kernel.audit.export()) file.write(line);
    */
@@ -121,8 +127,8 @@ export class AuditLog {
   }
 
   /**
-   * Drops the resource and payload of a record for ever; its body, its hash and every proof stay, and a record tells of
-   * the erasure. Throws NO_SUCH_RECORD, NO_PAYLOAD, ALREADY_ERASED, INVALID_INPUT.
+   * Deletes the resource and payload of a record; its body, its hash and every proof stay valid, and a new record tells
+   * of the erasure. Throws NO_SUCH_RECORD, NO_PAYLOAD, ALREADY_ERASED, INVALID_INPUT.
    */
   async erase(seq: number, reason: string): Promise<void> {
     const parsedSeq = parseSpec(seqSchema, seq, 'seq');

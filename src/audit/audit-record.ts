@@ -2,18 +2,18 @@ import type { Hash, JsonObject } from '../base/json.js';
 import type { StoredPayload, StoredRecord } from './audit-repository.js';
 import type { AuditBody } from './writing/record-encoding.js';
 
-/** One record of the log, as it is shown. */
+/** One decoded record of the log. */
 export interface AuditRecord extends Omit<AuditBody, 'commitment'> {
   readonly seq: number;
   readonly hash: Hash;
   readonly prev: Hash;
-  /** Absent when the record never named one, and when its payload was erased. */
+  /** Absent when the record has none, and when its payload was erased. */
   readonly resource?: string;
-  /** null: it was erased. */
+  /** null when it was erased. */
   readonly payload?: JsonObject | null;
 }
 
-/** What a record says. One whose body was damaged is shown as such, so that a broken log can still be listed. */
+/** Decodes a record. A damaged body gives an `audit.unreadable` record, so that a broken log can still be listed. */
 export function decodeRecord(stored: StoredRecord, payload: StoredPayload | undefined): AuditRecord {
   const { seq, hash } = stored;
   const prev = parseJsonObject<{ prev: Hash }>(stored.header)?.prev ?? '';
@@ -48,7 +48,7 @@ function parseJsonObject<T extends object>(text: string): T | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch {
-    // Damaged text has nothing to show; verify says where it is.
+    // Damaged text: verify reports it.
     return undefined;
   }
 }

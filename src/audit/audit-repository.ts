@@ -21,13 +21,13 @@ export interface NewRecord extends StoredRecord {
   readonly subject?: string;
 }
 
-/** A public key; `id` is what checkpoints name it by. */
+/** A public key; checkpoints refer to it by its `id`. */
 export interface AuditKey {
   readonly id: string;
   readonly publicKey: string;
 }
 
-/** Rows of the audit log. Ranges count both ends in; lists come in rising order. */
+/** Rows of the audit log. Ranges include both ends; lists are in ascending order. */
 export interface AuditRepository {
   logId(tx: ReadTx): Promise<string | undefined>;
   insertLogId(tx: WriteTx, id: string): Promise<void>;

@@ -1,15 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import { type Token, token } from './token.js';
 
-/** Epoch milliseconds. */
+/** Gives the time in epoch milliseconds. */
 export interface Clock {
   now(): number;
-  /** The time for watchers, whose looking must not move a clock that moves when it is read. Absent: as `now`. */
+  /**
+   * The time without moving the clock, for polls and timers; for clocks that move when they are read. Default: `now`.
+   */
   peek?(): number;
 }
 export const Clock: Token<KernelClock> = token('Clock');
 
-/** Wall time at the start, advanced by the monotonic clock: a step of the system's clock is not seen. */
+/** Wall time at the start, advanced by the monotonic clock: later changes of the system's clock have no effect. */
 export function systemClock(): Clock {
   const origin = Date.now() - performance.now();
   return { now: () => Math.floor(origin + performance.now()) };
@@ -21,7 +23,7 @@ export function seededClock(): Clock {
   return { now: () => ++now, peek: () => now };
 }
 
-/** Kernel time: what the source says, never earlier than the newest time in the store, and never going back. */
+/** The time of the source, but never earlier than the newest time in the store, and never going back. */
 export class KernelClock implements Clock {
   private offset = 0;
   private last = 0;

@@ -9,7 +9,7 @@ export const Entropy: Token<Entropy> = token('Entropy');
 
 const poolBytes = 4096;
 
-/** The system's randomness, drawn in blocks: a call per id would cost more than the id. */
+/** Random bytes of the operating system, read in blocks: a system call per id would be slow. */
 export class SystemEntropy implements Entropy {
   private readonly pool = Buffer.alloc(poolBytes);
   private used = poolBytes;
@@ -35,7 +35,7 @@ export class SeededEntropy implements Entropy {
     this.key = seed;
   }
 
-  /** Starts another series of the same seed, so that a reopened store does not see the first one's ids again. */
+  /** Starts another series of the same seed, so that a store that is opened again does not get the same ids. */
   restart(series: number): void {
     this.key = `${this.seed}\0${series}`;
     this.counter = 0;

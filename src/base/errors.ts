@@ -1,9 +1,9 @@
 import type { JsonObject } from './json.js';
 
 export interface ErrorDetails {
-  /** JSON that says what was asked and what stood in the way. */
+  /** The values that matter: what was asked for, and why it was refused. */
   readonly facts?: JsonObject;
-  /** What the caller can do next. */
+  /** Advice on what the caller can do next. */
   readonly hint?: string;
   /** Whether the same call may succeed later without anything being changed by the caller. */
   readonly retryable?: boolean;
@@ -47,7 +47,7 @@ export class StoreError extends KernelError {}
 export class InputError extends KernelError {}
 export class AuditError extends KernelError {}
 
-/** The commonest refusal: what was given does not have the form that the call takes. */
+/** The error for input that does not have the form that a call takes. */
 export function invalidInput(path: string, problem: string, hint: string, facts: JsonObject = {}): InputError {
   return new InputError('INVALID_INPUT', `${path}: ${problem}.`, { facts: { path, problem, ...facts }, hint });
 }

@@ -26,7 +26,7 @@ export type IdKind =
   | 'node'
   | 'log';
 
-/** Gives every new thing its name. Names must sort by time: random keys halve the speed of the store. */
+/** Creates ids. They must sort by time: random keys halve the speed of the store. */
 export interface IdSource {
   next(kind: IdKind): string;
 }
@@ -47,8 +47,8 @@ const prefixes: Record<IdKind, string> = {
 };
 
 /**
- * The time and the counter of a UUIDv7 with 10 of its random bits, in 20 letters and digits behind one for the kind:
- * unique everywhere, in order of time within a kernel, and short, since ids are most of what a process leaves behind.
+ * Ids of 20 letters and digits behind a prefix for the kind: the time, the counter and 10 random bits of a UUIDv7. They
+ * are unique everywhere, in order of time within a kernel, and short, since ids are most of the data of a process.
  */
 export class TimeOrderedIds implements IdSource {
   private readonly generator: V7Generator;
@@ -65,7 +65,7 @@ export class TimeOrderedIds implements IdSource {
   }
 }
 
-/** Crockford's alphabet: in the order of their codes, and without letters that look like digits. */
+/** Crockford's alphabet: in the order of the character codes, and without letters that look like digits. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const pairs = Array.from({ length: 1024 }, (_, bits) => `${alphabet.charAt(bits >> 5)}${alphabet.charAt(bits & 31)}`);
 

@@ -1,7 +1,7 @@
 let waiters = 0;
 let timer: NodeJS.Timeout | undefined;
 
-/** Keeps the program running while somebody waits for something that another program may do. */
+/** Keeps the Node.js process running, until the result is disposed, while a caller waits for another program. */
 export function keepAlive(): Disposable {
   waiters++;
   timer ??= setInterval(() => undefined, 2 ** 30);

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.js';
 import { type Token, token } from './token.js';
 
-/** Where the kernel reports what no caller can be told. A pino instance fits as it is. */
+/** Gets problems that cannot be reported to a caller. A pino instance can be used as it is. */
 export interface Logger {
   warn(facts: JsonObject, message: string): void;
   error(facts: JsonObject, message: string): void;

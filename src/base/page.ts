@@ -1,4 +1,4 @@
-/** One page of a list; `next` is there when more may follow and is given back as `after`. */
+/** One page of a list. When more items may follow, `next` is the value of `after` for the next page. */
 export interface Page<T> {
   items: T[];
   next?: string;
@@ -6,5 +6,5 @@ export interface Page<T> {
 
 export const pageLimitDefault = 100;
 export const pageLimitMax = 10_000;
-/** A filtered list looks at no more rows than this before it answers with `next`. */
+/** The most rows that a filtered list reads before it returns a page with `next`. */
 export const scanRowsMax = 10_000;

@@ -3,20 +3,20 @@ import { type InputError, invalidInput } from './errors.js';
 import type { JsonValue } from './json.js';
 
 export interface PlainLimits {
-  /** How long the JSON text may be, in UTF-8 bytes. */
+  /** The most UTF-8 bytes of the JSON text. */
   readonly bytesMax: number;
   readonly depthMax: number;
 }
 
-/** Of arguments, and of what is kept elsewhere than in objects: those have a limit that is an option. */
+/** The limits of arguments and of other data outside of objects, whose limit is an option of the kernel. */
 export const payloadLimits: PlainLimits = { bytesMax: 1024 * 1024, depthMax: 64 };
-/** A spec carries arguments and payloads some levels down. */
+/** The limits of a spec, which contains arguments and payloads some levels down. */
 export const specLimits: PlainLimits = { bytesMax: 4 * 1024 * 1024, depthMax: 72 };
 
 /**
- * Copies `value` into plain null-prototype data, or refuses: accessors, functions, class instances, proxies, cycles,
- * NaN, BigInt, lone surrogates, `__proto__` members, too deep, too large. A member that is undefined is absent.
- * `opaque` lets values through that are not data, such as handles; they stay what they are.
+ * Copies `value` to plain data without prototypes. Throws INVALID_INPUT for accessors, functions, class instances,
+ * proxies, cycles, NaN, BigInt, lone surrogates, `__proto__` members, and data that is too deep or too large. Undefined
+ * members are left out. Values that `opaque` accepts, such as handles, are taken over as they are.
  */
 export function copyPlain(
   value: unknown,
@@ -55,16 +55,16 @@ function copy(value: unknown, path: string, depth: number, state: CopyState): un
 }
 
 function copyText(text: string, path: string, state: CopyState): string {
-  // No text has fewer bytes than characters: one that is far too long is not looked through.
+  // A text has at least as many bytes as characters, so a text that is far too long is refused without reading it.
   spend(text.length > state.bytesLeft ? text.length : jsonBytes(text), path, state);
   if (!text.isWellFormed()) throw notJson(path, 'the text has a lone surrogate');
   return text;
 }
 
-/** Printable ASCII without a quote and a backslash, which is most text: a byte for each character. */
+/** Printable ASCII without quotes and backslashes has one byte per character in JSON. */
 const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** How many bytes a text takes in JSON. */
+/** The UTF-8 bytes of a text in JSON, with its quotes. */
 function jsonBytes(text: string): number {
   return plainText.test(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
 }

@@ -1,39 +1,39 @@
 import { type Token, token } from './token.js';
 
-/** An open read unit. Opaque: it is handed to repositories, which know what to do with it. */
+/** An open read unit. It is passed to repositories and has no use of its own. */
 export interface ReadTx {
   readonly opaque: true;
 }
 
-/** An open write unit: everything done with it becomes visible and durable together, or not at all. */
+/** An open write unit: all its changes become visible and durable together, or none of them. */
 export interface WriteTx extends ReadTx {
-  /** Keeps `item` for `channel` until the group is sealed; dropped when this unit is refused. */
+  /** Buffers `item` for `channel` until the group is sealed; dropped when this unit fails. */
   defer<T>(channel: Channel<T, unknown>, item: T): void;
 }
 
 /**
- * What units write together once per group: the numbered logs. A unit only buffers its items; the store seals them
- * after the last unit, so that numbers have no gap and a refused unit leaves none.
+ * A numbered log that is written once per group of units. Units only buffer their items; the store seals them
+ * after the last unit, so that a unit that fails leaves no gap in the numbers.
  */
 export interface Channel<Item, Sealed> {
   /** Numbers and inserts the group's items, in unit order, inside its transaction. */
   seal(tx: WriteTx, items: readonly Item[]): Promise<Sealed>;
-  /** Told after COMMIT, before the callers of the units are. Must not throw. */
+  /** Called after COMMIT, before the promises of the units resolve. Must not throw. */
   committed(sealed: Sealed): void;
 }
 
 /**
- * The one way to the data. Inside a unit, code awaits the repositories it hands `tx` to and nothing else: no I/O, no
+ * The only access to the data. Inside a unit, code awaits repositories and nothing else: no I/O, no
  * timers, no user code.
  */
 export interface Store {
-  /** Makes the store ready, creating or migrating what is there. Called once, before anything else. */
+  /** Creates or migrates the database. Called once, before anything else. */
   open(): Promise<void>;
-  /** One atomic unit; resolves after its commit. A throw undoes the unit and rejects with what was thrown. */
+  /** Runs one atomic unit; resolves after its commit. An error in `work` undoes the unit and is passed on. */
   write<T>(work: (tx: WriteTx) => Promise<T>): Promise<T>;
-  /** Sees one committed state, never a half-done write. */
+  /** Runs a unit that sees one committed state. */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
-  /** Calls `listener` after another connection has committed something. */
+  /** Calls `listener` after another connection has committed. */
   onForeignCommit(listener: () => void): Disposable;
   close(): Promise<void>;
 }

@@ -1,17 +1,19 @@
 import { wholeCharacters } from './characters.js';
 
-/** Bytes as a part of a result: text where they are UTF-8, base64 where they are not. */
+/** Bytes as a part of a JSON result: text if they are UTF-8, base64 otherwise. */
 export interface TextContent {
   readonly content: string;
   readonly encoding: 'utf8' | 'base64';
-  /** How many of the bytes it holds: fewer where the last character is not whole, or the text would be too long. */
+  /**
+   * The number of bytes in `content`: less than all when the last character is cut off, or the text would be too long.
+   */
   readonly taken: number;
 }
 
-// A result may be 1 MiB of JSON, and control characters take six bytes each there.
+// A result may be 1 MiB of JSON, where a control character takes six bytes.
 const jsonBytesMax = 900 * 1024;
 
-/** `hasMore`: other bytes follow these, so that a character may be cut in two at the end. */
+/** `hasMore` says that other bytes follow these, so that the last character may be cut off. */
 export function textContent(bytes: Buffer, hasMore: boolean): TextContent {
   const whole = hasMore ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
   const text = whole.length === 0 && bytes.length > 0 ? undefined : decodeUtf8(whole);

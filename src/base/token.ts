@@ -1,6 +1,6 @@
 /**
- * A name for a service in the container. A symbol at run time; the constructor in its type is never there and only lets
- * the container infer what it stands for. Interface and token share a name and a file.
+ * The name of a service in the container: a symbol. The constructor exists only in the type, from which the container
+ * infers the type of the service. Interface and token share a name and a file.
  */
 export type Token<T> = symbol & (abstract new (...args: never[]) => T);
 

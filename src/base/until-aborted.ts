@@ -1,4 +1,4 @@
-/** What `work` gives, unless the signal aborts first: for what cannot be stopped itself. */
+/** Settles as `work` does, or rejects with the signal's reason when it aborts first; for work that takes no signal. */
 export function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

@@ -3,7 +3,7 @@ import type { CapabilityId, Pid } from '../base/ids.js';
 import type { CapabilityStatus } from './holding/capability.js';
 import type { CapabilityRecord } from './holding/capability-record.js';
 
-/** Also for one that there is, where the caller may not know of it. */
+/** Also used for a capability that exists, where the caller may not know of it. */
 export function noSuchCapability(capability: CapabilityId): CapabilityError {
   return new CapabilityError(
     'NO_SUCH_CAPABILITY',
@@ -15,23 +15,24 @@ export function noSuchCapability(capability: CapabilityId): CapabilityError {
   );
 }
 
-/** A capability that was named as the source of another one and no longer works. */
+/** The capability that was named as the source of another one is not live. */
 export function sourceNotLive({ id, holder, resource }: CapabilityRecord, status: CapabilityStatus): CapabilityError {
   const details = {
     facts: { capability: id, pid: holder, resource, status },
     hint: `Name a live one of capabilities.list('${holder}'), or none: one that covers it is then chosen.`,
   };
-  const message = `Capability ${id} is ${status}: nothing can be drawn from it.`;
+  const message = `Capability ${id} is ${status}: nothing can be derived from it.`;
   if (status === 'expired') return new CapabilityError('CAPABILITY_EXPIRED', message, details);
   if (status === 'spent') return new CapabilityError('CAPABILITY_DENIED', message, details);
   return new CapabilityError('CAPABILITY_REVOKED', message, details);
 }
 
+/** The detail of a refusal to give a capability back up its own chain. */
 export function chainProblem(pid: Pid): string {
   return `${pid} gave it, or stands above it in its chain`;
 }
 
-/** Refusals about a process that is to hold, give or get something. */
+/** The process cannot hold, give or receive a capability. */
 export function unusableHolder(code: string, pid: Pid, problem: string): ProcessError {
   return new ProcessError(code, `Process ${JSON.stringify(pid)} ${problem}.`, {
     facts: { pid },

@@ -1,4 +1,4 @@
-/** A refusal of the command itself, before or beside the kernel's own. */
+/** An error of the command itself, as opposed to the kernel's errors. */
 export class CliError extends Error {
   constructor(
     readonly code: string,

@@ -1,60 +1,65 @@
 import type { Approval, Capability, Kernel, Rule } from '../index.js';
 import { CliError } from './cli-error.js';
-import { endingMin } from './pids.js';
+import { suffixLengthMin } from './pids.js';
 
-/** The approval that `given` names: a whole id, or an ending that only one has. Throws NO_SUCH_APPROVAL, INVALID_INPUT. */
-export async function findApproval({ approvals }: Kernel, given: string): Promise<Approval> {
-  const whole = await unless('NO_SUCH_APPROVAL', () => approvals.get(given));
-  if (whole !== undefined) return whole;
+/** The approval with this id, or with this unique suffix of an id. Throws NO_SUCH_APPROVAL, INVALID_INPUT. */
+export async function findApproval({ approvals }: Kernel, idOrSuffix: string): Promise<Approval> {
+  const exact = await undefinedOn('NO_SUCH_APPROVAL', () => approvals.get(idOrSuffix));
+  if (exact !== undefined) return exact;
   const hint = 'See which there are: procura approvals --status any.';
-  return theOne('approval', given, await approvals.list({ status: 'any' }), ['NO_SUCH_APPROVAL', hint]);
+  return findByIdOrSuffix('approval', idOrSuffix, await approvals.list({ status: 'any' }), ['NO_SUCH_APPROVAL', hint]);
 }
 
-/** The rule that `given` names: a whole id, or an ending that only one has. Throws NO_SUCH_RULE, INVALID_INPUT. */
-export async function findRule({ capabilities }: Kernel, given: string): Promise<Rule> {
+/** The rule with this id, or with this unique suffix of an id. Throws NO_SUCH_RULE, INVALID_INPUT. */
+export async function findRule({ capabilities }: Kernel, idOrSuffix: string): Promise<Rule> {
   const hint = 'See which there are: procura rules. One that was lifted is gone.';
-  return theOne('rule', given, await capabilities.rules(), ['NO_SUCH_RULE', hint]);
+  return findByIdOrSuffix('rule', idOrSuffix, await capabilities.rules(), ['NO_SUCH_RULE', hint]);
 }
 
-/** The capability of that whole id: they are too many to look through. Throws NO_SUCH_CAPABILITY. */
-export async function findCapability({ capabilities }: Kernel, given: string): Promise<Capability> {
-  const found = await unless('NO_SUCH_CAPABILITY', () => capabilities.get(given));
+/** The capability with this id. Suffixes are not searched, because there are too many. Throws NO_SUCH_CAPABILITY. */
+export async function findCapability({ capabilities }: Kernel, id: string): Promise<Capability> {
+  const found = await undefinedOn('NO_SUCH_CAPABILITY', () => capabilities.get(id));
   if (found !== undefined) return found;
   const hint = 'Give the whole id: procura show PID tells those that a process holds.';
-  throw missing('capability', given, ['NO_SUCH_CAPABILITY', hint]);
+  throw notFound('capability', id, ['NO_SUCH_CAPABILITY', hint]);
 }
 
-/** What `look` finds; undefined where it throws `code`. */
-async function unless<T>(code: string, look: () => Promise<T>): Promise<T | undefined> {
+/** The result of `find`, or undefined where it throws `code`. */
+async function undefinedOn<T>(code: string, find: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await look();
+    return await find();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === code) return undefined;
     throw error;
   }
 }
 
-type Missing = readonly [code: 'NO_SUCH_APPROVAL' | 'NO_SUCH_RULE' | 'NO_SUCH_CAPABILITY', hint: string];
+type NotFound = readonly [code: 'NO_SUCH_APPROVAL' | 'NO_SUCH_RULE' | 'NO_SUCH_CAPABILITY', hint: string];
 
-function theOne<T extends { readonly id: string }>(what: string, given: string, all: readonly T[], or: Missing): T {
-  const whole = all.find(({ id }) => id === given);
-  if (whole !== undefined) return whole;
-  const found = given.length < endingMin ? [] : all.filter(({ id }) => id.endsWith(given));
-  const [first, another] = found;
-  if (first === undefined) throw missing(what, given, or);
-  if (another !== undefined) throw ambiguous(what, given, found);
+function findByIdOrSuffix<T extends { readonly id: string }>(
+  what: string,
+  idOrSuffix: string,
+  all: readonly T[],
+  notFoundError: NotFound,
+): T {
+  const exact = all.find(({ id }) => id === idOrSuffix);
+  if (exact !== undefined) return exact;
+  const matches = idOrSuffix.length < suffixLengthMin ? [] : all.filter(({ id }) => id.endsWith(idOrSuffix));
+  const [first, another] = matches;
+  if (first === undefined) throw notFound(what, idOrSuffix, notFoundError);
+  if (another !== undefined) throw ambiguous(what, idOrSuffix, matches);
   return first;
 }
 
-function missing(what: string, given: string, [code, hint]: Missing): CliError {
+function notFound(what: string, given: string, [code, hint]: NotFound): CliError {
   return new CliError(code, `There is no ${what} ${JSON.stringify(given.slice(0, 100))}.`, hint);
 }
 
 function ambiguous(what: string, given: string, found: readonly { readonly id: string }[]): CliError {
-  const some = found.slice(0, 5).map(({ id }) => id);
+  const examples = found.slice(0, 5).map(({ id }) => id);
   return new CliError(
     'INVALID_INPUT',
-    `${JSON.stringify(given)} names more than one ${what}: ${some.join(', ')}.`,
+    `${JSON.stringify(given)} names more than one ${what}: ${examples.join(', ')}.`,
     `Give more characters, or the whole id: procura ${what}s --full.`,
   );
 }

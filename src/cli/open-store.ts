@@ -3,10 +3,10 @@ import path from 'node:path';
 import type { Kernel, KernelOptions } from '../index.js';
 import { CliError } from './cli-error.js';
 
-/** What every command is told: where the database is, and how to answer. */
+/** Options of every command. */
 export interface CommonOptions {
   readonly store?: string;
-  /** Where the files are that `fs:` resources name. */
+  /** The folder that `fs:` resources refer to. */
   readonly workspace?: string;
   readonly json?: boolean;
 }
@@ -15,31 +15,35 @@ function storePath(options: CommonOptions): string {
   return path.resolve(options.store ?? (process.env.PROCURA_STORE || 'procura.db'));
 }
 
-/** Opens the database for looking, also one whose log is broken, and closes it after `work`. */
-export function reading<T>(options: CommonOptions, work: (kernel: Kernel) => Promise<T>): Promise<T> {
-  return opened(options, { readOnly: true }, work);
+/** Opens the database read-only, also one whose log is broken, and closes it after `work`. */
+export function withReadOnlyStore<T>(options: CommonOptions, work: (kernel: Kernel) => Promise<T>): Promise<T> {
+  return withKernel(options, { readOnly: true }, work);
 }
 
 /**
- * Opens the database for a change, beside the kernel that may be running on it: unless `how` says otherwise it runs no
- * process and no timers. The file is opened for looking first, so that one that is not ours is never made ours.
+ * Opens the database for a change, beside the kernel that may be running on it: by default it runs no processes and no timers.
+ * Runs `prepare` on a read-only kernel first, so that a file of another program is refused before anything is written.
  */
-export async function writing<T>(
+export async function withWritableStore<T>(
   options: CommonOptions,
   prepare: (kernel: Kernel) => Promise<T>,
   work: (kernel: Kernel, prepared: T) => Promise<void>,
-  how: KernelOptions = { node: { name: 'procura-cli', executor: false } },
+  kernelOptions: KernelOptions = { node: { name: 'procura-cli', executor: false } },
 ): Promise<void> {
-  const prepared = await reading(options, prepare);
-  await opened(options, how, (kernel) => work(kernel, prepared));
+  const prepared = await withReadOnlyStore(options, prepare);
+  await withKernel(options, kernelOptions, (kernel) => work(kernel, prepared));
 }
 
-async function opened<T>(options: CommonOptions, how: KernelOptions, work: (kernel: Kernel) => Promise<T>): Promise<T> {
-  const file = existingFile(storePath(options));
+async function withKernel<T>(
+  options: CommonOptions,
+  kernelOptions: KernelOptions,
+  work: (kernel: Kernel) => Promise<T>,
+): Promise<T> {
+  const file = assertStoreExists(storePath(options));
   const { createKernel } = await import('../index.js');
   const workspace = options.workspace ?? process.env.PROCURA_WORKSPACE;
   const files = workspace === undefined || workspace === '' ? {} : { workspace };
-  const kernel = await createKernel({ ...how, ...files, store: `sqlite:${file}` });
+  const kernel = await createKernel({ ...kernelOptions, ...files, store: `sqlite:${file}` });
   try {
     return await work(kernel);
   } finally {
@@ -47,7 +51,7 @@ async function opened<T>(options: CommonOptions, how: KernelOptions, work: (kern
   }
 }
 
-function existingFile(file: string): string {
+function assertStoreExists(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found !== undefined && !(found.isFile() && found.size === 0)) return file;
   throw new CliError(

@@ -3,10 +3,10 @@ import type { ProcessStatus } from '../index.js';
 import { safeJson } from './safe-text.js';
 
 const { env, stdout } = process;
-const coloured = stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+const hasColours = stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
 
-/** Colours on a terminal that wants them, plain text everywhere else. */
-export const paint = createColors(coloured);
+/** Colours on a terminal that supports them, plain text everywhere else. */
+export const paint = createColors(hasColours);
 
 const statusColours: Record<ProcessStatus, (text: string) => string> = {
   created: paint.cyan,
@@ -25,7 +25,7 @@ export function paintStatus(status: ProcessStatus): string {
   return statusColours[status](status);
 }
 
-/** Writes one line, and waits when the reader is slower than we are. */
+/** Writes one line, and waits while the output is full. */
 export async function writeLine(line: string): Promise<void> {
   if (stdout.write(`${line}\n`)) return;
   await new Promise<void>((resolve) => {

@@ -3,55 +3,55 @@ import { CliError } from './cli-error.js';
 import { safeText } from './safe-text.js';
 
 const shortLength = 8;
-export const endingMin = 4;
+export const suffixLengthMin = 4;
 const pageRows = 10_000;
 
 /**
- * A short name for each id: its ending, as long as it must be to differ from those of the other ids shown. New ids
- * begin with the time and end in random digits, so endings differ soon.
+ * A function from ids to short names: the shortest suffix that tells the given ids apart. Ids begin with the time and end in
+ * random digits, so short suffixes differ.
  */
 export function shortNames(ids: readonly string[]): (id: string) => string {
   const distinct = [...new Set(ids)];
   let length = shortLength;
-  while (new Set(distinct.map((id) => ending(id, length))).size < distinct.length) length += 4;
-  return (id) => safeText(ending(id, length));
+  while (new Set(distinct.map((id) => suffixOf(id, length))).size < distinct.length) length += 4;
+  return (id) => safeText(suffixOf(id, length));
 }
 
 export const fullName = (id: string): string => safeText(id, 512);
 
-/** The last characters of the part before the first dot, and everything from the dot on. */
-function ending(id: string, length: number): string {
+/** The last `length` characters before the first dot, and everything from the dot on. */
+function suffixOf(id: string, length: number): string {
   const dot = id.indexOf('.');
   const from = (dot < 0 ? id.length : dot) - length;
   return from <= 'p_'.length ? id : id.slice(from);
 }
 
-/** The process that `given` names: a whole pid, or an ending that only one has. Throws NO_SUCH_PROCESS, AMBIGUOUS_PID. */
-export async function findPid(kernel: Kernel, given: string): Promise<Pid> {
-  const wanted = given.replace(/^…/, '');
-  if (await exists(kernel, wanted)) return wanted;
-  const found = wanted.length < endingMin ? [] : await pidsEndingIn(kernel, wanted);
-  const [pid, another] = found;
-  if (pid === undefined) throw noSuchProcess(wanted);
-  if (another !== undefined) throw ambiguous(wanted, found);
+/** The process with this pid, or with this unique suffix of a pid. Throws NO_SUCH_PROCESS, AMBIGUOUS_PID. */
+export async function findPid(kernel: Kernel, input: string): Promise<Pid> {
+  const pidOrSuffix = input.replace(/^…/, '');
+  if (await exists(kernel, pidOrSuffix)) return pidOrSuffix;
+  const matches = pidOrSuffix.length < suffixLengthMin ? [] : await findBySuffix(kernel, pidOrSuffix);
+  const [pid, another] = matches;
+  if (pid === undefined) throw noSuchProcess(pidOrSuffix);
+  if (another !== undefined) throw ambiguous(pidOrSuffix, matches);
   return pid;
 }
 
-/** As `findPid`, but what names no process stays as it is: the log also tells of `host` and of pruned processes. */
-export async function findActor(kernel: Kernel, given: string): Promise<string> {
+/** As `findPid`, but returns an unknown name unchanged: the log also contains `host` and pruned processes. */
+export async function findActor(kernel: Kernel, pidOrSuffix: string): Promise<string> {
   try {
-    return given === 'host' || given === 'kernel' ? given : await findPid(kernel, given);
+    return pidOrSuffix === 'host' || pidOrSuffix === 'kernel' ? pidOrSuffix : await findPid(kernel, pidOrSuffix);
   } catch (error) {
-    if (error instanceof CliError && error.code === 'NO_SUCH_PROCESS') return given;
+    if (error instanceof CliError && error.code === 'NO_SUCH_PROCESS') return pidOrSuffix;
     throw error;
   }
 }
 
-/** Whom a rule is to bind: a process, or with `*` all of them. A shell that was not told otherwise makes files of `*`. */
-export async function findBound(kernel: Kernel, given: string): Promise<Pid | '*'> {
-  if (given === '*') return given;
+/** The process that a rule binds, or `*` for all. The hint mentions quotes, because a shell expands a bare `*` to files. */
+export async function findRuleTarget(kernel: Kernel, pidOrSuffix: string): Promise<Pid | '*'> {
+  if (pidOrSuffix === '*') return pidOrSuffix;
   try {
-    return await findPid(kernel, given);
+    return await findPid(kernel, pidOrSuffix);
   } catch (error) {
     if (!(error instanceof CliError) || error.code !== 'NO_SUCH_PROCESS') throw error;
     throw new CliError(error.code, error.message, `${error.hint} For every process write '*', with the quotes.`);
@@ -68,7 +68,7 @@ async function exists(kernel: Kernel, pid: string): Promise<boolean> {
   }
 }
 
-async function pidsEndingIn(kernel: Kernel, text: string): Promise<Pid[]> {
+async function findBySuffix(kernel: Kernel, suffix: string): Promise<Pid[]> {
   const found: Pid[] = [];
   let after: string | undefined;
   do {
@@ -76,7 +76,7 @@ async function pidsEndingIn(kernel: Kernel, text: string): Promise<Pid[]> {
       limit: pageRows,
       ...(after === undefined ? {} : { after }),
     });
-    for (const { pid } of page.items) if (pid.endsWith(text)) found.push(pid);
+    for (const { pid } of page.items) if (pid.endsWith(suffix)) found.push(pid);
     after = page.next;
   } while (after !== undefined && found.length < 10);
   return found;

@@ -12,7 +12,7 @@ const ruleCommands = [
   ['ask', 'want a person to approve something, whatever capability there is'],
 ] as const;
 
-/** Runs one command line and answers with its exit code: 0, 1 when it failed, 2 when it could not be read. */
+/** Runs one command line. Returns the exit code: 0, 1 when the command failed, 2 for a wrong command line. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     await buildProgram().parseAsync([...args], { from: 'user' });
@@ -28,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The whole surface on one page. Commands are loaded when they are called, and the kernel with them. */
+/** All commands with their arguments and options. A command's module, and the kernel, are loaded when it is run. */
 function buildProgram(): Command {
   const program = new Command('procura')
     .description('Look at and steer the processes of a Procura database, also beside a running kernel.')
@@ -198,15 +198,15 @@ function buildProgram(): Command {
   return program;
 }
 
-/** What they print has a form of its own. */
+/** Commands without --json, because their output has a format of its own. */
 const withoutJson: ReadonlySet<string> = new Set(['export', 'mcp']);
 
 function command(program: Command, name: string, description: string): Command {
-  const made = program
+  const subcommand = program
     .command(name)
     .description(description)
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)');
-  return withoutJson.has(name) ? made : made.option('--json', 'print JSON');
+  return withoutJson.has(name) ? subcommand : subcommand.option('--json', 'print JSON');
 }
 
 function usageError(error: CommanderError): CliError {

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type { Image, Kernel, McpTarget, Tool } from '../index.js';
 import { CliError } from './cli-error.js';
 
-/** What a user's module brings to a kernel. */
+/** The exports of a user's module that are registered with the kernel. */
 export interface Programs {
   readonly images: readonly Image[];
   readonly tools: readonly Tool[];
@@ -11,34 +11,34 @@ export interface Programs {
   readonly mcp: Readonly<Record<string, McpTarget>>;
 }
 
-/** Loads a module that exports some of them; the kernel itself says whether they are such. Throws INVALID_INPUT. */
-export async function loadPrograms(given: string | undefined): Promise<Programs> {
-  if (given === undefined) return nothing;
-  const { images, tools, mcp } = await load(path.resolve(given));
+/** Loads a module that exports at least one of them; the kernel validates their contents. Throws INVALID_INPUT. */
+export async function loadPrograms(modulePath: string | undefined): Promise<Programs> {
+  if (modulePath === undefined) return noPrograms;
+  const { images, tools, mcp } = await importModule(path.resolve(modulePath));
   if (images === undefined && tools === undefined && mcp === undefined) {
-    throw refused(given, 'exports neither images nor tools nor mcp');
+    throw invalidModule(modulePath, 'exports neither images nor tools nor mcp');
   }
   if (mcp !== undefined && (typeof mcp !== 'object' || mcp === null))
-    throw refused(given, 'exports an mcp that is no object');
+    throw invalidModule(modulePath, 'exports an mcp that is no object');
   return { images: images ?? [], tools: tools ?? [], mcp: mcp ?? {} };
 }
 
-/** Connects its servers, which end with the kernel. Throws INVALID_INPUT, TOOL_FAILED. */
+/** Connects the module's MCP servers, which the kernel disconnects when it shuts down. Throws INVALID_INPUT, TOOL_FAILED. */
 export async function connectServers({ tools }: Kernel, { mcp }: Programs): Promise<void> {
   for (const [server, target] of Object.entries(mcp)) await tools.connectMcp(server, target);
 }
 
-const nothing: Programs = { images: [], tools: [], mcp: {} };
+const noPrograms: Programs = { images: [], tools: [], mcp: {} };
 
-async function load(file: string): Promise<Partial<Programs>> {
+async function importModule(file: string): Promise<Partial<Programs>> {
   try {
     return (await import(pathToFileURL(file).href)) as Partial<Programs>;
   } catch (error) {
-    throw refused(file, `could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw invalidModule(file, `could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-function refused(file: string, problem: string): CliError {
+function invalidModule(file: string, problem: string): CliError {
   return new CliError(
     'INVALID_INPUT',
     `The module ${file} ${problem}.`,

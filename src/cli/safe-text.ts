@@ -1,18 +1,18 @@
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
-const bound = 200;
+const defaultMax = 200;
 
 /**
- * Text for a terminal: control, bidi and invisible characters are shown as escapes and change nothing, and what is
- * longer than `max` characters is cut. Everything that a user may have written goes through here.
+ * Text for a terminal: control, bidi and invisible characters are replaced by escapes, and the text is cut to `max`
+ * characters. All text that may come from users or models must go through here before it is printed.
  */
-export function safeText(text: string, max = bound): string {
+export function safeText(text: string, max = defaultMax): string {
   const escaped = text.slice(0, max * 2).replace(unsafe, escapeOf);
   const characters = Array.from(escaped);
   const whole = characters.length <= max && text.length <= max * 2;
   return whole ? escaped : `${characters.slice(0, max - 1).join('')}…`;
 }
 
-/** JSON that is safe to show: inside JSON, the same characters have escapes of their own. */
+/** JSON for a terminal: the same characters are replaced by JSON escapes, so that it stays valid JSON. */
 export function safeJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, null, indent) ?? 'null').replace(unsafe, (character) =>
     character === '\n' ? character : utf16Escapes(character),
@@ -28,8 +28,8 @@ function escapeOf(character: string): string {
 
 function utf16Escapes(character: string): string {
   let out = '';
-  for (let at = 0; at < character.length; at++) {
-    out += `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;
+  for (let index = 0; index < character.length; index++) {
+    out += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
   }
   return out;
 }

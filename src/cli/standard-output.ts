@@ -1,15 +1,15 @@
 import { Writable } from 'node:stream';
 
 /**
- * Standard output for one purpose alone: whatever else in this program writes there, such as a tool that prints, is sent to
- * standard error instead. A reader that is gone is an error of the stream that is given back.
+ * Reserves standard output for the returned stream: anything else that writes there, such as a tool that prints, goes to
+ * standard error instead. A closed pipe is an error of the returned stream.
  */
 export function takeStandardOutput(): Writable {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
   stdout.removeAllListeners('error');
-  // Told to whoever wrote.
+  // The write callback reports the error.
   stdout.on('error', () => undefined);
   return new Writable({
     decodeStrings: false,

@@ -17,7 +17,7 @@ import { OutputMeter } from './output/output-meter.js';
 import { OutputReader } from './output/output-reader.js';
 import { CommandPlanner } from './plan/command-planner.js';
 
-/** Commands; what they write lies in the folder beside the database `path`. */
+/** Commands. Their output files lie in a folder beside the database `path`. */
 export function commandModule({ path }: { readonly path: string }): ContainerModule {
   return new ContainerModule(({ bind }) => {
     bind(OutputFolder).toConstantValue({ path: path === ':memory:' ? null : `${path}.output` });

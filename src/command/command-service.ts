@@ -5,7 +5,7 @@ import { CommandClaimer } from './drive/command-claimer.js';
 import { CommandDrivers } from './drive/command-drivers.js';
 import { OutputFiles } from './output/output-files.js';
 
-/** The commands of one kernel, from its opening to its end. */
+/** Starts and closes the command part of a kernel. */
 @injectable()
 export class CommandService {
   constructor(
@@ -15,18 +15,18 @@ export class CommandService {
     @inject(OutputFiles) private readonly files: OutputFiles,
   ) {}
 
-  /** Takes what is there to be started, if this node takes anything. */
+  /** Begins to claim commands, if this node has an executor. */
   async start(): Promise<void> {
     if (this.settings.executor) await this.claims.start();
   }
 
-  /** Stops what does not survive its kernel; what does can be adopted by others when the lease is given back. */
+  /** Stops the commands that do not survive the kernel. The others can be adopted once the lease is given back. */
   async close(graceMs: number): Promise<Relinquished> {
     this.claims.stop();
     return this.drivers.close(graceMs);
   }
 
-  /** When the store is closed. */
+  /** To be called when the store is closed. */
   dispose(): void {
     this.files.close();
   }

@@ -12,7 +12,10 @@ export interface EventRepository {
   page(tx: ReadTx, after: number, limit: number): Promise<KernelEvent[]>;
   /** The time of the newest event, 0 when there is none. */
   newestAt(tx: ReadTx): Promise<number>;
-  /** The row numbers of the processes that `pid` was spawned under, root first, itself last; empty when there is no such process. */
+  /**
+   * The row numbers of `pid` and the processes that it was spawned under, root first; empty when there is no such
+   * process.
+   */
   spawnPath(tx: ReadTx, pid: Pid): Promise<readonly number[]>;
 }
 export const EventRepository: Token<EventRepository> = token('EventRepository');

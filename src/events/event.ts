@@ -35,8 +35,8 @@ interface DataType<Data> {
 const data = <Data>(): DataType<Data> => ({});
 
 /**
- * Every event type: the one list, from which docs/tables.md is generated. The data are ids, codes and numbers only; text
- * that people wrote stays in the rows.
+ * Every event type: the one list, from which docs/tables.md is generated. The data are ids, codes and numbers only;
+ * text that people wrote stays in the rows.
  */
 export const eventTypes = {
   'process.spawned': event(

@@ -5,15 +5,15 @@ import type { Fault } from '../verify/verify-report.js';
 import { type Checkpoint, checkpointSchema, isSignedBy } from './checkpoint.js';
 import type { CheckpointSink } from './checkpoint-sink.js';
 
-/** A checkpoint that verify has found somewhere, with the key to check it if one is known. */
+/** A checkpoint to verify, with its public key if that is known. */
 export interface FoundCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly publicKey: string | undefined;
-  /** Where it was found, for the report. */
+  /** The place where it was found, for the report. */
   readonly source: string;
 }
 
-/** What a found checkpoint says about a log with this id and, at the checkpoint's size, this root. */
+/** Checks a checkpoint against the id of the log and its root at the checkpoint's size. */
 export function checkpointFault(found: FoundCheckpoint, log: string | undefined, root: Hash): Fault | undefined {
   const { checkpoint, source } = found;
   const { size } = checkpoint;
@@ -39,8 +39,8 @@ const pageRows = 500;
 const afterAnyKey = '~';
 
 /**
- * The checkpoints in the database, of `fromSize` and above; from 0, also those that no size could be. Their keys are read
- * with them: another program may sign for the first time while the log is walked.
+ * The checkpoints in the database, of `fromSize` and above; with 0, also those with a negative size. Their keys are
+ * read with them: another program may sign for the first time while the log is verified.
  */
 export async function* storedCheckpoints(
   store: Store,
@@ -63,8 +63,8 @@ export async function* storedCheckpoints(
 }
 
 /**
- * The checkpoints of this log, of `fromSize` and above, that the sink has kept. Lines of another log are passed over: a file outlives the
- * database beside it. A line that cannot be read is a checkpoint that nobody has signed.
+ * The checkpoints of this log in the sink, of `fromSize` and above. Those of another log are skipped, because a file
+ * outlives the database beside it. A line that cannot be read counts as a checkpoint without a valid signature.
  */
 export async function* publishedCheckpoints(
   sink: CheckpointSink,

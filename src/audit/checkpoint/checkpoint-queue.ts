@@ -4,13 +4,13 @@ import type { Fault } from '../verify/verify-report.js';
 import { signedBytes } from './checkpoint.js';
 import { badSignature, checkpointFault, type FoundCheckpoint, isGenuine, otherLog } from './checkpoint-feed.js';
 
-/** Checkpoints from several places, each checked when the walk has reached its size. */
+/** Checkpoints from several sources, each checked when the walk has reached its size. */
 export class CheckpointQueue {
   private readonly lanes: { readonly feed: AsyncIterator<FoundCheckpoint>; head?: FoundCheckpoint | undefined }[];
   private isOpen = false;
   private lastValid = '';
 
-  /** `rootAt` tells the root at a size that the walk has passed already. */
+  /** `rootAt` reads the root at a size that the walk has passed already. */
   constructor(
     private readonly log: string | undefined,
     feeds: readonly AsyncIterable<FoundCheckpoint>[],
@@ -19,7 +19,7 @@ export class CheckpointQueue {
     this.lanes = feeds.map((feed) => ({ feed: feed[Symbol.asyncIterator]() }));
   }
 
-  /** Checks every checkpoint up to where the walk stands. Answers with the size of the next one, or with a fault. */
+  /** Checks every checkpoint up to the size that the walk has reached. Returns the size of the next one, or a fault. */
   async checkUpTo(reached: MerkleFrontier): Promise<number | Fault> {
     await this.open();
     for (const lane of this.lanes) {
@@ -35,8 +35,8 @@ export class CheckpointQueue {
   }
 
   /**
-   * A checkpoint that was signed when the log was longer than it is. `sizeNow` tells how long it is: checkpoints that
-   * came while the walk was under way are not evidence.
+   * Finds a checkpoint of a size that the log no longer has. `sizeNow` reads the current size, because checkpoints that
+   * were signed during the walk are no fault.
    */
   async findTruncation(sizeNow: () => Promise<number>): Promise<Fault | undefined> {
     for (const lane of this.lanes) {
@@ -57,7 +57,7 @@ export class CheckpointQueue {
     for (const { feed } of this.lanes) await feed.return?.();
   }
 
-  /** The database and the sink hold the same checkpoints: a signature is checked once. */
+  /** Checks a signature once, although both the database and the sink have the checkpoint. */
   private check(found: FoundCheckpoint, root: Hash): Fault | undefined {
     const { checkpoint, publicKey } = found;
     const content = `${signedBytes(checkpoint)}${checkpoint.signature}${publicKey}${root}`;

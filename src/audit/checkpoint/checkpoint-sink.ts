@@ -1,21 +1,21 @@
 import { type Token, token } from '../../base/token.js';
 import type { Checkpoint } from './checkpoint.js';
 
-/** A checkpoint with the key to check it, so that it stands for itself outside the database. */
+/** A checkpoint with the public key, so that it can be verified without the database. */
 export interface PublishedCheckpoint extends Checkpoint {
   readonly publicKey: string;
 }
 
-/** Where checkpoints go besides the database: who rewrites the log would have to rewrite this too. */
+/** Stores copies of checkpoints outside the database, so that a rewritten database does not go unnoticed. */
 export interface CheckpointSink {
-  /** Resolves when the checkpoint is kept. */
+  /** Resolves when the checkpoint is stored. */
   append(checkpoint: PublishedCheckpoint): Promise<void>;
-  /** Everything that was kept, oldest first; `verify` looks at what it is. */
+  /** All stored checkpoints, oldest first; `verify` parses them. */
   list(): AsyncIterable<unknown>;
 }
 export const CheckpointSink: Token<CheckpointSink> = token('CheckpointSink');
 
-/** Keeps nothing, for databases that leave nothing behind either. */
+/** Stores nothing, for databases in memory. */
 export const noCheckpointSink: CheckpointSink = {
   append: async () => undefined,
   list: async function* () {

@@ -29,7 +29,7 @@ export const checkpointSchema = z.strictObject({
   signature: z.string().regex(/^[0-9a-f]{128}$/, 'is not an Ed25519 signature in lower-case hex'),
 });
 
-/** What is signed: the RFC 8785 text of everything but the signature. */
+/** The signed bytes: the RFC 8785 text of everything but the signature. */
 export function signedBytes(checkpoint: Omit<Checkpoint, 'signature'>): Buffer {
   const { log, size, root, at, key, replaced } = checkpoint;
   return Buffer.from(canonicalJson({ log, size, root, at, key, ...(replaced === true ? { replaced } : {}) }));
@@ -48,7 +48,7 @@ export function isSignedBy(checkpoint: Checkpoint, publicKey: string): boolean {
       : createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
     return verify(null, signedBytes(checkpoint), key, Buffer.from(checkpoint.signature, 'hex'));
   } catch {
-    // A text that is no public key has signed nothing.
+    // The text is not a public key.
     return false;
   }
 }

@@ -22,7 +22,7 @@ export const CheckpointAnnouncer: Token<CheckpointAnnouncer> = token('Checkpoint
 export const checkpointRecords = 10_000;
 export const checkpointMs = 60_000;
 
-/** Signs the head of the log: after `checkpointRecords` records, every `checkpointMs`, on request, and when it is closed. */
+/** Signs the head of the log: after a number of records, at intervals, on request, and when it is closed. */
 @injectable()
 export class Checkpoints {
   private readonly cleanup: Disposable[] = [];
@@ -111,7 +111,10 @@ export class Checkpoints {
     return this.rememberSigned(checkpoint);
   }
 
-  /** Reads the head that is to be signed. Begins with a write unit: a kernel that only reads fails before a key is created. */
+  /**
+   * Reads the head that is to be signed. Begins with a write unit: a kernel that only reads fails before a key is
+   * created.
+   */
   private async readHead() {
     const log = await this.store.write((tx) => this.writer.openLog(tx));
     return this.store.read(async (tx) => {

@@ -9,7 +9,7 @@ export class Ed25519Signer implements Signer {
     this.spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).toString('base64');
   }
 
-  /** The key pair of 32 bytes: the same bytes give the same key. */
+  /** Creates the signer from 32 bytes: the same bytes give the same key. */
   static fromSeed(seed: Buffer): Ed25519Signer {
     return new Ed25519Signer(ed25519PrivateKey(seed));
   }
@@ -25,7 +25,7 @@ export class Ed25519Signer implements Signer {
 
 export const ed25519SeedBytes = 32;
 
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 key in PKCS #8. */
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export function ed25519PrivateKey(seed: Buffer): KeyObject {

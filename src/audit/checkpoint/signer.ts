@@ -2,7 +2,7 @@ import { type Token, token } from '../../base/token.js';
 
 /** Holds the private key that checkpoints are signed with. */
 export interface Signer {
-  /** The Ed25519 public key, as base64 SPKI or as PEM. The checkpoints name it by the SHA-256 of this text. */
+  /** The Ed25519 public key, as base64 SPKI or as PEM. The SHA-256 of this text is its id in checkpoints. */
   publicKey(): string;
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }

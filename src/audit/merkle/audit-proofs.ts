@@ -8,7 +8,7 @@ import type { ConsistencyProof, InclusionProof } from './merkle-proof.js';
 import { consistencyRanges, inclusionRanges, type LeafRange } from './merkle-tree.js';
 import { rangeHash, rootAt } from './tiles.js';
 
-/** Proofs from the stored tree: a hash per level each, whatever the size of the log. */
+/** Builds proofs from the stored tree; a proof has one hash per level of the tree. */
 @injectable()
 export class AuditProofs {
   constructor(
@@ -17,8 +17,8 @@ export class AuditProofs {
   ) {}
 
   /**
-   * Against the newest checkpoint that covers the record, or against the head when none does yet; `size` asks for
-   * another one. Throws NO_SUCH_RECORD, INVALID_INPUT.
+   * Proves a record in the log of `size`. Default: the size of the newest checkpoint that covers the record, or of the
+   * whole log when there is none. Throws NO_SUCH_RECORD, INVALID_INPUT.
    */
   async inclusion(seq: number, size?: number): Promise<InclusionProof> {
     return this.store.read(async (tx) => {
@@ -38,7 +38,7 @@ export class AuditProofs {
     });
   }
 
-  /** Throws INVALID_INPUT for sizes that the log has not reached, or in the wrong order. */
+  /** Throws INVALID_INPUT for sizes that the log has not reached, and when `first` is larger than `second`. */
   async consistency(first: number, second: number): Promise<ConsistencyProof> {
     return this.store.read(async (tx) => {
       const head = (await this.repository.head(tx))?.seq ?? 0;

@@ -1,12 +1,12 @@
 import type { Hash } from '../../base/json.js';
 import { foldSubtrees, nodeHash, type Subtree } from './merkle-tree.js';
 
-/** The right edge of a growing tree: enough to add leaves and to tell the root, and no more than a hash per level. */
+/** The right edge of a growing tree, one hash per level: enough to add leaves and to compute the root. */
 export class MerkleFrontier {
   private readonly edge: { level: number; hash: Hash }[];
   private leafCount: number;
 
-  /** Starts after the leaves that `subtrees` cover, given left to right with their hashes. */
+  /** Starts after the leaves of `subtrees`, which are given from left to right. */
   constructor(subtrees: readonly (Subtree & { readonly hash: Hash })[] = []) {
     this.edge = subtrees.map(({ level, hash }) => ({ level, hash }));
     this.leafCount = subtrees.reduce((sum, { level }) => sum + 2 ** level, 0);
@@ -16,7 +16,7 @@ export class MerkleFrontier {
     return this.leafCount;
   }
 
-  /** Adds a leaf; calls `completed` for every subtree of at least `fromLevel` that it fills. */
+  /** Adds a leaf; calls `onCompleted` for every subtree of at least `fromLevel` that it completes. */
   add(
     leaf: Hash,
     fromLevel = Number.POSITIVE_INFINITY,

@@ -1,7 +1,7 @@
 import type { Hash } from '../../base/json.js';
 import { emptyRoot, nodeHash } from './merkle-tree.js';
 
-/** Shows that a record stands in the log of a given size and root. */
+/** Proves that a record is in the log of a given size and root. */
 export interface InclusionProof {
   readonly log: string;
   readonly seq: number;
@@ -9,11 +9,11 @@ export interface InclusionProof {
   readonly hash: Hash;
   readonly size: number;
   readonly root: Hash;
-  /** The hashes beside the way from the record to the root, lowest first. */
+  /** The hashes of the siblings on the path from the record to the root, lowest first. */
   readonly path: readonly Hash[];
 }
 
-/** Shows that the log of size `second` begins with the whole log of size `first`. */
+/** Proves that the log of size `second` begins with the whole log of size `first`. */
 export interface ConsistencyProof {
   readonly log: string;
   readonly first: number;

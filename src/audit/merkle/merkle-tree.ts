@@ -61,7 +61,9 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   return path.reverse();
 }
 
-/** The complete subtrees that a range falls into, left to right. `from` must be a multiple of the first one's leaves. */
+/**
+ * The complete subtrees of a range, left to right. `from` must be a multiple of the number of leaves of the first one.
+ */
 export function subtreesOf(range: LeafRange): Subtree[] {
   const subtrees: Subtree[] = [];
   for (let from = range.from; from < range.to; ) {
@@ -73,14 +75,14 @@ export function subtreesOf(range: LeafRange): Subtree[] {
   return subtrees;
 }
 
-/** The hash over subtrees of falling height, left to right. */
+/** The hash of subtrees of decreasing height, given from left to right. */
 export function foldSubtrees(hashes: readonly Hash[]): Hash {
   const last = hashes.at(-1);
   if (last === undefined) return emptyRoot;
   return hashes.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last);
 }
 
-/** The hash over the 2^n nodes of one complete subtree. */
+/** The hash of the 2^n nodes of one complete subtree. */
 export function foldComplete(nodes: readonly Hash[]): Hash {
   let row = nodes;
   while (row.length > 1) {

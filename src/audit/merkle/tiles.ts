@@ -4,15 +4,15 @@ import type { AuditRepository } from '../audit-repository.js';
 import { foldComplete, foldSubtrees, type LeafRange, type Subtree, subtreesOf } from './merkle-tree.js';
 
 /*
- * Of the tree's inner nodes only every eighth level is stored: a 256th of the rows, and any other node is at most 255
- * hashes away from what is there.
+ * Only every eighth level of the tree's inner nodes is stored: one row for 256 records, and any other node is computed
+ * with at most 255 hashes.
  */
 const tileLevels = 8;
 export const tileLeaves = 2 ** tileLevels;
 const storedLevelMax = 24;
 export const storedLevels = [8, 16, 24] as const;
 
-/** Stores the subtrees that the leaves `from` to `to` (without it) complete. Their records must be inserted already. */
+/** Stores the subtrees that a range of new leaves completes. The records of the leaves must be inserted already. */
 export async function storeCompletedSubtrees(
   tx: WriteTx,
   repository: AuditRepository,
@@ -27,7 +27,7 @@ export async function storeCompletedSubtrees(
   }
 }
 
-/** The hash over a range of leaves that a root or a proof is made of. */
+/** The hash of a range of leaves, for a root or a proof. */
 export async function rangeHash(tx: ReadTx, repository: AuditRepository, range: LeafRange): Promise<Hash> {
   const hashes: Hash[] = [];
   for (const subtree of subtreesOf(range)) hashes.push(await subtreeHash(tx, repository, subtree));

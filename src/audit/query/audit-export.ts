@@ -12,8 +12,8 @@ export interface ExportOptions {
 }
 
 /**
- * The log as JSON Lines: a manifest, the records in order, each checkpoint after the record that it ends with. What is
- * appended meanwhile is not part of it.
+ * Yields the log as JSON Lines: a manifest, the records in order, each checkpoint after its last record. Records that
+ * are appended meanwhile are left out.
  */
 export async function* exportLines(
   store: Store,
@@ -49,7 +49,7 @@ export async function* exportLines(
   }
 }
 
-/** Without those by a key that is in the database now and was not when the manifest was made. */
+/** Leaves out checkpoints with a key that was added to the database after the manifest was read. */
 async function* withKnownKeys(
   checkpoints: AsyncIterable<FoundCheckpoint>,
   known: ReadonlySet<string>,

@@ -2,17 +2,17 @@ import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
 import { type Token, token } from '../../base/token.js';
 import type { AuditRecord } from '../audit-record.js';
 
-/** A capability, as it stood when something was done by it. */
+/** A capability at the time of the recorded call. */
 export interface AuthorityLink {
   readonly capability: CapabilityId;
-  /** Who held it then. */
+  /** Its holder at that time. */
   readonly holder: Pid;
   readonly resource: string;
   readonly rights: readonly string[];
   readonly grantedBy: string;
 }
 
-/** What a person has approved. */
+/** The answer of a person to an approval request. */
 export interface AuthorityApproval {
   readonly approval: ApprovalId;
   readonly decision: string;
@@ -21,22 +21,24 @@ export interface AuthorityApproval {
   readonly at: number;
 }
 
-/** By whose authority one thing was done. */
+/** The authority of one recorded call. */
 export interface AuthorityTrace {
   readonly record: AuditRecord;
-  /** On whose authority: a pid, or `host`. */
+  /** The pid that acted, or `host`. */
   readonly actor: string;
-  /** The capability that it was done by, up to the root grant; empty for what needs none, and for the host's own acts. */
+  /** The capability that was used, up to the root grant; empty for calls that need none, and for calls of the host. */
   readonly chain: readonly AuthorityLink[];
-  /** Where the authority comes from: the host's grant, a person's approval, the tie of kin, or the host itself. */
+  /**
+   * The origin of the authority: a grant of the host, an approval, being parent or child (`kin`), or the host itself.
+   */
   readonly root: 'host' | 'kin' | 'kernel' | 'none' | AuthorityApproval;
-  /** Of something that was refused: the capabilities of the process that came nearest, each up to its root grant. */
+  /** For a refused call: the capabilities of the process that nearly allowed it, each up to its root grant. */
   readonly nearest?: readonly (readonly AuthorityLink[])[];
-  /** The approval that waived a rule which asks, if there was one. */
+  /** The approval that a rule with the effect `ask` had required. */
   readonly waivedBy?: AuthorityApproval;
 }
 
-/** Answers by whose authority something was done, for the audit log, which stands below capabilities. */
+/** Lets the audit log answer questions about authority, which is a layer above it. */
 export interface AuthorityQuery {
   trace(record: AuditRecord): Promise<AuthorityTrace>;
 }

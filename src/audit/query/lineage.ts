@@ -4,7 +4,7 @@ import type { AuditRecord } from '../audit-record.js';
 
 export interface LineageProcess {
   readonly pid: Pid;
-  /** Who spawned it: the process it was born under, or `host`. */
+  /** The process that spawned it, or `host`. */
   readonly spawnedBy: Pid | 'host';
   readonly image: string;
   readonly goal: ObjectId;
@@ -19,22 +19,22 @@ export interface LineageCapability {
   readonly resource: string;
   readonly rights: readonly string[];
   readonly status: string;
-  /** Itself first, up to the root grant; `grantedBy` of the last one says who gave it. */
+  /** The capability itself first, then its parents up to the root grant. */
   readonly chain: readonly { readonly id: CapabilityId; readonly holder: Pid; readonly grantedBy: string }[];
 }
 
-/** Where a process came from, what it held and by whose authority, and what happened to it. */
+/** The origin of a process, the capabilities that it held, and its history. */
 export interface Lineage {
   readonly process: LineageProcess;
-  /** Those it was born under, nearest first. */
+  /** The processes that it was spawned under, nearest first. */
   readonly ancestors: readonly LineageProcess[];
-  /** Everything it ever held. */
+  /** All capabilities that it ever held. */
   readonly capabilities: readonly LineageCapability[];
   /** Its execs, signals, moves and limits, in order. */
   readonly history: readonly AuditRecord[];
 }
 
-/** Answers questions about processes for the audit log, which stands below them. */
+/** Lets the audit log answer questions about processes, which are a layer above it. */
 export interface LineageQuery {
   /** Throws NO_SUCH_PROCESS. */
   lineage(pid: Pid): Promise<Lineage>;

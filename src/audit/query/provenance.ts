@@ -1,7 +1,7 @@
 import type { CapabilityId, ObjectId } from '../../base/ids.js';
 import { type Token, token } from '../../base/token.js';
 
-/** A version of an object, who made it and by what. */
+/** A version of an object, with its author and the call that made it. */
 export interface ProvenanceNode {
   readonly object: ObjectId;
   readonly version: number;
@@ -9,24 +9,27 @@ export interface ProvenanceNode {
   readonly hash: string;
   readonly madeBy: string;
   readonly madeAt: number;
-  /** What the record of its making names, where there is one: a goal and a result are made by their process's own calls. */
+  /**
+   * The action of the audit record of the call that made it; absent for goals and results, which have no record of
+   * their own.
+   */
   readonly action?: string;
   readonly capability?: CapabilityId | 'kin' | 'host';
-  /** Whose result it is. */
+  /** The tool that returned it. */
   readonly tool?: string;
   readonly seq?: number;
 }
 
-/** What an object was made from, and what those were made from in turn. */
+/** The objects that an object was made from, directly and indirectly. */
 export interface ProvenanceGraph {
   readonly object: ObjectId;
-  /** Itself first, then the nearest. */
+  /** The object itself first, then its sources, nearest first. */
   readonly nodes: readonly ProvenanceNode[];
   /** `from` was made from `to`. */
   readonly edges: readonly { readonly from: ObjectId; readonly to: ObjectId; readonly version: number }[];
 }
 
-/** Answers where objects come from, for the audit log, which stands below them. */
+/** Lets the audit log answer questions about objects, which are a layer above it. */
 export interface ProvenanceQuery {
   /** Throws NO_SUCH_OBJECT. */
   provenance(object: ObjectId): Promise<ProvenanceGraph>;

@@ -5,10 +5,10 @@ import { type AuditRecord, decodeRecord } from '../audit-record.js';
 import type { AuditRepository } from '../audit-repository.js';
 
 const unitRows = 500;
-/** A page is cut when its payloads pass this: a page of the largest records would not fit into memory. */
+/** A page ends early when its payloads exceed this: a page of the largest records would not fit into memory. */
 const pageBytesMax = 16 * 1024 * 1024;
 
-/** One page of records that match, in the order of the log, read in short units. */
+/** Reads one page of matching records, in the order of the log, in short units. */
 export async function listRecords(
   store: Store,
   repository: AuditRepository,

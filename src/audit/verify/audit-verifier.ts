@@ -9,13 +9,13 @@ import { LogWalk } from './log-walk.js';
 import type { VerifyReport } from './verify-report.js';
 
 export interface VerifyOptions {
-  /** The first record to look at; what is before it is taken as its stored hashes say. */
+  /** The first record to verify; the stored hashes of earlier records are trusted. */
   readonly from?: number;
-  /** A checkpoint that was kept elsewhere. */
+  /** A checkpoint that the caller has kept. */
   readonly checkpoint?: Checkpoint;
 }
 
-/** Recomputes the log from its rows and compares it with everything that was ever signed. */
+/** Recomputes the log from its rows and compares it with all checkpoints. */
 @injectable()
 export class AuditVerifier {
   constructor(
@@ -24,7 +24,7 @@ export class AuditVerifier {
     @inject(CheckpointSink) private readonly sink: CheckpointSink,
   ) {}
 
-  /** Streams in short read units; what is appended meanwhile is left for the next time. */
+  /** Reads in short units; records that are appended meanwhile are not verified. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const walk = await LogWalk.begin(this.store, this.repository, options.from ?? 1);
     const keys = new Map(walk.start.keys.map(({ id, publicKey }) => [id, publicKey]));
@@ -37,8 +37,8 @@ export class AuditVerifier {
   }
 
   /**
-   * Checks what came after the last checkpoint in the database, and that the log reaches up to it. Throws AUDIT_BROKEN.
-   * The sink is not asked: with durability `normal` a power cut may leave it ahead of the log.
+   * Verifies the records after the last checkpoint in the database, and that the log reaches up to it. Throws
+   * AUDIT_BROKEN. The sink is not compared: with durability `normal` a power failure may leave it ahead of the log.
    */
   async verifyTail(): Promise<void> {
     const last = await this.store.read((tx) => this.repository.lastCheckpoint(tx));

@@ -3,7 +3,7 @@ import type { StoredRecord } from '../audit-repository.js';
 import { bodyHash, headerHash, headerText } from '../writing/record-encoding.js';
 import type { Fault, FaultKind } from './verify-report.js';
 
-/** Where in the log the next record has to fit. */
+/** The position in the log of the next record. */
 export interface ChainPosition {
   /** The JSON text of the log's id. */
   readonly log: string;
@@ -12,8 +12,8 @@ export interface ChainPosition {
 }
 
 /**
- * Whether `record` is the one that belongs at this position. A right one is recognised by building the header it must
- * have; only a wrong one is taken apart to say what is wrong.
+ * Checks that `record` belongs at this position, by building the header that it must have; the header is parsed only to
+ * explain a fault.
  */
 export function checkLink(position: ChainPosition, record: StoredRecord): Fault | undefined {
   const fits =

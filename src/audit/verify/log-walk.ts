@@ -13,16 +13,16 @@ import type { Fault, VerifyReport } from './verify-report.js';
 
 const pageRows = 512;
 
-/** What was known of the log when the walk began, read in one unit. */
+/** The state of the log when the walk began, read in one unit. */
 export interface WalkStart {
   readonly log: string | undefined;
   readonly from: number;
   readonly size: number;
-  /** The hash of the record before `from`; undefined when that record is not there. */
+  /** The hash of the record before `from`; undefined when that record is missing. */
   readonly prev: Hash | undefined;
   readonly before: readonly (Subtree & { readonly hash: Hash })[];
   readonly keys: readonly AuditKey[];
-  /** How long the log must have been at least, as far as its other tables tell. */
+  /** The least size that the log must have had, according to its other tables. */
   readonly sizeMin: number;
 }
 
@@ -32,7 +32,7 @@ interface WalkPage {
   readonly nodes: ReadonlyMap<string, Hash>;
 }
 
-/** One pass over the records, in their order, that ends at the first fault. */
+/** Verifies the records in their order, and ends at the first fault. */
 export class LogWalk {
   private readonly frontier: MerkleFrontier;
   private readonly payloads = new PayloadCheck();
@@ -54,7 +54,7 @@ export class LogWalk {
     return new LogWalk(store, repository, await store.read((tx) => readStart(tx, repository, from)));
   }
 
-  /** `feeds` give checkpoints of the log, each by rising size. */
+  /** `feeds` yield checkpoints of the log, each in ascending order of size. */
   async run(feeds: readonly AsyncIterable<FoundCheckpoint>[]): Promise<VerifyReport> {
     const checkpoints = new CheckpointQueue(this.start.log, feeds, (size) =>
       this.store.read((tx) => rootAt(tx, this.repository, size)),
@@ -134,8 +134,8 @@ export class LogWalk {
   }
 
   /**
-   * What shows only when everything was seen: records that are no longer there, and payloads that nobody erased. In this
-   * order, because the record of an erasure may be among those that are gone.
+   * Finds faults that only show after the last record: records that were cut off, then payloads that are missing
+   * without an erasure. In this order, because the record of an erasure may be among those that were cut off.
    */
   private async endFault(checkpoints: CheckpointQueue): Promise<Fault | undefined> {
     const { size, sizeMin } = this.start;

@@ -5,11 +5,11 @@ import type { Fault } from './verify-report.js';
 export const eraseAction = 'audit.erase';
 const erasureStart = `{"action":"${eraseAction}",`;
 
-/** Compares payloads with the commitments in the bodies, and missing ones with the erasure records that follow. */
+/** Compares payloads with the commitments in the bodies, and missing payloads with the erasure records that follow. */
 export class PayloadCheck {
   private page = new Map<number, StoredPayload>();
   private newest = 0;
-  /** Records without their payload, until the record of the erasure is met. */
+  /** Records without their payload for which no erasure record was found yet. */
   private readonly unexplained = new Set<number>();
   private readonly erasedSeqs: number[] = [];
 
@@ -32,7 +32,7 @@ export class PayloadCheck {
     return { seq, kind: 'EDITED', detail: `The payload of record ${seq} is not the one that its body commits to.` };
   }
 
-  /** Looks for erasures that were recorded after the walk began; the first payload that still misses one is a fault. */
+  /** Looks for erasures that were recorded after the walk began; a missing payload without one is a fault. */
   async findUnexplained(recordsAfter: (after: number) => Promise<StoredRecord[]>): Promise<Fault | undefined> {
     while (this.unexplained.size > 0) {
       const records = await recordsAfter(this.newest);

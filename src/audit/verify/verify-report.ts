@@ -1,21 +1,21 @@
 import type { Hash } from '../../base/json.js';
 
-/** What can be wrong with a log. */
+/** The kinds of faults of a log. */
 export type FaultKind =
   /** The hash of a header or body differs. */
   | 'EDITED'
   /** A gap; the fault names the first seq that is not there. */
   | 'MISSING'
-  /** A record stands at the place of another. */
+  /** A record is at the position of another. */
   | 'REORDERED'
-  /** A record is whole in itself but does not follow the one before it. */
+  /** A record has the right hash but does not follow the one before it. */
   | 'INSERTED'
   /** The log is shorter than it was; the fault names the last seq + 1. */
   | 'TRUNCATED'
   /** The log had another root when a checkpoint was signed. */
   | 'FORKED'
   | 'BAD_SIGNATURE'
-  /** A payload is gone and no erasure record says why. */
+  /** A payload is missing without an erasure record. */
   | 'PAYLOAD_ERASED';
 
 export interface Fault {
@@ -26,13 +26,13 @@ export interface Fault {
 
 export interface VerifyReport {
   readonly ok: boolean;
-  /** How many records were looked at. */
+  /** The number of records that were verified. */
   readonly checked: number;
-  /** How many records the log has. */
+  /** The number of records in the log. */
   readonly size: number;
-  /** The recomputed root over everything up to the last record that was looked at. */
+  /** The recomputed root of the log up to the last record that was verified. */
   readonly root: Hash;
-  /** How many of the records are numbered and chained. */
+  /** The number of records that are numbered and chained. */
   readonly sealed: number;
   readonly firstBad?: Fault;
   /** The records whose payload was erased, each with its erasure record. */

@@ -16,7 +16,9 @@ export interface SealedRecords {
   readonly size: number;
 }
 
-/** Writes the audit log: encodes records while their units run, and numbers and chains them when the group is sealed. */
+/**
+ * Writes the audit log: encodes records while their units run, and numbers and chains them when the group is sealed.
+ */
 @injectable()
 export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
   private readonly salts: EffectSalts;

@@ -14,7 +14,7 @@ export interface AuditBody extends Omit<AuditEntry, 'resource' | 'payload' | 'su
 
 interface EncodedPayload {
   readonly salt: Buffer;
-  /** Canonical JSON of the payload with the resource among its members. */
+  /** Canonical JSON of the payload, with the resource as one of its members. */
   readonly bytes: string;
 }
 
@@ -61,7 +61,7 @@ export function bodyHash(body: string): Hash {
 
 const scratch = Buffer.alloc(8192);
 
-/** Binds a payload to its record. The salt prevents that somebody guesses an erased payload and checks the guess. */
+/** Binds a payload to its record. Without the salt, an erased payload could be guessed and the guess checked. */
 export function commitmentOf(salt: Uint8Array, payload: string): Hash {
   const bytesMax = 1 + salt.length + payload.length * 3;
   const bytes = bytesMax <= scratch.length ? scratch : Buffer.allocUnsafe(bytesMax);

@@ -4,9 +4,9 @@ import type { AuditEntry } from '../audit-entry.js';
 
 const resourcesMax = 100;
 const groupsMax = 4096;
-/** Over all groups: what the window remembers stays within a few megabytes. */
+/** The most hashes in all groups together: it bounds the window to a few megabytes. */
 const hashesMax = 32_768;
-/** The groups that the summary names; a record must stay a record. */
+/** The most groups that the summary lists: it bounds the size of its record. */
 const namedGroupsMax = 256;
 
 interface RefusalGroup {
@@ -14,21 +14,21 @@ interface RefusalGroup {
   readonly right: string;
   readonly kind: string;
   readonly code: string;
-  /** Hashes of the resources, or else the targets, that were recorded whole; texts could be long. */
+  /** Hashes of the resources (or targets) whose refusals were recorded; hashes, because the texts may be long. */
   readonly resources: Set<string>;
   count: number;
 }
 
-/** The refusals of one minute: which were recorded whole, and how many were not. */
+/** The refusals of one minute: which of them have records, and how many were only counted. */
 export class RefusalWindow {
   private readonly groups = new Map<string, RefusalGroup>();
-  /** Refusals of actors and codes that there was no room to count one by one. */
+  /** The number of refusals that belong to no group because there are too many groups. */
   private ungrouped = 0;
   private hashCount = 0;
 
   constructor(readonly from: number) {}
 
-  /** Whether this one is to be recorded whole; otherwise it has been counted. */
+  /** Whether this refusal gets a record of its own; if not, it is counted. */
   admit(entry: AuditEntry): boolean {
     const group = this.groupOf(entry);
     if (group === undefined) {
@@ -46,7 +46,7 @@ export class RefusalWindow {
     return true;
   }
 
-  /** What was counted, or undefined when everything was recorded. */
+  /** The facts of the summary, or undefined when every refusal has a record. */
   counts(): JsonObject | undefined {
     const counted = [...this.groups.values()].filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
     const total = counted.reduce((sum, { count }) => sum + count, this.ungrouped);
@@ -57,7 +57,7 @@ export class RefusalWindow {
     return { from: this.from, total, counts };
   }
 
-  /** What asks for no right is told apart by what was asked. */
+  /** Refusals without a right are grouped by their action. */
   private groupOf({ actor, action, right = action, code = '', resource = '' }: AuditEntry): RefusalGroup | undefined {
     const kind = kindOf(resource);
     const key = JSON.stringify([actor, right, kind, code]);
@@ -71,7 +71,7 @@ export class RefusalWindow {
 
 const kindForm = /^([a-z][a-z0-9_-]{0,31}):/;
 
-/** `tool` of `tool:send_mail`. Text that is no kind stays out of the body. */
+/** `tool` of `tool:send_mail`, or '': other text must not get into the body, which cannot be erased. */
 function kindOf(resource: string): string {
   return kindForm.exec(resource)?.[1] ?? '';
 }

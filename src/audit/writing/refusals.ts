@@ -10,7 +10,7 @@ import { RefusalWindow } from './refusal-window.js';
 
 const windowMs = 60_000;
 
-/** Records what was refused, by a unit of its own, and counts what would fill the disk. */
+/** Records refused calls, each in a unit of its own; floods of refusals are counted instead. */
 @injectable()
 export class Refusals {
   private window: RefusalWindow | undefined;
@@ -26,16 +26,15 @@ export class Refusals {
   ) {}
 
   /**
-   * Resolves with the id of the record when it is stored, and with nothing when the refusal was only counted. Never
-   * rejects: what was refused stays refused, whether or not it could be written down. `also` is done in the unit of the
-   * record.
+   * Resolves with the id of the record when it is stored, and with undefined when the refusal was only counted. Never
+   * rejects: an error is logged. `inSameUnit` is called in the unit of the record.
    */
   async record(entry: AuditEntry, inSameUnit?: (tx: WriteTx) => void): Promise<string | undefined> {
     const isRecorded = this.currentWindow().admit(entry);
     return isRecorded ? this.write(entry, inSameUnit) : undefined;
   }
 
-  /** Writes the counts down. The store must still be open. */
+  /** Records the counts. The store must still be open. */
   async close(): Promise<void> {
     this.flush();
     await this.flushing;

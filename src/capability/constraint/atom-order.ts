@@ -15,9 +15,9 @@ export function isNarrowerAtom(child: Atom, parent: Atom): boolean {
 export function meetAtoms(a: Atom, b: Atom): Atom {
   const parts = new Map([...partsOf(a), ...partsOf(b)].map((part) => [canonicalJson(part as JsonValue), part]));
   const [first, ...others] = parts.values();
-  const joined: AtomTest =
+  const test: AtomTest =
     first === undefined ? { any: true } : others.length === 0 ? first : { all: [first, ...others] };
-  return a.optional === true && b.optional === true ? { ...joined, optional: true } : joined;
+  return a.optional === true && b.optional === true ? { ...test, optional: true } : test;
 }
 
 function implies(child: AtomTest, parent: AtomTest): boolean {

@@ -17,7 +17,7 @@ export function pathRefusal(pattern: string, value: string, workspace: string | 
   const base = value.startsWith('/') ? absoluteBase(value, workspace) : '';
   if (base === undefined) return { reason: 'is an absolute path that is not in the workspace', hint: relativeHint };
   const inside = base === '' ? value : value.slice(base.length) || '.';
-  const request = requestOf(inside);
+  const request = parseFsRequest(inside);
   if (request === undefined) return { reason: 'is not a path inside the workspace', hint: relativeHint };
   const path = request.text.slice('fs:'.length);
   const spelled = base === '' ? path : path === '.' ? base.slice(0, -1) || '/' : base + path;
@@ -54,7 +54,7 @@ function absoluteBase(value: string, workspace: string | undefined): string | un
   return value.startsWith(base) || `${value}/` === base ? base : undefined;
 }
 
-function requestOf(path: string) {
+function parseFsRequest(path: string) {
   try {
     return parseRequest(`fs:${path}`);
   } catch (error) {

@@ -2,7 +2,7 @@ import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { type AtomRefusal, addressRefusal, hostRefusal, pathRefusal } from './atom-spelling.js';
 import { isSameJson, isText } from './json-compare.js';
 
-/** What one argument may be. Atoms compare and never rewrite; there is no negation, so "narrower" stays decidable. */
+/** A test of one argument. Atoms compare and never rewrite; there is no negation, so "narrower" stays decidable. */
 export type AtomTest =
   | { readonly any: true }
   | { readonly eq: JsonValue }
@@ -41,13 +41,16 @@ export interface ConstraintEnv {
 export function atomRefusal(atom: AtomTest, value: JsonValue, env: ConstraintEnv): AtomRefusal | undefined {
   if ('any' in atom) return undefined;
   if ('all' in atom) return firstRefusal(atom.all, value, env);
-  if ('eq' in atom) return unless(isSameJson(atom.eq, value), 'is not the value that is allowed');
-  if ('in' in atom) return unless(isMember(atom.in, value), 'is not one of the values that are allowed');
-  if ('range' in atom) return unless(inRange(atom.range, value), `is not a number from ${atom.range.join(' to ')}`);
-  if ('length' in atom) return unless(inRange(atom.length, lengthOf(value)), `is not ${atom.length.join(' to ')} long`);
-  if ('prefix' in atom) return unless(isText(value) && value.startsWith(atom.prefix), 'does not start as it must');
-  if ('subset' in atom) return unless(isSubset(atom.subset, value), 'has items that are not allowed');
-  if ('hash' in atom) return unless(hasHash(atom.hash, value), 'is not the value with the hash that is allowed');
+  if ('eq' in atom) return refuseUnless(isSameJson(atom.eq, value), 'is not the value that is allowed');
+  if ('in' in atom) return refuseUnless(isMember(atom.in, value), 'is not one of the values that are allowed');
+  if ('range' in atom)
+    return refuseUnless(inRange(atom.range, value), `is not a number from ${atom.range.join(' to ')}`);
+  if ('length' in atom)
+    return refuseUnless(inRange(atom.length, lengthOf(value)), `is not ${atom.length.join(' to ')} long`);
+  if ('prefix' in atom)
+    return refuseUnless(isText(value) && value.startsWith(atom.prefix), 'does not start as it must');
+  if ('subset' in atom) return refuseUnless(isSubset(atom.subset, value), 'has items that are not allowed');
+  if ('hash' in atom) return refuseUnless(hasHash(atom.hash, value), 'is not the value with the hash that is allowed');
   if (!isText(value)) return { reason: 'is not a text' };
   if ('path' in atom) return pathRefusal(atom.path, value, env.workspace);
   if ('host' in atom) return hostRefusal(atom.host, value);
@@ -62,7 +65,7 @@ function firstRefusal(atoms: readonly Atom[], value: JsonValue, env: ConstraintE
   return undefined;
 }
 
-function unless(holds: boolean, reason: string): AtomRefusal | undefined {
+function refuseUnless(holds: boolean, reason: string): AtomRefusal | undefined {
   return holds ? undefined : { reason };
 }
 

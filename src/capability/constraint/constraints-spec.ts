@@ -13,7 +13,7 @@ export const constraintLimits = { paths: 64, atoms: 256, bytes: 64 * 1024, depth
  * too much of anything, and for kinds whose use has no arguments.
  */
 export function parseConstraints(input: unknown, kind: ResourceKind, path = 'constraints'): Constraints {
-  if (!constrained.has(kind)) {
+  if (!constrainedKinds.has(kind)) {
     throw invalidInput(path, `${kind} takes no constraints`, 'Constrain tool, command, net or model resources.');
   }
   const plain = copyPlain(input, path, { bytesMax: copyBytesMax, depthMax: constraintLimits.depth });
@@ -40,7 +40,7 @@ export function constraintsExcess(constraints: Constraints): string | undefined 
   return bytes > constraintLimits.bytes ? `is larger than ${constraintLimits.bytes} bytes` : undefined;
 }
 
-const constrained: ReadonlySet<ResourceKind> = new Set(['tool', 'command', 'net', 'model']);
+const constrainedKinds: ReadonlySet<ResourceKind> = new Set(['tool', 'command', 'net', 'model']);
 // The copy counts a number as 24 bytes, so this lets through whatever fits the limit as text.
 const copyBytesMax = 16 * constraintLimits.bytes;
 

@@ -8,7 +8,7 @@ export type Acceptance =
   | { readonly ok: false; readonly path: string; readonly reason: string; readonly hint?: string };
 
 /**
- * Whether `args`, plain JSON, satisfy every atom, and nothing is in them that no atom opens the way for.
+ * Whether `args`, plain JSON, satisfy every atom, and nothing is in them at a path that no atom opens.
  * Without constraints everything is accepted. `path` names the argument that failed; it is empty for the whole.
  */
 export function accepts(
@@ -18,9 +18,9 @@ export function accepts(
 ): Acceptance {
   if (constraints === undefined) return { ok: true };
   if (!isObject(args)) return { ok: false, path: '', reason: 'the arguments are not a JSON object' };
-  const stray = firstStray(constraints, args, undefined, isOpen(constraints));
+  const stray = findStray(constraints, args, undefined, isOpen(constraints));
   if (stray !== undefined) return stray;
-  for (const [path, atom] of atomsOf(constraints)) {
+  for (const [path, atom] of entriesOf(constraints)) {
     const value = valueAt(args, path);
     if (value === undefined && atom.optional === true) continue;
     if (value === undefined) return { ok: false, path, reason: 'is missing' };
@@ -40,13 +40,13 @@ export function checkNarrower(
 ): { readonly ok: true } | { readonly ok: false; readonly path: string } {
   if (parent === undefined) return { ok: true };
   if (child === undefined) return { ok: false, path: '*' };
-  for (const [path, atom] of atomsOf(parent)) {
+  for (const [path, atom] of entriesOf(parent)) {
     const own = atomAt(child, path);
     if (own === undefined || !isNarrowerAtom(own, atom)) return { ok: false, path };
   }
   if (isOpen(parent)) return { ok: true };
   if (isOpen(child)) return { ok: false, path: '*' };
-  const wider = atomsOf(child).find(([path, atom]) => atom.closed !== true && !opensTo(parent, path));
+  const wider = entriesOf(child).find(([path, atom]) => atom.closed !== true && !opensTo(parent, path));
   return wider === undefined ? { ok: true } : { ok: false, path: wider[0] };
 }
 
@@ -54,46 +54,46 @@ export function checkNarrower(
  * The constraints that accept exactly what both accept. Built without asking which is narrower, so that a mistake there
  * cannot widen. A path stays open only where both open it.
  */
-export function meet(parent: Constraints, child: Constraints): Constraints {
-  const paths = new Set([...atomsOf(parent), ...atomsOf(child)].map(([path]) => path));
-  const joined = [...paths].map((path): [string, Atom] => {
+export function meetConstraints(parent: Constraints, child: Constraints): Constraints {
+  const paths = new Set([...entriesOf(parent), ...entriesOf(child)].map(([path]) => path));
+  const entries = [...paths].map((path): [string, Atom] => {
     const atom = meetAtoms(atomAt(parent, path) ?? absent, atomAt(child, path) ?? absent);
     return [path, opensTo(parent, path) && opensTo(child, path) ? atom : { ...atom, closed: true }];
   });
-  if (isOpen(parent) && isOpen(child)) joined.push(['*', { any: true }]);
-  return Object.fromEntries(joined);
+  if (isOpen(parent) && isOpen(child)) entries.push(['*', { any: true }]);
+  return Object.fromEntries(entries);
 }
 
-/** What a path without an atom amounts to. */
+/** Stands for the atom of a path that has none. */
 const absent: Atom = { any: true, optional: true };
 
 /**
  * The first thing in `value` that may not be there: a name that a path cannot spell, a number that JSON does not have,
  * or a leaf (scalar, array, empty object) that lies neither at nor below an opened path.
  */
-function firstStray(
+function findStray(
   constraints: Constraints,
   value: JsonValue,
   path: string | undefined,
   opened: boolean,
 ): Acceptance | undefined {
   if (!isObject(value) || (path !== undefined && Object.keys(value).length === 0))
-    return leafStray(value, path, opened);
+    return strayOfLeaf(value, path, opened);
   for (const [name, member] of Object.entries(value)) {
-    const at = path === undefined ? name : `${path}.${name}`;
-    if (name === '*' || name.includes('.')) return strayAt(at, 'has a name that is "*" or has a "."');
-    const stray = firstStray(constraints, member, at, opened || opensAt(constraints, at));
+    const memberPath = path === undefined ? name : `${path}.${name}`;
+    if (name === '*' || name.includes('.')) return strayAt(memberPath, 'has a name that is "*" or has a "."');
+    const stray = findStray(constraints, member, memberPath, opened || opensAt(constraints, memberPath));
     if (stray !== undefined) return stray;
   }
   return undefined;
 }
 
-function leafStray(value: JsonValue, path = '', opened: boolean): Acceptance | undefined {
+function strayOfLeaf(value: JsonValue, path = '', opened: boolean): Acceptance | undefined {
   if (!opened) return strayAt(path, 'is not among the allowed arguments', 'Leave this argument out.');
   return isFiniteJson(value) ? undefined : strayAt(path, 'has a number that is not finite');
 }
 
-/** Arguments choose their own names, so the path is bounded before it is shown. */
+/** The caller chooses the names of arguments, so the path is bounded before it is shown. */
 function strayAt(path: string, reason: string, hint?: string): Acceptance {
   const shown = path.slice(0, constraintPathMax).toWellFormed();
   return { ok: false, path: shown, reason, ...(hint === undefined ? {} : { hint }) };
@@ -114,7 +114,7 @@ function valueAt(args: JsonValue, path: string): JsonValue | undefined {
   return value;
 }
 
-function atomsOf(constraints: Constraints): [string, Atom][] {
+function entriesOf(constraints: Constraints): [string, Atom][] {
   return Object.entries(constraints).filter(([path]) => path !== '*');
 }
 

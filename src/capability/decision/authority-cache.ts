@@ -135,9 +135,9 @@ export class AuthorityCache {
       this.clear();
       throw error;
     } finally {
-      const missed = this.eventsDuringRead;
+      const missedEvents = this.eventsDuringRead;
       this.eventsDuringRead = undefined;
-      for (const event of missed) this.apply(event);
+      for (const event of missedEvents) this.apply(event);
     }
     return true;
   }

@@ -14,7 +14,7 @@ export type DecisionCode =
   | 'PROCESS_ENDED'
   | 'BAD_REQUEST';
 
-/** A capability that came near, and why it does not do. */
+/** A capability that nearly allows it, and the reason why it does not. */
 export interface NearMiss {
   readonly capability: CapabilityId;
   readonly pattern: string;
@@ -25,7 +25,7 @@ export interface Decision {
   /** `ask`: it is allowed once a person has approved it. */
   readonly effect: 'allow' | 'deny' | 'ask';
   readonly code: DecisionCode;
-  /** By which it is allowed, or would be; `kin` where the family tie is enough. */
+  /** The capability that allows it, or would; `kin` where the family tie is enough. */
   readonly capability?: CapabilityId | 'kin';
   readonly reason: string;
 }
@@ -39,7 +39,7 @@ export interface Explanation {
   readonly capability?: CapabilityId | 'kin';
   /** The deciding capability first, up to the root grant; on a process's face, those that it holds itself. */
   readonly chain?: readonly Capability[];
-  /** Capabilities of the same kind that came near, the nearest first. */
+  /** Capabilities on the same kind of resource that nearly allow it, the nearest first. */
   readonly nearest: readonly NearMiss[];
   /** The rules that forbid it; empty on a process's face, which learns only that there is one. */
   readonly denies: readonly RuleId[];

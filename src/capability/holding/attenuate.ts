@@ -1,4 +1,5 @@
-import { checkNarrower, meet } from '../constraint/constraints.js';
+import type { Constraints } from '../constraint/atoms.js';
+import { checkNarrower, meetConstraints } from '../constraint/constraints.js';
 import { constraintsExcess } from '../constraint/constraints-spec.js';
 import { covers } from '../resource/resource-matching.js';
 import { type Right, rightsBeyond } from '../resource/rights.js';
@@ -10,7 +11,7 @@ export interface DerivedAuthority extends Authority {
   readonly depth: number;
 }
 
-/** The field in which what was asked for is wider than what it would come from. */
+/** The field in which the stated authority is wider than the one that it would be derived from. */
 export interface Amplification {
   readonly exceeded:
     | 'resource'
@@ -25,8 +26,8 @@ export interface Amplification {
 }
 
 /**
- * What `stated` amounts to when it comes from `parent`, or the field in which it would be wider. To `delegate` is to
- * hand on, by what the parent may grant; to `derive` is to keep a narrower copy, by what the parent may do.
+ * The authority that `stated` derives from `parent`, or the field in which it would be wider. To `delegate` is to hand on
+ * within the grantable rights of the parent; to `derive` is to keep a narrower copy within its rights.
  */
 export function attenuate(
   parent: DerivedAuthority,
@@ -71,7 +72,7 @@ function exceedsConstraints(parent: DerivedAuthority, stated: StatedAuthority): 
   const order = checkNarrower(stated.constraints, parent.constraints);
   if (!order.ok)
     return amplification('constraints', `the constraint on ${JSON.stringify(order.path)} is missing or wider`);
-  const excess = constraintsExcess(meetConstraints(parent, stated.constraints));
+  const excess = constraintsExcess(joinConstraints(parent, stated.constraints));
   return excess === undefined ? undefined : amplification('constraints', `joined with those above it ${excess}`);
 }
 
@@ -91,7 +92,7 @@ function exceedsLimits(parent: DerivedAuthority, stated: StatedAuthority): Ampli
 
 function derivedAuthority(parent: DerivedAuthority, stated: StatedAuthority): DerivedAuthority {
   const constraints =
-    stated.constraints === undefined ? parent.constraints : meetConstraints(parent, stated.constraints);
+    stated.constraints === undefined ? parent.constraints : joinConstraints(parent, stated.constraints);
   const uses = stated.uses ?? parent.uses;
   const expiresAt = stated.expiresAt ?? parent.expiresAt;
   return {
@@ -107,8 +108,9 @@ function derivedAuthority(parent: DerivedAuthority, stated: StatedAuthority): De
   };
 }
 
-function meetConstraints(parent: DerivedAuthority, own: NonNullable<Authority['constraints']>) {
-  return parent.constraints === undefined ? own : meet(parent.constraints, own);
+/** The constraints that are stored: those of the parent and its own. */
+function joinConstraints(parent: DerivedAuthority, own: Constraints): Constraints {
+  return parent.constraints === undefined ? own : meetConstraints(parent.constraints, own);
 }
 
 function rightsDetail(rights: readonly Right[], what: string): string {

@@ -9,9 +9,9 @@ import type { Capability, CapabilityStatus } from './capability.js';
 export interface CapabilityRecord {
   readonly id: CapabilityId;
   readonly holder: Pid;
-  /** The holder's generation when it got it. */
+  /** The generation of the holder when it received the capability. */
   readonly generation: number;
-  /** The one on the holder's own namespace, which exec never takes. */
+  /** It is the one on the holder's own namespace, which survives exec. */
   readonly own: boolean;
   readonly resource: string;
   readonly rights: number;
@@ -23,13 +23,13 @@ export interface CapabilityRecord {
   readonly parent: CapabilityId | null;
   readonly depth: number;
   readonly status: CapabilityStatus;
-  /** It was revoked, and not every one below it has the status yet; null otherwise. */
+  /** It was revoked, and not all capabilities below it are marked yet; null otherwise. */
   readonly sweeping: boolean | null;
   readonly grantedBy: string;
   readonly createdAt: number;
 }
 
-/** As users see it. */
+/** The capability as users see it. */
 export function toCapability(record: CapabilityRecord, status: CapabilityStatus): Capability {
   const { id, holder, resource, parent, depth, maxDepth, grantedBy, constraints, uses, expiresAt } = record;
   const grantable = rightsOfMask(record.grantable);
@@ -51,7 +51,7 @@ export function toCapability(record: CapabilityRecord, status: CapabilityStatus)
   };
 }
 
-/** As the attenuation rule sees it. */
+/** The authority that others are derived from. */
 export function toAuthority(record: CapabilityRecord): DerivedAuthority {
   const { constraints, uses, expiresAt, depth, maxDepth } = record;
   const grantable = rightsOfMask(record.grantable);
@@ -68,7 +68,7 @@ export function toAuthority(record: CapabilityRecord): DerivedAuthority {
   };
 }
 
-/** The order of choice: unlimited before finite uses, later expiry, smaller depth, smaller id. */
+/** Sorts the preferred capability first: unlimited before finite uses, later expiry, smaller depth, smaller id. */
 export function byPreference(a: CapabilityRecord, b: CapabilityRecord): number {
   return (
     Number(a.uses !== null) - Number(b.uses !== null) ||

@@ -4,18 +4,18 @@ import { type Token, token } from '../../base/token.js';
 import type { ResourceKind } from '../resource/resource.js';
 import type { CapabilityRecord } from './capability-record.js';
 
-/** What of a process decides whether its capabilities work. */
+/** The part of a process row that authority and memory depend on. */
 export interface HolderState {
   readonly live: boolean;
   /** It is being stopped: it neither gives nor gets anything more. */
   readonly stopping: boolean;
-  /** Its number, and those of the processes it was born under, root first. */
+  /** Its row number, and those of the processes it was spawned under, root first. */
   readonly n: number;
   readonly path: readonly number[];
   readonly parent: Pid | null;
   /** The number of its view of memory. */
   readonly view: number;
-  /** It has ended as it should, with a result or without. */
+  /** It has exited without failure, with a result or without. */
   readonly succeeded: boolean;
   /** The object that it has ended with. */
   readonly result: string | null;
@@ -24,7 +24,7 @@ export interface HolderState {
   readonly authoritySince: number;
 }
 
-/** A capability as a list of them needs it; `n` is where the list goes on. */
+/** The part of a capability that a scan reads; `n` is the row number, after which the next page starts. */
 export interface ScannedCapability {
   readonly n: number;
   readonly id: CapabilityId;
@@ -33,22 +33,22 @@ export interface ScannedCapability {
   readonly rights: number;
 }
 
-/** A row with its number. */
+/** A capability with its row number. */
 export interface NumberedCapability extends CapabilityRecord {
   readonly n: number;
 }
 
-/** Which page of what a process holds. */
+/** One page of the capabilities of a process. */
 export interface HolderPage {
   readonly kind?: ResourceKind;
-  /** The last one of the page before. */
+  /** The last item of the page before. */
   readonly after?: Pick<NumberedCapability, 'resource' | 'n'> | undefined;
   readonly limit: number;
 }
 
-/** A capability as it was derived from another one. */
+/** A capability that was derived from another one. */
 export interface LinkedCapability extends Omit<ScannedCapability, 'rights'> {
-  /** Others that are not marked were derived from it in turn. */
+  /** Whether there are capabilities below it that are not marked as revoked. */
   readonly hasBelow: boolean;
 }
 
@@ -56,14 +56,14 @@ export interface LinkedCapability extends Omit<ScannedCapability, 'rights'> {
 export interface CapabilityRepository {
   find(tx: ReadTx, id: CapabilityId): Promise<CapabilityRecord | undefined>;
   insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void>;
-  /** All that `holder` was ever given, or those on resources of one kind. */
-  findByHolder(tx: ReadTx, findHolder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]>;
-  /** The same in pages, in the order of their resources. */
-  pageByHolder(tx: ReadTx, findHolder: Pid, page: HolderPage): Promise<readonly NumberedCapability[]>;
+  /** All that a process was ever given, or those on resources of one kind. */
+  findByHolder(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]>;
+  /** One page of all that a process was ever given, in the order of their resources. */
+  pageByHolder(tx: ReadTx, holder: Pid, page: HolderPage): Promise<readonly NumberedCapability[]>;
   /** Those on exactly one of these resource texts. */
-  findByResource(tx: ReadTx, findHolder: Pid, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
-  /** Whether there is one whose resource text begins so. */
-  hasResourcePrefix(tx: ReadTx, findHolder: Pid, prefix: string): Promise<boolean>;
+  findByResource(tx: ReadTx, holder: Pid, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
+  /** Whether the process was given one whose resource text begins with `prefix`. */
+  hasResourcePrefix(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean>;
   /** Makes `to` the holder; nothing else changes. */
   setHolder(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void>;
   /** Marks it as revoked, and as `sweeping` when there are others below it that are not marked. */
@@ -72,12 +72,13 @@ export interface CapabilityRepository {
   takeUses(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean>;
   /** Those that are marked as `sweeping`. */
   findSweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]>;
+  /** Takes the mark `sweeping` off. */
   endSweeping(tx: WriteTx, id: CapabilityId): Promise<void>;
   /** Those derived from `parent` that are not marked as revoked, in pages. */
   pageLiveBelow(tx: ReadTx, parent: CapabilityId, after: number, limit: number): Promise<readonly LinkedCapability[]>;
   /** All that are not marked as revoked, in pages. */
   scan(tx: ReadTx, after: number, limit: number): Promise<readonly ScannedCapability[]>;
-  /** The processes whose parent `pid` is, in order of birth. */
+  /** The processes whose parent is `pid`, in the order in which they were spawned. */
   findChildren(tx: ReadTx, pid: Pid): Promise<readonly Pid[]>;
   findHolder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined>;
 }

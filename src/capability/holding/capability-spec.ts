@@ -8,16 +8,16 @@ import { parsePattern } from '../resource/resource.js';
 import { parseRights, type Right, rights, unionRights } from '../resource/rights.js';
 import { type Authority, delegationDepthDefault, depthLimit } from './capability.js';
 
-const right = z.enum(rights);
+const rightSchema = z.enum(rights);
 
 const fields = {
   resource: z.string(),
-  rights: z.array(right).max(64),
+  rights: z.array(rightSchema).max(64),
   constraints: z.record(z.string(), z.unknown()).optional(),
   uses: amount.min(1).optional(),
   expiresAt: amount.optional(),
   delegable: z.boolean().optional(),
-  grantable: z.array(right).max(64).optional(),
+  grantable: z.array(rightSchema).max(64).optional(),
   maxDepth: amount.max(depthLimit).optional(),
 };
 
@@ -27,7 +27,7 @@ export const capabilitySpec = z.strictObject(fields);
 /** The shape of a `DelegationSpec`; the text inside it is read by `parseDelegationSpec`. */
 export const delegationSpec = z.strictObject({ ...fields, from: z.string().min(1).max(256).optional() });
 
-/** What both schemas let through, and what the types of the API look like. */
+/** The type that both schemas produce, and that the specs of the API fit. */
 export interface SpecShape {
   readonly resource: string;
   readonly rights: readonly Right[];
@@ -39,7 +39,7 @@ export interface SpecShape {
   readonly maxDepth?: number | undefined;
 }
 
-/** What a delegation states, in canonical form; what it leaves out is inherited. */
+/** The authority that a delegation states, in canonical form; fields that it leaves out are inherited. */
 export interface StatedAuthority extends Omit<Authority, 'maxDepth'> {
   readonly maxDepth?: number;
   readonly from?: CapabilityId;
@@ -67,8 +67,8 @@ export function parseDelegationSpec(
 
 function parseFields(spec: SpecShape, path: string): StatedAuthority {
   const pattern = parsePattern(spec.resource);
-  const named = parseRights(pattern.kind, spec.rights, `${path}.rights`);
-  const all = spec.delegable === true ? unionRights(named, ['grant']) : named;
+  const stated = parseRights(pattern.kind, spec.rights, `${path}.rights`);
+  const all = spec.delegable === true ? unionRights(stated, ['grant']) : stated;
   const constraints =
     spec.constraints === undefined
       ? undefined

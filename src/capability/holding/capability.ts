@@ -18,7 +18,7 @@ export interface Capability {
   /** Whether anything of it can be handed on; `grantable` says what. */
   readonly delegable: boolean;
   readonly grantable?: readonly Right[];
-  /** What it was derived from; null for a root grant. */
+  /** The capability it was derived from; null for a root grant. */
   readonly parent: CapabilityId | null;
   readonly depth: number;
   /** How deep the chain below the root grant may become. */
@@ -27,7 +27,7 @@ export interface Capability {
   readonly grantedBy: string;
 }
 
-/** What a root grant asks for. */
+/** The authority of a root grant. */
 export interface CapabilitySpec {
   readonly resource: string;
   readonly rights: readonly Right[];
@@ -36,12 +36,12 @@ export interface CapabilitySpec {
   readonly expiresAt?: number;
   /** May be handed on whole: adds `grant`, and makes all its rights grantable. Default false. */
   readonly delegable?: boolean;
-  /** With the right `grant`: what may be handed on. Absent: the other rights. */
+  /** With the right `grant`: the rights that may be handed on. Absent: the other rights. */
   readonly grantable?: readonly Right[];
   readonly maxDepth?: number;
 }
 
-/** What is to be handed on. Omitted constraints, expiry, uses and depth are those of the capability it comes from. */
+/** Authority to be handed on. Omitted constraints, expiry, uses and depth are those of the capability it is derived from. */
 export interface DelegationSpec extends CapabilitySpec {
   /** Absent: one is chosen that covers the rest. */
   readonly from?: CapabilityId;

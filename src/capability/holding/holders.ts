@@ -10,22 +10,22 @@ export class HolderLookup {
   constructor(@inject(CapabilityRepository) private readonly repository: CapabilityRepository) {}
 
   /** Throws NO_SUCH_PROCESS. */
-  async any(tx: ReadTx, pid: Pid): Promise<HolderState> {
+  async findAny(tx: ReadTx, pid: Pid): Promise<HolderState> {
     const holder = await this.repository.findHolder(tx, pid);
     if (holder === undefined) throw unusableHolder('NO_SUCH_PROCESS', pid, 'does not exist');
     return holder;
   }
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED. */
-  async live(tx: ReadTx, pid: Pid): Promise<HolderState> {
-    const holder = await this.any(tx, pid);
+  async findLive(tx: ReadTx, pid: Pid): Promise<HolderState> {
+    const holder = await this.findAny(tx, pid);
     if (!holder.live) throw unusableHolder('PROCESS_TERMINATED', pid, 'has ended');
     return holder;
   }
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
-  async active(tx: ReadTx, pid: Pid): Promise<HolderState> {
-    const holder = await this.live(tx, pid);
+  async findActive(tx: ReadTx, pid: Pid): Promise<HolderState> {
+    const holder = await this.findLive(tx, pid);
     if (holder.stopping)
       throw unusableHolder('TREE_STOPPING', pid, 'is being stopped: it neither gives nor gets anything');
     return holder;

@@ -12,11 +12,11 @@ import { HolderLookup } from './holders.js';
 interface ReachedReceiver {
   readonly holder: HolderState;
   readonly approval?: ApprovalId | undefined;
-  /** By which a process reaches it. */
+  /** The capability by which a process may send to the receiver. */
   readonly reachedBy?: CapabilityId | 'kin';
 }
 
-/** To whom something may be given: the host may name anybody, a process only those that it may send to. */
+/** Checks who may receive a capability: from the host any process, from a process only those that it may send to. */
 @injectable()
 export class Receivers {
   constructor(
@@ -25,14 +25,14 @@ export class Receivers {
   ) {}
 
   /**
-   * The receiver, and the approval that reaching it took. On a process's face, one that is out of reach and one that
-   * does not exist are refused alike: CAPABILITY_DENIED.
+   * The receiver, and the approval that was used. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. On a
+   * process's face a receiver that it may not send to and one that does not exist are refused alike: CAPABILITY_DENIED.
    */
   async reach(tx: WriteTx, act: Act, from: Pid, to: Pid): Promise<ReachedReceiver> {
-    if (act.via !== 'process') return { holder: await this.holderLookup.active(tx, to) };
+    if (act.via !== 'process') return { holder: await this.holderLookup.findActive(tx, to) };
     const { capability, approval } = await this.authorizeSend(tx, act, from, to);
     try {
-      return { holder: await this.holderLookup.active(tx, to), approval, reachedBy: capability };
+      return { holder: await this.holderLookup.findActive(tx, to), approval, reachedBy: capability };
     } catch (error) {
       throw capability === 'kin' ? error : outOfReach(from, to);
     }

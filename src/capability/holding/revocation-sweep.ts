@@ -7,12 +7,12 @@ import { Store, type WriteTx } from '../../base/store.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { CapabilityRepository } from './capability-repository.js';
 
-/** Rows of one unit, so that others are not kept waiting. */
+/** The most rows of one unit, so that other units are not kept waiting. */
 const batchRows = 250;
 
 /**
- * Marks what lies below a revoked capability. Nothing works by these marks: they are for lists. What is not finished
- * stands in the rows themselves (`sweeping`), so that a sweep which a crash cut off is taken up at the next start.
+ * Marks everything below a revoked capability as revoked. No decision depends on these marks: they are for lists. The
+ * unfinished work is marked in the rows themselves (`sweeping`), so that a sweep goes on after a crash.
  */
 @injectable()
 export class RevocationSweep {
@@ -27,18 +27,18 @@ export class RevocationSweep {
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
-  /** Goes to work where something is left to do, by this kernel or an earlier one. */
+  /** Starts working if this kernel or an earlier one has left work unfinished. */
   async start(): Promise<void> {
-    const left = await this.store.read((tx) => this.repository.findSweeping(tx, 1));
-    if (left.length > 0) this.wake();
+    const unfinished = await this.store.read((tx) => this.repository.findSweeping(tx, 1));
+    if (unfinished.length > 0) this.wake();
   }
 
-  /** Goes to work in the background; what is begun while it works is done as well. */
+  /** Starts working in the background; revocations that happen meanwhile are swept as well. */
   wake(): void {
     this.running = (this.running ?? Promise.resolve()).then(() => this.run());
   }
 
-  /** Resolves when nothing is left to do. The store must still be open. */
+  /** Resolves when all work is done. The store must still be open. */
   async waitUntilIdle(): Promise<void> {
     await this.running;
   }
@@ -48,26 +48,26 @@ export class RevocationSweep {
       while (await this.store.write((tx) => this.sweepBatch(tx)));
     } catch (error) {
       // The marks stay, and with them the work: the next revocation or the next start takes it up.
-      this.logger.error({ error: String(error) }, 'what was revoked could not be marked');
+      this.logger.error({ error: String(error) }, 'cannot mark the capabilities below a revoked one');
     }
   }
 
-  /** Whether there is more to do. */
+  /** Returns whether there is more to do. */
   private async sweepBatch(tx: WriteTx): Promise<boolean> {
-    const marked: CapabilityId[] = [];
+    const revoked: CapabilityId[] = [];
     const under: CapabilityId[] = [];
     for (const parent of await this.repository.findSweeping(tx, batchRows)) {
-      const room = batchRows - marked.length;
+      const room = batchRows - revoked.length;
       if (room === 0) break;
       const below = await this.repository.pageLiveBelow(tx, parent, 0, room);
       for (const capability of below) {
         await this.repository.revoke(tx, capability);
-        marked.push(capability.id);
+        revoked.push(capability.id);
       }
       if (below.length > 0) under.push(parent);
       if (below.length < room) await this.repository.endSweeping(tx, parent);
     }
-    if (marked.length > 0) this.record(tx, under, marked);
+    if (revoked.length > 0) this.record(tx, under, revoked);
     return (await this.repository.findSweeping(tx, 1)).length > 0;
   }
 

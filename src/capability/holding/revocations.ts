@@ -6,7 +6,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 
-/** Ends a capability: its row, its event and its record, in the caller's unit. */
+/** Revokes a capability: its row, its event and its audit record, in the caller's unit. */
 @injectable()
 export class Revocations {
   constructor(
@@ -14,7 +14,7 @@ export class Revocations {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** What was derived from it is dead with it; the caller wakes the sweep that marks it, after the unit. */
+  /** Everything derived from it is dead at once; the caller wakes the sweep that marks it, after the unit. */
   async revoke(tx: WriteTx, act: Act, record: CapabilityRecord, payload?: JsonObject): Promise<void> {
     const { id: capability, holder, resource } = record;
     await this.repository.revoke(tx, record);

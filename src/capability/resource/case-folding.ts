@@ -3,28 +3,28 @@ import { type Pattern, type Request, storedPattern } from './resource.js';
 import { FilePlaces } from './workspace-files.js';
 
 /**
- * Resources as they are compared. Where upper and lower case name the same file, `fs:` names are folded; everywhere
- * else they stay as they are spelled.
+ * Folds resources to the form in which they are compared. Where upper and lower case name the same file, `fs:` names are
+ * folded; all other names stay as they are spelled.
  */
 @injectable()
 export class CaseFolding {
   constructor(@inject(FilePlaces) private readonly filePlaces: FilePlaces) {}
 
-  /** Whether two spellings of `kind` can be one name, so that equal texts are not the only equal names. */
+  /** Whether different texts of this kind can name the same resource. */
   appliesTo(kind: string): boolean {
     return kind === 'fs' && this.filePlaces.foldsCase;
   }
 
-  /** Of a stored text. */
+  /** The folded pattern of a stored text. */
   foldStored(text: string): Pattern {
     return this.foldSegments(storedPattern(text));
   }
 
-  fold(fold: Request): Request {
-    return this.foldSegments(fold);
+  fold(request: Request): Request {
+    return this.foldSegments(request);
   }
 
-  /** Something with a pattern, to be held against another; the text of the pattern stays as it is spelled. */
+  /** The authority with its pattern folded; the text of the pattern stays as it is spelled. */
   foldPattern<T extends { readonly pattern: Pattern }>(authority: T): T {
     return this.appliesTo(authority.pattern.kind)
       ? { ...authority, pattern: this.foldSegments(authority.pattern) }
@@ -38,7 +38,7 @@ export class CaseFolding {
 }
 
 /**
- * Through upper case first, so that letters with several lower-case forms become one. A dotless i stays: on such volumes
+ * Goes through upper case first, so that letters with several lower-case forms become one. A dotless i stays: on such volumes
  * it is another letter than i, although both have the same upper case.
  */
 function foldCase(name: string): string {

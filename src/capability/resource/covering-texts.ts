@@ -1,8 +1,8 @@
-import { suffixesOf } from './pattern-index.js';
+import { hostSuffixesOf } from './pattern-index.js';
 import type { Pattern, Request } from './resource.js';
 import { namesProcess } from './resource-matching.js';
 
-/** So many first segments are tried without looking whether anything begins so: two ways each, so four texts. */
+/** The first segments are tried without probing whether any stored pattern begins so: two choices each, so four texts. */
 const unprobedSegments = 2;
 
 /** Whether any stored pattern begins with `prefix`. */
@@ -10,7 +10,7 @@ export type HasPrefix = (prefix: string) => Promise<boolean>;
 
 /**
  * The texts of all patterns that could include `resource`, a request or another pattern. There is one for every choice
- * of a name or a wildcard at each place, so beyond the first places only beginnings that are there are followed.
+ * of a name or a wildcard at each segment, so beyond the first segments only prefixes that are stored are followed.
  */
 export async function coveringTexts(resource: Pattern | Request, hasPrefix: HasPrefix): Promise<string[]> {
   const { kind, segments } = resource;
@@ -42,13 +42,13 @@ function isSpelledOut(resource: Pattern | Request, index: number): boolean {
 }
 
 async function keepExisting(prefixes: readonly string[], hasPrefix: HasPrefix): Promise<string[]> {
-  const kept: string[] = [];
-  for (const prefix of prefixes) if (await hasPrefix(prefix)) kept.push(prefix);
-  return kept;
+  const existing: string[] = [];
+  for (const prefix of prefixes) if (await hasPrefix(prefix)) existing.push(prefix);
+  return existing;
 }
 
 function netTexts([host = '', port = '']: readonly string[]): string[] {
-  const hosts = new Set([host, '*', ...suffixesOf(host).map((suffix) => `*.${suffix}`)]);
+  const hosts = new Set([host, '*', ...hostSuffixesOf(host).map((suffix) => `*.${suffix}`)]);
   const ports = new Set([port, '*']);
-  return ['net:**', ...[...hosts].flatMap((one) => [...ports].map((other) => `net:${one}/${other}`))];
+  return ['net:**', ...[...hosts].flatMap((hostText) => [...ports].map((portText) => `net:${hostText}/${portText}`))];
 }

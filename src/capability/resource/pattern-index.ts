@@ -1,7 +1,7 @@
 import type { Pattern, Request, ResourceKind } from './resource.js';
 import { namesProcess } from './resource-matching.js';
 
-/** Items by their patterns: finds those that match a request in steps of its segments, however many there are. */
+/** Indexes items by patterns. The cost of a lookup grows with the segments of the request, not with the items. */
 export class PatternIndex<Item> {
   private readonly kinds = new Map<ResourceKind, Node<Item>>();
 
@@ -24,16 +24,16 @@ export class PatternIndex<Item> {
     return found;
   }
 
-  /** Changes the items whose pattern is this one, in the place where it ends. */
+  /** Replaces the items of one pattern. */
   private change({ kind, segments, rest }: Pattern, update: (items: Items<Item>) => Items<Item>): void {
     let node = getOrCreate(this.kinds, kind);
     for (const segment of segments) node = childOf(node, segment);
     if (rest) node.rest = update(node.rest);
-    else node.here = update(node.here);
+    else node.exact = update(node.exact);
   }
 }
 
-/** One stands by itself: most patterns are held once, and a list is two more places in memory to look at. */
+/** A single item is stored without an array: most patterns have one, and an array costs two more memory accesses. */
 type Items<Item> = Item | Item[] | undefined;
 
 function withItem<Item>(items: Items<Item>, item: Item): Items<Item> {
@@ -45,21 +45,21 @@ function withItem<Item>(items: Items<Item>, item: Item): Items<Item> {
 
 function withoutItem<Item>(items: Items<Item>, item: Item): Items<Item> {
   if (!Array.isArray(items)) return items === item ? undefined : items;
-  const at = items.indexOf(item);
-  if (at >= 0) items.splice(at, 1);
+  const index = items.indexOf(item);
+  if (index >= 0) items.splice(index, 1);
   return items.length > 1 ? items : items[0];
 }
 
-/** What stands behind one beginning. Parts are made when they are needed: there may be a node for every item. */
+/** The patterns that share a prefix. Its maps are created on demand, because there may be a node for every item. */
 class Node<Item> {
   literals: Map<string, Node<Item>> | undefined;
-  /** `*`. */
+  /** For the segment `*`. */
   star: Node<Item> | undefined;
-  /** `*.host`, by the host. */
+  /** For segments `*.host`, by the host. */
   suffixes: Map<string, Node<Item>> | undefined;
-  /** Of patterns that end here. */
-  here: Items<Item>;
-  /** Of patterns that end here with `**`. */
+  /** Items of patterns that end here. */
+  exact: Items<Item>;
+  /** Items of patterns that end here with `**`. */
   rest: Items<Item>;
 }
 
@@ -79,25 +79,25 @@ function childOf<Item>(node: Node<Item>, segment: string): Node<Item> {
 function getOrCreate<Key, Item>(nodes: Map<Key, Node<Item>>, key: Key): Node<Item> {
   const known = nodes.get(key);
   if (known !== undefined) return known;
-  const made = new Node<Item>();
-  nodes.set(key, made);
-  return made;
+  const node = new Node<Item>();
+  nodes.set(key, node);
+  return node;
 }
 
-function collect<Item>(node: Node<Item>, request: Request, at: number, found: Item[]): void {
+function collect<Item>(node: Node<Item>, request: Request, index: number, found: Item[]): void {
   pushAll(node.rest, found);
-  const segment = request.segments[at];
+  const segment = request.segments[index];
   if (segment === undefined) {
-    pushAll(node.here, found);
+    pushAll(node.exact, found);
     return;
   }
   const literal = node.literals?.get(segment);
-  if (literal !== undefined) collect(literal, request, at + 1, found);
-  if (node.star !== undefined) collect(node.star, request, at + 1, found);
+  if (literal !== undefined) collect(literal, request, index + 1, found);
+  if (node.star !== undefined) collect(node.star, request, index + 1, found);
   if (node.suffixes === undefined) return;
-  for (const suffix of suffixesOf(segment)) {
-    const behind = node.suffixes.get(suffix);
-    if (behind !== undefined) collect(behind, request, at + 1, found);
+  for (const suffix of hostSuffixesOf(segment)) {
+    const child = node.suffixes.get(suffix);
+    if (child !== undefined) collect(child, request, index + 1, found);
   }
 }
 
@@ -109,8 +109,8 @@ function pushAll<Item>(items: Items<Item>, found: Item[]): void {
   for (const item of items) found.push(item);
 }
 
-/** What can stand behind the `*.` of a pattern that includes the host: every tail of whole labels but the host itself. */
-export function suffixesOf(host: string): string[] {
+/** The hosts `h` for which the pattern `*.h` includes `host`: every tail of whole labels except `host` itself. */
+export function hostSuffixesOf(host: string): string[] {
   const labels = host.split('.');
   return labels.slice(1).map((_, index) => labels.slice(index + 1).join('.'));
 }

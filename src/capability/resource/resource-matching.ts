@@ -17,10 +17,10 @@ export function overlaps(a: Pattern, b: Pattern): boolean {
   if (a.segments.length > shared && !b.rest) return false;
   if (b.segments.length > shared && !a.rest) return false;
   for (let index = 0; index < shared; index++) {
-    const one = a.segments[index] ?? '';
-    const other = b.segments[index] ?? '';
+    const ofA = a.segments[index] ?? '';
+    const ofB = b.segments[index] ?? '';
     // Two segments are nested or disjoint: literals, `*`, and suffixes of whole labels.
-    if (!segmentCovers(one, other) && !segmentCovers(other, one)) return false;
+    if (!segmentCovers(ofA, ofB) && !segmentCovers(ofB, ofA)) return false;
   }
   return true;
 }
@@ -39,7 +39,7 @@ export function segmentCovers(parent: string, child: string): boolean {
   return parent.startsWith('*.') && child.endsWith(parent.slice(1));
 }
 
-/** `ns:process/PID…`, which is reached only by a pattern that spells it. */
+/** Whether it is `ns:process/PID…`, which is matched only by a pattern that spells it. */
 export function namesProcess(resource: Pattern | Request): boolean {
   return resource.kind === 'ns' && resource.segments.length > 1 && resource.segments[0] === 'process';
 }

@@ -1,7 +1,7 @@
 import { invalidInput } from '../../base/errors.js';
 import type { ResourceKind } from './resource.js';
 
-/** What can be done with a resource. A set of rights is an array without duplicates in this order. */
+/** All rights on resources. A set of rights is an array without duplicates in this order. */
 export const rights = [
   'read',
   'write',
@@ -40,23 +40,23 @@ export function rightsOfKind(kind: ResourceKind): readonly Right[] {
   return table[kind];
 }
 
-/** `given` as a set of rights. Throws INVALID_INPUT for a right that `kind` does not know, and for none at all. */
-export function parseRights(kind: ResourceKind, given: readonly string[], path = 'rights'): readonly Right[] {
+/** `input` as a set of rights. Throws INVALID_INPUT for a right that `kind` does not know, and for none at all. */
+export function parseRights(kind: ResourceKind, input: readonly string[], path = 'rights'): readonly Right[] {
   const known = rightsOfKind(kind);
   const hint = `${kind} knows: ${known.join(', ')}.`;
-  if (given.length === 0) throw invalidInput(path, 'no right is given', hint);
-  for (const right of given) {
+  if (input.length === 0) throw invalidInput(path, 'no right is given', hint);
+  for (const right of input) {
     if (!(known as readonly string[]).includes(right)) {
       throw invalidInput(path, `${JSON.stringify(right.slice(0, 64))} is not a right on ${kind}`, hint);
     }
   }
-  return known.filter((right) => given.includes(right));
+  return known.filter((right) => input.includes(right));
 }
 
 /** Throws INVALID_INPUT for a right that `kind` does not know. */
-export function parseRight(kind: ResourceKind, given: string, path = 'right'): Right {
-  const known = rightsOfKind(kind).find((right) => right === given);
-  return known ?? (parseRights(kind, [given], path)[0] as Right);
+export function parseRight(kind: ResourceKind, input: string, path = 'right'): Right {
+  const known = rightsOfKind(kind).find((right) => right === input);
+  return known ?? (parseRights(kind, [input], path)[0] as Right);
 }
 
 export function maskOfRight(right: Right): number {

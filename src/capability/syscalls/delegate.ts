@@ -17,7 +17,7 @@ import { Receivers } from '../holding/receivers.js';
 import { rightsOfMask, unionRights } from '../resource/rights.js';
 import { factsOfApprovals, RuleGate } from '../rule/rule-gate.js';
 
-/** Who gives, and what giving took. */
+/** The giver of a capability, and the approvals and the capability that giving it needed. */
 interface Giver {
   readonly from: Pid;
   readonly generation: number;
@@ -25,7 +25,7 @@ interface Giver {
   readonly reachedBy?: string | undefined;
 }
 
-/** Hands on a narrower capability, to another process or to oneself. */
+/** Derives a capability for another process (`delegate`) or for the holder itself (`derive`). */
 @injectable()
 export class Delegate {
   constructor(
@@ -39,36 +39,47 @@ export class Delegate {
   ) {}
 
   /**
-   * Throws AMPLIFICATION naming the field, CAPABILITY_DENIED where a rule would be left behind or the receiver is out of
-   * reach, NO_SUCH_CAPABILITY for a `from` that the giver does not hold, PROCESS_TERMINATED, TREE_STOPPING.
+   * Throws AMPLIFICATION naming the field, CAPABILITY_DENIED where a rule does not bind the receiver or the giver may
+   * not send to it, NO_SUCH_CAPABILITY for a `from` that the giver does not hold, PROCESS_TERMINATED, TREE_STOPPING.
    */
-  async delegate(caller: Caller, giver: unknown, receiver: unknown, given: unknown): Promise<Capability> {
+  async delegate(caller: Caller, giver: unknown, receiver: unknown, spec: unknown): Promise<Capability> {
     const from = parseId(giver, 'from');
     const to = parseId(receiver, 'to');
-    const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
+    const stated = parseDelegationSpec(parseSpec(delegationSpec, spec, 'spec'));
     const call: Call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
-      const state = await this.holderLookup.active(tx, from);
+      const giverState = await this.holderLookup.findActive(tx, from);
       const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
       const handover = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
-      const passed = await this.ruleGate.checkHandover(tx, act, { pid: from, ...state }, holder, handover);
-      const approvals = [...(approval === undefined ? [] : [approval]), ...passed];
-      const receiving = { pid: to, generation: holder.generation, at: act.at };
-      const derived = await this.derivation.derive(tx, from, receiving, stated, 'delegate');
+      const handoverApprovals = await this.ruleGate.checkHandover(
+        tx,
+        act,
+        { pid: from, ...giverState },
+        holder,
+        handover,
+      );
+      const approvals = [...(approval === undefined ? [] : [approval]), ...handoverApprovals];
+      const target = { pid: to, generation: holder.generation, at: act.at };
+      const derived = await this.derivation.derive(tx, from, target, stated, 'delegate');
       const { id: capability } = derived.record;
       const data = { capability, parent: derived.parent, from };
       this.recorder.event(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
-      return this.insert(tx, act, call.action, derived, { from, generation: state.generation, approvals, reachedBy });
+      return this.insert(tx, act, call.action, derived, {
+        from,
+        generation: giverState.generation,
+        approvals,
+        reachedBy,
+      });
     });
   }
 
   /** Throws AMPLIFICATION naming the field, NO_SUCH_CAPABILITY, PROCESS_TERMINATED, TREE_STOPPING. */
-  async derive(caller: Caller, input: unknown, given: unknown): Promise<Capability> {
+  async derive(caller: Caller, input: unknown, spec: unknown): Promise<Capability> {
     const pid = parseId(input, 'pid');
-    const stated = parseDelegationSpec(parseSpec(delegationSpec, given, 'spec'));
+    const stated = parseDelegationSpec(parseSpec(delegationSpec, spec, 'spec'));
     const call: Call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { generation } = await this.holderLookup.active(tx, pid);
+      const { generation } = await this.holderLookup.findActive(tx, pid);
       const derived = await this.derivation.derive(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
       const data = { capability: derived.record.id, parent: derived.parent };
       this.recorder.event(tx, { type: 'capability.derived', at: act.at, pid, data });

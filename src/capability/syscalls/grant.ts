@@ -19,12 +19,12 @@ export class Grant {
   ) {}
 
   /** Gives a process a root capability. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, INVALID_INPUT. */
-  async run(input: unknown, given: unknown): Promise<Capability> {
+  async run(input: unknown, spec: unknown): Promise<Capability> {
     const pid = parseId(input, 'pid');
-    const authority = parseCapabilitySpec(parseSpec(capabilitySpec, given, 'spec'));
+    const authority = parseCapabilitySpec(parseSpec(capabilitySpec, spec, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.grant', target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const { generation } = await this.holderLookup.live(tx, pid);
+      const { generation } = await this.holderLookup.findLive(tx, pid);
       const record = this.grants.createRoot({ pid, generation, at: act.at }, authority, 'host');
       await this.grants.insert(tx, [record]);
       const capability = record.id;

@@ -15,7 +15,7 @@ import { RuleWriter } from '../rule/rule-writer.js';
 
 const liftOptions = z.strictObject({ reason: reasonText.optional() });
 
-/** What the host forbids or wants to be asked about, and lets go again. */
+/** Sets, lists and lifts the rules of the host. */
 @injectable()
 export class Policy {
   constructor(
@@ -28,15 +28,15 @@ export class Policy {
   ) {}
 
   /**
-   * Binds `pid` and everything born under it, or with `*` every process: it is forbidden, or a person is asked.
+   * Sets a rule on `pid` and everything spawned under it, or with `*` on every process.
    * Throws NO_SUCH_PROCESS, INVALID_INPUT.
    */
-  async set(effect: RuleEffect, input: unknown, given: unknown): Promise<Rule> {
+  async set(effect: RuleEffect, input: unknown, spec: unknown): Promise<Rule> {
     const pid = parseId(input, 'pid');
-    const stated = parseRule(parseSpec(ruleSpec, given, 'spec'));
+    const stated = parseRule(parseSpec(ruleSpec, spec, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: `capability.${effect}`, target: pid };
     return this.units.commit(call, async (tx, act) => {
-      const n = pid === '*' ? 0 : (await this.holderLookup.any(tx, pid)).n;
+      const n = pid === '*' ? 0 : (await this.holderLookup.findAny(tx, pid)).n;
       const rule = await this.ruleWriter.set(tx, effect, { pid, n }, stated, act.at);
       const { resource, reason, expiresAt } = rule;
       this.recorder.audit(tx, {
@@ -60,9 +60,9 @@ export class Policy {
   }
 
   /** Throws NO_SUCH_RULE. */
-  async lift(input: unknown, given: unknown = {}): Promise<void> {
+  async lift(input: unknown, options: unknown = {}): Promise<void> {
     const id = parseId(input, 'rule');
-    const { reason } = parseSpec(liftOptions, given, 'options');
+    const { reason } = parseSpec(liftOptions, options, 'options');
     const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.lift' };
     await this.units.commit(call, async (tx, act) => {
       const rule = await this.repository.find(tx, id);

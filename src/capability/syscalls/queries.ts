@@ -42,7 +42,7 @@ export class CapabilityQueries {
   async list(input: unknown, options: unknown = {}): Promise<Capability[]> {
     const pid = parseId(input, 'pid');
     const { status, limit } = parseSpec(listOptions, options, 'options');
-    await this.store.read((tx) => this.holderLookup.any(tx, pid));
+    await this.store.read((tx) => this.holderLookup.findAny(tx, pid));
     const found: Capability[] = [];
     for (let after: NumberedCapability | undefined, more = true; more && found.length < limit; ) {
       const page = await this.store.read(async (tx) => {

@@ -49,7 +49,7 @@ export class RequestCapability {
     const authority = parseCapabilitySpec(spec);
     const call: Call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
     return this.units.commit(call, async (tx, act) => {
-      const holder = await this.holderLookup.active(tx, pid);
+      const holder = await this.holderLookup.findActive(tx, pid);
       await this.assertNotForbidden(tx, act, pid, holder, authority);
       return this.takeGranted(tx, act, toApprovalRequest(pid, holder, spec, authority));
     });

@@ -61,7 +61,7 @@ export class Revoke {
 
   private async findRevocable(tx: ReadTx, caller: Caller, id: CapabilityId): Promise<CapabilityRecord> {
     const record = await this.repository.find(tx, id);
-    if (caller.face === 'process') await this.holderLookup.live(tx, caller.pid);
+    if (caller.face === 'process') await this.holderLookup.findLive(tx, caller.pid);
     if (record === undefined) throw noSuchCapability(id);
     if (caller.face === 'process' && !(await this.derivation.isInChain(tx, record, caller.pid)))
       throw noSuchCapability(id);

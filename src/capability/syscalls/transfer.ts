@@ -39,20 +39,20 @@ export class Transfer {
     const capability = parseId(input, 'capability');
     const call: Call = { caller: hostCaller, actor: from, action: 'capability.transfer', target: to };
     return this.units.commit(call, async (tx, act) => {
-      const state = await this.holderLookup.active(tx, from);
-      const holder = await this.holderLookup.active(tx, to);
+      const giverState = await this.holderLookup.findActive(tx, from);
+      const receiver = await this.holderLookup.findActive(tx, to);
       const record = await this.findTransferable(tx, from, to, capability, act.at);
       const { pattern, rights, grantable } = toAuthority(record);
       const handover = { pattern, rights: unionRights(rights, grantable) };
-      const approvals = await this.ruleGate.checkHandover(tx, act, { pid: from, ...state }, holder, handover);
-      await this.repository.setHolder(tx, record, { pid: to, generation: holder.generation });
+      const approvals = await this.ruleGate.checkHandover(tx, act, { pid: from, ...giverState }, receiver, handover);
+      await this.repository.setHolder(tx, record, { pid: to, generation: receiver.generation });
       this.recorder.event(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
       this.recorder.audit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',
         target: to,
-        generation: state.generation,
+        generation: giverState.generation,
         capability,
         approval: approvals[0],
         resource: record.resource,

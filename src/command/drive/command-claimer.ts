@@ -114,7 +114,10 @@ export class CommandClaimer {
   private async recordFailure(row: ProcessRow, error: unknown): Promise<void> {
     const evidence = { kind: 'not_started', errno: 'ENOENT', message: errorText(error).slice(0, 300) };
     await this.commandRecorder.recordNotStarted(row, evidence).catch((failure: unknown) => {
-      this.logger.error({ pid: row.pid, error: String(failure) }, 'that a command was not started could not be recorded');
+      this.logger.error(
+        { pid: row.pid, error: String(failure) },
+        'that a command was not started could not be recorded',
+      );
     });
   }
 

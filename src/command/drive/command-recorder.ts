@@ -153,7 +153,13 @@ export class CommandRecorder {
       const owner = await this.nodes.find(tx, from);
       if (owner !== undefined && owner.endedAt === null && from !== nodeId) return undefined;
       const act = this.act();
-      const next = { ...current, node: nodeId, fence: current.fence + 1, version: current.version + 1, updatedAt: act.at };
+      const next = {
+        ...current,
+        node: nodeId,
+        fence: current.fence + 1,
+        version: current.version + 1,
+        updatedAt: act.at,
+      };
       await saveProcess(this.processes, tx, next);
       this.recorder.record(tx, act, next, {
         event: 'process.adopted',

@@ -80,48 +80,48 @@ export class OsCommandRecovery implements CommandRecovery {
     });
   }
 
-  private async recoverSafely(node: NodeId, left: OrphanedCommand): Promise<RecoveryReport> {
+  private async recoverSafely(node: NodeId, orphan: OrphanedCommand): Promise<RecoveryReport> {
     try {
-      return await this.recoverOne(node, left);
+      return await this.recoverOne(node, orphan);
     } catch (error) {
       this.logger.error(
-        { pid: left.row.pid, error: String(error) },
-        'a command that was left behind was not dealt with',
+        { pid: orphan.row.pid, error: String(error) },
+        'a command of a node that is gone could not be recovered',
       );
       return noneRecovered;
     }
   }
 
-  private async recoverOne(node: NodeId, left: OrphanedCommand): Promise<RecoveryReport> {
-    const verdict = this.inspect(left);
-    if (verdict.kind === 'unknown') return this.reportUnverified(left.row.pid);
-    // From here on it is this node's: of two that judge it, one goes on.
-    const row = await this.commandRecorder.adopt(left.row, node);
+  private async recoverOne(node: NodeId, orphan: OrphanedCommand): Promise<RecoveryReport> {
+    const state = this.inspect(orphan);
+    if (state.kind === 'unknown') return this.reportUnverified(orphan.row.pid);
+    // Of two nodes that recover it, only one can adopt it and go on.
+    const row = await this.commandRecorder.adopt(orphan.row, node);
     if (row === undefined) return noneRecovered;
-    const { command, hasOutputLimit: isLimited } = left;
+    const { command, hasOutputLimit } = orphan;
     const { token, survive } = command;
-    if (verdict.kind === 'alive') {
-      this.drivers.adopt({ row, token, survive, hasOutputLimit: isLimited, isAwaited: false }, verdict.leader, row);
+    if (state.kind === 'alive') {
+      this.drivers.adopt({ row, token, survive, hasOutputLimit, isAwaited: false }, state.leader, row);
       return { ...noneRecovered, adopted: 1 };
     }
-    const survivors = verdict.kind === 'unstarted' || verdict.isHere ? await this.stopSurvivors(token) : 0;
+    const survivors = state.kind === 'unstarted' || state.isHere ? await this.stopSurvivors(token) : 0;
     const isStopped = row.status === 'stopping';
-    if (verdict.kind === 'unstarted') {
+    if (state.kind === 'unstarted') {
       await this.commandRecorder.recordNotStarted(row, { kind: 'not_started', node, survivors });
       return { ...noneRecovered, stopped: 1 };
     }
-    await this.recordAbandoned(row, command, verdict.reason, { node, survivors });
-    return isStopped ? { ...noneRecovered, stopped: 1 } : { ...noneRecovered, abandoned: { [verdict.reason]: 1 } };
+    await this.recordAbandoned(row, command, state.reason, { node, survivors });
+    return isStopped ? { ...noneRecovered, stopped: 1 } : { ...noneRecovered, abandoned: { [state.reason]: 1 } };
   }
 
-  /** The first case that matches. */
+  /** Compares the recorded machine, boot and start time with those of now; the first case that matches decides. */
   private inspect({ row, command: { leader, token }, host }: OrphanedCommand): OrphanState {
     const self = this.os.self();
-    const known = leader ?? host;
-    if (known === undefined || known.machine !== self.machine)
+    const recorded = leader ?? host;
+    if (recorded === undefined || recorded.machine !== self.machine)
       return { kind: 'lost', reason: ownerLost, isHere: false };
-    if (known.boot !== self.boot) {
-      if (known.boot === '' || self.boot === '') return { kind: 'unknown' };
+    if (recorded.boot !== self.boot) {
+      if (recorded.boot === '' || self.boot === '') return { kind: 'unknown' };
       return leader === null && row.startedAt === null
         ? { kind: 'unstarted' }
         : { kind: 'lost', reason: 'host_rebooted', isHere: false };
@@ -130,22 +130,22 @@ export class OsCommandRecovery implements CommandRecovery {
     const isAlive = this.os.isAlive(leader);
     if (isAlive === undefined) return { kind: 'unknown' };
     if (!isAlive) {
-      const now = this.groups.identify(leader.pid);
-      const isReused = now !== undefined && leader.startTicks !== '' && now.startTicks !== leader.startTicks;
+      const current = this.groups.identify(leader.pid);
+      const isReused = current !== undefined && leader.startTicks !== '' && current.startTicks !== leader.startTicks;
       return { kind: 'lost', reason: isReused ? 'pid_reused' : 'pid_gone', isHere: true };
     }
-    const carries = this.groups.carries(leader.pid, token);
-    if (carries === undefined) return { kind: 'unknown' };
-    return carries ? { kind: 'alive', leader } : { kind: 'lost', reason: 'pid_reused', isHere: true };
+    const carriesToken = this.groups.carries(leader.pid, token);
+    if (carriesToken === undefined) return { kind: 'unknown' };
+    return carriesToken ? { kind: 'alive', leader } : { kind: 'lost', reason: 'pid_reused', isHere: true };
   }
 
-  /** Answers with how many there were. */
+  /** Gives how many there were. */
   private async stopSurvivors(token: string): Promise<number> {
     const survivors = this.groups.holders(token).length;
     if (survivors === 0) return 0;
-    const ladder = new StopSequence(this.groups, { token, isOwn: false }, () => performance.now());
-    if (!(await ladder.stop(performance.now() + graceMs))) {
-      this.logger.error({ survivors }, 'what a command has left behind could not be stopped');
+    const stopSequence = new StopSequence(this.groups, { token, isOwn: false }, () => performance.now());
+    if (!(await stopSequence.stop(performance.now() + graceMs))) {
+      this.logger.error({ survivors }, 'processes of a command could not be stopped');
     }
     return survivors;
   }

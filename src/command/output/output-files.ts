@@ -7,19 +7,19 @@ import { type Token, token } from '../../base/token.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { OutputPaths } from '../../kernel/command/command-output.js';
 
-/** Beside the database; null for one in memory, whose output is as short-lived as itself. */
+/** The folder of the output files, beside the database; null for a database in memory, which gets a temporary folder. */
 export const OutputFolder: Token<{ readonly path: string | null }> = token('OutputFolder');
 
-/** What is shown of a file. */
+/** A file as a result shows it. */
 export interface Excerpt {
   readonly text: string;
   readonly truncated: boolean;
 }
 
-/** Of the beginning, and as much again of the end. */
+/** The size of the shown head, and of the shown tail. */
 const excerptBytes = 16 * 1024;
 
-/** The files that commands write to, for their owner only. Commands have them as descriptors: output outlives the kernel. */
+/** The files that commands write to, readable by their owner only. Commands hold them as descriptors, so that output survives the kernel. */
 @injectable()
 export class OutputFiles implements OutputPaths {
   private hasFolder = false;
@@ -27,16 +27,16 @@ export class OutputFiles implements OutputPaths {
 
   constructor(@inject(OutputFolder) private readonly folder: { readonly path: string | null }) {}
 
-  of(process: number): { readonly outputFile: string; readonly errorFile: string } {
-    const file = path.join(this.folderPath(), String(process));
+  of(rowNumber: number): { readonly outputFile: string; readonly errorFile: string } {
+    const file = path.join(this.folderPath(), String(rowNumber));
     return { outputFile: `${file}.out`, errorFile: `${file}.err` };
   }
 
-  /** Empty files for a new process; whoever asks closes them. */
-  open(process: number): { readonly out: number; readonly err: number } {
+  /** Opens empty files for a new process. The caller closes them. */
+  open(rowNumber: number): { readonly out: number; readonly err: number } {
     if (!this.hasFolder) mkdirSync(this.folderPath(), { mode: 0o700, recursive: true });
     this.hasFolder = true;
-    const { outputFile, errorFile } = this.of(process);
+    const { outputFile, errorFile } = this.of(rowNumber);
     return { out: openEmpty(outputFile), err: openEmpty(errorFile) };
   }
 
@@ -44,7 +44,7 @@ export class OutputFiles implements OutputPaths {
     return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Up to `length` bytes; none of a file that is not there. */
+  /** Up to `length` bytes; none if the file does not exist. */
   read(file: string, offset: number, length: number): Buffer {
     const bytes = Buffer.alloc(Math.max(0, Math.min(length, this.size(file) - offset)));
     if (bytes.length === 0) return bytes;
@@ -56,7 +56,7 @@ export class OutputFiles implements OutputPaths {
     }
   }
 
-  /** The whole text, or the head and the tail of it, each cut at a character. */
+  /** The whole text, or its head and its tail, each cut between characters. */
   private excerpt(file: string): Excerpt {
     const size = this.size(file);
     if (size <= 2 * excerptBytes) return { text: this.read(file, 0, size).toString(), truncated: false };
@@ -64,26 +64,29 @@ export class OutputFiles implements OutputPaths {
     const last = this.read(file, size - excerptBytes, excerptBytes);
     const head = first.subarray(0, wholeCharacters(first));
     const tail = last.subarray(brokenCharacter(last));
-    const left = size - head.length - tail.length;
-    return { text: `${head.toString()}\n[… ${left} bytes …]\n${tail.toString()}`, truncated: true };
+    const omitted = size - head.length - tail.length;
+    return { text: `${head.toString()}\n[… ${omitted} bytes …]\n${tail.toString()}`, truncated: true };
   }
 
-  /** How much a process has written. */
-  bytesWritten(process: number): number {
-    const { outputFile, errorFile } = this.of(process);
+  /** The size of both files. */
+  bytesWritten(rowNumber: number): number {
+    const { outputFile, errorFile } = this.of(rowNumber);
     return this.size(outputFile) + this.size(errorFile);
   }
 
-  /** What a result shows of it. */
-  toResultFields(process: number): Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'outputFile' | 'errorFile'> {
-    const { outputFile, errorFile } = this.of(process);
+  /** The output as the result of a command shows it. */
+  toResultFields(
+    rowNumber: number,
+  ): Pick<CommandResult, 'stdout' | 'stderr' | 'truncated' | 'outputFile' | 'errorFile'> {
+    const { outputFile, errorFile } = this.of(rowNumber);
     const [stdout, stderr] = [this.excerpt(outputFile), this.excerpt(errorFile)];
     const truncated = stdout.truncated || stderr.truncated;
     return { stdout: stdout.text, stderr: stderr.text, truncated, outputFile, errorFile };
   }
 
-  remove(processes: readonly number[]): void {
-    for (const process of processes) for (const file of Object.values(this.of(process))) rmSync(file, { force: true });
+  remove(rowNumbers: readonly number[]): void {
+    for (const rowNumber of rowNumbers)
+      for (const file of Object.values(this.of(rowNumber))) rmSync(file, { force: true });
   }
 
   close(): void {
@@ -97,7 +100,7 @@ export class OutputFiles implements OutputPaths {
   }
 }
 
-/** One that is there is of a database that this one is a copy of: what it holds is not this command's. */
+/** A file that exists already belongs to a database that this one is a copy of, and is replaced. */
 function openEmpty(file: string): number {
   try {
     return openSync(file, 'ax', 0o600);

@@ -11,7 +11,7 @@ import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 
-/** Charges what commands write while they run, where somebody on their path has a limit. */
+/** Charges the output of commands while they run, if the process or one above it has a limit. */
 @injectable()
 export class OutputMeter {
   constructor(
@@ -24,7 +24,7 @@ export class OutputMeter {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** Whether the output of the command has a limit now. */
+  /** False also for a command that has ended. */
   hasLimit(pid: Pid): Promise<boolean> {
     return this.store.read(async (tx) => {
       const row = await this.processes.find(tx, pid);
@@ -33,7 +33,7 @@ export class OutputMeter {
     });
   }
 
-  /** Charges the growth up to `size`. Answers whether there was room for it. */
+  /** Charges the growth up to `size`. False when that would exceed a budget. */
   async charge(pid: Pid, size: number): Promise<boolean> {
     const call: Call = { caller: hostCaller, actor: pid, action: 'budget.charge', target: pid };
     try {

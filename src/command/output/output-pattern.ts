@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** What is looked for in output. */
+/** A text or a regular expression to find in output. */
 export interface OutputPattern {
   readonly source: string;
-  /** Where it is, in characters. */
+  /** The first match; `index` counts characters. */
   find(text: string): { readonly index: number; readonly text: string } | undefined;
 }
 
@@ -17,18 +17,18 @@ export function toOutputPattern(pattern: string | RegExp): OutputPattern {
       },
     };
   }
-  // One that remembers where it was would search from there.
-  const fresh = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''));
+  // A global or sticky expression would continue from its last match.
+  const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''));
   return {
-    source: fresh.source,
+    source: stateless.source,
     find: (text) => {
-      const found = fresh.exec(text);
+      const found = stateless.exec(text);
       return found === null ? undefined : { index: found.index, text: found[0] };
     },
   };
 }
 
-/** The first match, and the byte behind it. */
+/** The first match; `end` is the offset in bytes after it. */
 export function findPattern(
   bytes: Buffer,
   search: OutputPattern,
@@ -39,14 +39,14 @@ export function findPattern(
   return { text: found.text, end: byteLengthOf(bytes, text, found.index + found.text.length) };
 }
 
-/** How many bytes the first `characters` are. Where some of them are no text, they have to be read one by one. */
+/** The length in bytes of the first `characters` characters. Invalid UTF-8 has to be decoded byte by byte. */
 function byteLengthOf(bytes: Buffer, text: string, characters: number): number {
   if (Buffer.byteLength(text) === bytes.length) return Buffer.byteLength(text.slice(0, characters));
   const decoder = new StringDecoder('utf8');
-  let read = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    read += decoder.write(bytes.subarray(at, at + 1)).length;
-    if (read >= characters) return at + 1;
+  let decoded = 0;
+  for (let offset = 0; offset < bytes.length; offset++) {
+    decoded += decoder.write(bytes.subarray(offset, offset + 1)).length;
+    if (decoded >= characters) return offset + 1;
   }
   return bytes.length;
 }

@@ -15,14 +15,14 @@ import { findPattern, type OutputPattern, toOutputPattern } from './output-patte
 
 const pollMs = 50;
 const pageBytes = 256 * 1024;
-/** What a match may reach back to. */
+/** A match can begin this far before the end of what was searched so far. */
 const windowBytes = 64 * 1024;
 const characterBytesMax = 4;
 const patternCharsMax = 4_096;
 
 type Stream = 'stdout' | 'stderr';
 
-/** Reads what commands have written, while they run and afterwards. */
+/** Reads the output of commands, while they run and afterwards. */
 @injectable()
 export class OutputReader implements CommandOutput {
   constructor(
@@ -36,7 +36,7 @@ export class OutputReader implements CommandOutput {
     const { stream, offset, length } = parse(readOutputOptions, options, 'options');
     const { file, ended } = await this.findFile(caller, pid, stream);
     const size = this.files.size(file);
-    // A character that is longer than what was asked for is given whole: who reads on gets on.
+    // At least one whole character is given, even if it is longer than `length`, so that reading on makes progress.
     const bytes = this.files.read(file, offset, Math.max(length, characterBytesMax));
     const isAll = ended && offset + bytes.length >= size;
     const part = cutAtCharacter(bytes, length, isAll);
@@ -47,36 +47,37 @@ export class OutputReader implements CommandOutput {
     const pid = parsePid(input);
     const search = parsePattern(pattern);
     const { stream, offset, timeoutMs = Number.POSITIVE_INFINITY } = parse(waitOutputOptions, options, 'options');
+    // Files grow in real time, which the timers of the kernel's clock do not measure: so they are polled here.
     const until = performance.now() + timeoutMs;
     const blockage = { kind: 'child', what: pid, on: [`child:${pid}`] } as const;
-    let at = offset;
+    let searchedTo = offset;
     for (;;) {
-      // First whether it has ended, then what it has written: what comes in between is not missed.
+      // The state is read before the output, so that nothing is missed that was written before the end.
       const { file, ended } = await this.findFile(caller, pid, stream);
-      const found = this.findMatch(file, search, at);
+      const found = this.findMatch(file, search, searchedTo);
       if (found.text !== undefined) return { matched: true, text: found.text, next: found.next, ended };
       if (ended) return { matched: false, next: found.next, ended };
       const leftMs = until - performance.now();
       if (leftMs <= 0) return { matched: false, next: found.next, ended };
-      at = found.next;
+      searchedTo = found.next;
       await waitAs(caller, blockage, () => sleep(Math.min(pollMs, leftMs)));
     }
   }
 
-  /** Looks through all that is there. `next` is behind the match, or as far back as one that is not whole may begin. */
+  /** Searches the whole file from `from` on. `next` is the offset after the match, or where an incomplete match may begin. */
   private findMatch(
     file: string,
     search: OutputPattern,
     from: number,
   ): { readonly text?: string; readonly next: number } {
-    for (let at = from; ; ) {
-      const bytes = this.files.read(file, at, pageBytes);
+    for (let offset = from; ; ) {
+      const bytes = this.files.read(file, offset, pageBytes);
       const found = findPattern(bytes, search);
-      if (found !== undefined) return { text: found.text, next: at + found.end };
+      if (found !== undefined) return { text: found.text, next: offset + found.end };
       const isLast = bytes.length < pageBytes;
-      const kept = Math.min(bytes.length, windowBytes);
-      if (isLast) return { next: at + bytes.length - kept };
-      at += bytes.length - kept;
+      const window = Math.min(bytes.length, windowBytes);
+      if (isLast) return { next: offset + bytes.length - window };
+      offset += bytes.length - window;
     }
   }
 
@@ -91,12 +92,12 @@ export class OutputReader implements CommandOutput {
   }
 }
 
-/** At a character; what is not whole at the very end will never be. */
+/** Cuts between characters; an incomplete character at the end of all output is kept. */
 function cutAtCharacter(bytes: Buffer, length: number, isAll: boolean): Buffer {
-  const asked = bytes.subarray(0, length);
+  const requested = bytes.subarray(0, length);
   if (isAll && bytes.length <= length) return bytes;
-  const whole = asked.subarray(0, wholeCharacters(asked));
-  if (whole.length > 0 || asked.length < length) return whole;
+  const whole = requested.subarray(0, wholeCharacters(requested));
+  if (whole.length > 0 || requested.length < length) return whole;
   return bytes.subarray(0, wholeCharacters(bytes) || bytes.length);
 }
 
@@ -111,7 +112,7 @@ function parsePattern(pattern: unknown): OutputPattern {
   );
 }
 
-/** A process learns nothing of one that is not its child. */
+/** A process gets the same error for a pid that does not exist as for one that is not its child. */
 function hideMissing(caller: Caller, pid: Pid, error: unknown): never {
   throw caller.face === 'process' ? notAChild(caller.pid, pid) : error;
 }

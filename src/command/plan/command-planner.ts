@@ -13,20 +13,20 @@ import { Workspace, within } from '../../kernel/workspace/working-directory.js';
 import { findProgram, realPath } from './programs.js';
 import { commandLine, redactArguments } from './redaction.js';
 
-/** A command whose every part has been looked at. */
+/** A command spec that was validated. */
 export type ParsedCommand = z.output<typeof commandSpec>;
 
-/** What is to be run, by whom it has to be allowed, and what of it may be kept. */
+/** A command with the file that it runs, the question that decides on it, and its arguments as they may be stored. */
 export interface PlannedCommand extends CommandPlan {
-  /** The file that is executed; absent where there is none. */
+  /** The file to execute; absent if there is no such program. */
   readonly file?: string;
-  /** What is decided on. */
+  /** The arguments that the decision is made on. */
   readonly args: JsonObject;
-  /** What is kept of it: without secrets. */
+  /** The arguments as they are stored: without secrets. */
   readonly shown: JsonObject;
 }
 
-/** Looks at commands before they are run. */
+/** Validates commands and finds their programs, before they are authorized and run. */
 @injectable()
 export class CommandPlanner implements CommandPlans {
   constructor(@inject(Workspace) private readonly workspace: string) {}
@@ -35,7 +35,7 @@ export class CommandPlanner implements CommandPlans {
     return this.plan(this.specOf(image, args), this.workspace, asker);
   }
 
-  /** What a process of the image with these arguments runs. Throws INVALID_INPUT. */
+  /** The command that a process of the image runs with these arguments. Throws INVALID_INPUT. */
   specOf(image: ImageFacts, args: JsonValue): ParsedCommand {
     if (image.command === undefined) throw notSpawnable(imageReference(image));
     return this.parse(image.command(args), 'image');
@@ -47,7 +47,7 @@ export class CommandPlanner implements CommandPlans {
     return parse(commandSpec, rawSpec, name);
   }
 
-  /** `folder` is where a program with a slash is looked for. Throws INVALID_INPUT for what no resource can name. */
+  /** A program with a slash is relative to `folder`. Throws INVALID_INPUT for a program that no resource can name. */
   plan(spec: ParsedCommand, folder: string, asker: Pid | null): PlannedCommand {
     const { argv, cwd, env, envMode, stdin, timeoutMs, background, survive } = spec;
     const { resource, file } = findProgram(argv[0] ?? '', folder, process.env.PATH ?? '');

@@ -38,8 +38,8 @@ export class Attachments {
    */
   async hand(tx: WriteTx, act: Act, from: Pid, to: Pid, enclosures: readonly Attachment[]): Promise<Attached> {
     if (enclosures.length === 0) return { handles: [], approvals: [] };
-    const giver = { pid: from, ...(await this.holders.active(tx, from)) };
-    const receiver = { pid: to, ...(await this.holders.active(tx, to)) };
+    const giver = { pid: from, ...(await this.holders.findActive(tx, from)) };
+    const receiver = { pid: to, ...(await this.holders.findActive(tx, to)) };
     const handles: MessageHandle[] = [];
     const approvals: ApprovalId[] = [];
     for (const enclosure of enclosures) {

@@ -29,7 +29,7 @@ export class VersionWriter {
 
   /** The overlay for an object that came with the fork; the main line for one that the process created or was given since. */
   async findTarget(tx: ReadTx, pid: Pid, object: ObjectRecord): Promise<WriteTarget> {
-    const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
+    const view = await this.views.find(tx, (await this.holders.findLive(tx, pid)).view);
     if (view === undefined || !writesToOverlay(view) || !(await this.views.isInBase(tx, view, object))) {
       return { object, view: undefined, before: object };
     }

@@ -85,7 +85,7 @@ export class ChangeView {
   }
 
   private async findView(tx: WriteTx, pid: Pid): Promise<{ view: NumberedView; generation: number }> {
-    const holder = await this.holders.live(tx, pid);
+    const holder = await this.holders.findLive(tx, pid);
     const view = await this.views.find(tx, holder.view);
     if (view === undefined) throw noVisibleObject(pid, 'view');
     return { view, generation: holder.generation };

@@ -51,7 +51,7 @@ export class CreateObject {
       const id: ObjectId = this.ids.next('object');
       const resource = parseRequest(`ns:${namespace}/${id}`);
       const authorization = await this.authorizer.authorize(tx, act, plainQuestion(pid, 'create', resource));
-      const { view } = await this.holders.live(tx, pid);
+      const { view } = await this.holders.findLive(tx, pid);
       await this.assertNameFree(tx, namespace, spec.name);
       const { sources, authorizations } = await this.readSources(tx, act, pid, spec.sources);
       const object: NewObject = {

@@ -138,7 +138,7 @@ export class FindObjects {
   }
 
   private async findView(tx: ReadTx, pid: Pid): Promise<NumberedView> {
-    const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
+    const view = await this.views.find(tx, (await this.holders.findLive(tx, pid)).view);
     if (view === undefined) throw noVisibleObject(pid, 'view');
     return view;
   }

@@ -83,7 +83,7 @@ export class Materialize {
     ];
     const call: Call = { caller, actor: pid, action: 'memory.materialize', target: pid };
     await this.units.commit(call, async (tx, act) => {
-      const { generation } = await this.holders.live(tx, pid);
+      const { generation } = await this.holders.findLive(tx, pid);
       await this.charges.charge(tx, pid, act.at, tokens);
       const data = { tokens, included: chosen.size, omitted: manifest.length - chosen.size };
       const change = { event: 'context.materialized', data, action: call.action } as const;
@@ -107,7 +107,7 @@ export class Materialize {
     for (let after: ObjectId | undefined = ''; after !== undefined; ) {
       const from: ObjectId = after;
       after = await this.store.read(async (tx) => {
-        const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
+        const view = await this.views.find(tx, (await this.holders.findLive(tx, pid)).view);
         if (view === undefined) throw noVisibleObject(pid, 'view');
         const { ids, last } = await this.views.page(tx, view, from, pageRows);
         for (const id of ids) {

@@ -48,7 +48,7 @@ export class ShareObject {
     if (rights.every((right) => right === 'grant')) throw grantAlone();
     const call: Call = { caller, actor: from, action: 'memory.share', target: to };
     return this.units.commit(call, async (tx, act) => {
-      const state = await this.holders.active(tx, from);
+      const state = await this.holders.findActive(tx, from);
       const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
       const object = await this.objects.find(tx, id);
       if (object === undefined || object.deletedAt !== null) throw noVisibleObject(from, id);

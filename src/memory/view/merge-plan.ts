@@ -110,7 +110,7 @@ export class MergePlanner {
    * INVALID_TRANSITION for a child that has not ended, NOT_FORKED.
    */
   async plan(tx: ReadTx, context: CallContext, pid: Pid, child: Pid): Promise<MergePlan | undefined> {
-    const parent = await this.holders.live(tx, pid);
+    const parent = await this.holders.findLive(tx, pid);
     const childState = await this.capabilities.findHolder(tx, child);
     if (childState?.parent !== pid) throw notAChild(pid, child);
     if (childState.live) throw notEnded(child);

@@ -28,7 +28,7 @@ export class ViewLimits {
     pid: Pid,
     { roots = [], rights = [] }: ViewNarrowing,
   ): Promise<void> {
-    const view = await this.views.find(tx, (await this.holders.live(tx, pid)).view);
+    const view = await this.views.find(tx, (await this.holders.findLive(tx, pid)).view);
     for (const root of roots) {
       const { object } = await this.access.preview(tx, context, pid, root, 'read');
       const inherited = view && (await this.views.forkAccessOf(tx, view, object, context.at));

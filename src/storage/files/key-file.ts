@@ -45,7 +45,10 @@ function readKey(path: string): KeyObject {
   return key;
 }
 
-/** Writes the key to a draft and links it into place, so that of two programs one creates it and the other finds it complete. */
+/**
+ * Writes the key to a draft and links it into place, so that of two programs one creates it and the other finds it
+ * complete.
+ */
 function createKey(path: string, key: KeyObject): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);

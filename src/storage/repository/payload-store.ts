@@ -7,7 +7,9 @@ import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite } from './write-statements.js';
 
-/** Hashes are random keys, and random keys cost a page each: a payload up to this size stands in the row it belongs to. */
+/**
+ * Payloads up to this size are stored in their row. Larger ones are stored by hash, and each random key costs a page.
+ */
 const inlineCharsMax = 1024;
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
@@ -19,14 +21,14 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   insert: compileWrite(raw, db.insert(payloads).values(allColumns(payloads)).onConflictDoNothing()),
 }));
 
-/** What goes into the payload column of a row: the text, or nothing when it was stored under its hash. */
+/** Returns the value for the payload column of a row: the text, or null when it is stored under its hash. */
 export function storePayload(tx: WriteTx, { hash, payload }: { readonly hash: string; readonly payload: string }) {
   if (payload.length <= inlineCharsMax) return payload;
   statements.write(tx).insert.run({ hash, payload });
   return null;
 }
 
-/** What a row with this hash holds. */
+/** The payload of a row with this hash. */
 export function loadPayload(tx: ReadTx, row: { readonly hash: string; readonly payload: string | null }): JsonValue {
   const text = row.payload ?? statements.read(tx).find.get({ hash: row.hash })?.payload ?? 'null';
   return JSON.parse(text) as JsonValue;

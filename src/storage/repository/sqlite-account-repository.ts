@@ -22,7 +22,7 @@ const limitOf = (dimension: ChargedDimension) => accounts[`${dimension}Limit`];
 const usedOf = (dimension: ChargedDimension) => accounts[`${dimension}Used`];
 const reservedOf = (dimension: ChargedDimension) => accounts[`${dimension}Reserved`];
 
-/** True where every dimension that is asked for still has room; without a limit, within what a number holds exactly. */
+/** Whether every requested dimension stays within its limit; without a limit, within Number.MAX_SAFE_INTEGER. */
 function hasRoom(): SQL | undefined {
   return and(
     ...chargedDimensions.map((dimension) => {
@@ -122,7 +122,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   deleteReservation: compileWrite(raw, db.delete(reservations).where(eq(reservations.id, sql.placeholder('id')))),
 }));
 
-/** drizzle's `set` takes SQL, and a bare placeholder is not yet one. */
+/** Converts placeholders to SQL, which drizzle's `set` takes. */
 function assignments(columns: Record<string, ReturnType<typeof sql.placeholder>>): Record<string, SQL> {
   return Object.fromEntries(Object.entries(columns).map(([name, placeholder]) => [name, sql`${placeholder}`]));
 }

@@ -142,7 +142,9 @@ const checkpoints = prepareStatements((db: Db, raw: Database.Database) => {
   };
 });
 
-/** The audit log in SQLite. Rows of the big tables are read as bare values: mapping them would halve the speed. */
+/**
+ * The audit log in SQLite. Rows of the big tables are read as arrays: mapping them to objects would halve the speed.
+ */
 @injectable()
 export class SqliteAuditRepository implements AuditRepository {
   async logId(tx: ReadTx): Promise<string | undefined> {

@@ -19,7 +19,7 @@ import type { Db } from '../sqlite/connection.js';
 import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 
-/** The row's number: with an equal parent and status, the index is in this order. */
+/** The row number: the index by parent and status is in this order. */
 const rowNumber = sql<number>`${capabilities}.rowid`;
 const hasLiveBelow = sql`EXISTS (SELECT 1 FROM capabilities AS below
   WHERE below.parent = ${capabilities.id} AND below.status = 'live')`;
@@ -190,7 +190,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     return statements.read(tx).heldPage.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
   }
 
-  /** A burst of children is handed the same, by the same parent: what was found for one is kept for the others. */
+  /** Cached, because in a burst of spawns one parent delegates the same capabilities to many children. */
   async findByResource(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
     const kept = readCached(tx, heldKey(holder, kindOf(texts[0] ?? '')), () => new Map<string, CapabilityRecord[]>());
     const resources = JSON.stringify(texts);

@@ -56,7 +56,7 @@ export class SqliteMessageRepository implements MessageRepository {
   }
 }
 
-/** The number of the message that is next, without reading it. */
+/** The row number of the next message, without its body. */
 function findOldest(tx: ReadTx, to: Pid, from: Pid | undefined): number | undefined {
   const { next, nextFrom } = statements.read(tx);
   return (from === undefined ? next.get({ to }) : nextFrom.get({ to, from }))?.n;

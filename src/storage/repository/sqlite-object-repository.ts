@@ -13,7 +13,7 @@ import { allColumns, compileWrite, insertColumns, updateColumns } from './write-
 
 const byId = eq(objects.id, sql.placeholder('id'));
 const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
-/** Of the one that is asked for, or of any. */
+/** The requested relation, or any when none is requested. */
 const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
 const limit = sql.placeholder('limit');
 
@@ -149,7 +149,7 @@ export class SqliteObjectRepository implements ObjectRepository {
   }
 }
 
-/** A row of the log of versions that stands for a version. */
+/** Converts a row of an earlier version. */
 export function toVersion(tx: ReadTx, row: typeof objectVersions.$inferSelect): Version {
   const { version, hash, payload, tokens, sources, madeBy, madeAt } = row;
   const stored = loadPayload(tx, { hash: hash ?? '', payload });

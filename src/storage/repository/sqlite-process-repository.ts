@@ -35,7 +35,10 @@ const columns = getTableColumns(processes);
 const after = gt(processes.n, sql.placeholder('after'));
 const limit = sql.placeholder('limit');
 
-/** Indexes of columns that an UPDATE names are rewritten, so place is written only by a move. */
+/**
+ * The columns of an update. `parent` and `root` are left to `move`, because SQLite rewrites the indexes of all columns
+ * in an UPDATE.
+ */
 const changingColumns = [
   'kind',
   'status',
@@ -72,7 +75,7 @@ const sameVersion = and(
   eq(processes.version, sql`${sql.placeholder('version')} - 1`),
 );
 
-/** Not a command that a node is stopping. */
+/** Rows whose timer is the kernel's: all but commands that a node is stopping. */
 const isOurAlarm = and(
   isNotNull(processes.alarmAt),
   or(ne(processes.kind, 'command'), ne(processes.status, 'stopping'), isNull(processes.node)),
@@ -80,7 +83,7 @@ const isOurAlarm = and(
 
 const parents = alias(processes, 'parents');
 
-/** A body that is run again is given the results of its children again, and they have them. */
+/** A live parent whose body may run again: a replay needs the results of its children. */
 const isReplayingParent = (db: Db) =>
   and(
     eq(parents.pid, processes.parent),
@@ -372,7 +375,7 @@ function processKey(pid: Pid): string {
   return `process ${pid}`;
 }
 
-/** What capabilities remember of their holder is a part of the same row. */
+/** Drops both cached values that are read from the row. */
 function forgetProcess(tx: WriteTx, pid: Pid): void {
   dropCached(tx, processKey(pid));
   dropCached(tx, holderKey(pid));

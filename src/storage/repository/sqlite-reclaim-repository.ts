@@ -9,12 +9,12 @@ import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
 import { compileWrite } from './write-statements.js';
 
-/** The process in whose own namespace, or below it, an object lies: what stands between the first two slashes. */
+/** The process in whose own namespace, or below it, an object lies: the part between the first two slashes. */
 const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespace}, 9) || '/', '/') - 1)`;
 
 /**
- * Of a process that has ended, and whose parent has ended too or has merged it, or that was pruned. Not a root's: what it
- * made, and its result whoever made that, are the host's.
+ * Whether an object belongs to a process that was pruned, or that has ended and whose parent has ended or has merged
+ * it. Objects and results of roots belong to the host and are kept.
  */
 const isLeftBehind = sql`${objects.namespace} LIKE 'process/%'
   AND NOT EXISTS (SELECT 1 FROM processes AS maker
@@ -25,8 +25,8 @@ const isLeftBehind = sql`${objects.namespace} LIKE 'process/%'
   AND ${objects.id} NOT IN (SELECT result FROM processes WHERE parent IS NULL AND result IS NOT NULL)`;
 
 /**
- * What capabilities on objects and private namespaces name that somebody live holds, and that work. One with a wildcard
- * behind a slash counts for all that begins as it does before that.
+ * The resources of usable capabilities of live holders on objects and private namespaces. A capability with a wildcard
+ * after a slash stands for every resource with the text before it as a prefix.
  */
 const works = (capability: string, holder: string) =>
   sql.raw(`${capability}.status = 'live' AND (${capability}.uses IS NULL OR ${capability}.uses > 0)
@@ -44,7 +44,7 @@ const reach = sql`SELECT CASE instr(held.resource, '/*') WHEN 0 THEN held.resour
     SELECT 1 FROM above JOIN capabilities AS one ON one.id = above.id
     LEFT JOIN processes AS giver ON giver.pid = one.holder
     WHERE giver.pid IS NULL OR NOT (${works('one', 'giver')} AND ${inTime('one')}))`;
-/** By its own name, by its place, or by the beginning of that: the namespaces on the way up, each with its last slash. */
+/** Whether one of these resources names the object by id, by its place in its namespace, or by a namespace above it. */
 const isReached = sql`('object:' || ${objects.id} IN (SELECT name FROM reach)
   OR 'ns:' || ${objects.namespace} || '/' || ${objects.id} IN (SELECT name FROM reach)
   OR EXISTS (WITH RECURSIVE up(place) AS (SELECT 'ns:' || ${objects.namespace} || '/' UNION ALL
@@ -53,7 +53,7 @@ const isReached = sql`('object:' || ${objects.id} IN (SELECT name FROM reach)
   OR EXISTS (SELECT 1 FROM reach WHERE name IN ('object:*', 'object:**')))`;
 const hasPayload = sql`${objects.hash} <> '' AND (${objects.payload} IS NULL OR ${objects.payload} <> 'null')`;
 
-/** Views of live processes and those that they were forked from; and what a live parent can still merge. */
+/** Views of live processes, the views that they were forked from, and views that a live parent can still merge. */
 const neededViews = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes WHERE exited_at IS NULL
     UNION SELECT views.base FROM views JOIN needed ON views.n = needed.n WHERE views.base IS NOT NULL)
   SELECT n FROM needed UNION SELECT view.n FROM processes AS maker JOIN views AS view ON view.n = maker.view

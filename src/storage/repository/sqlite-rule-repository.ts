@@ -57,7 +57,7 @@ export class SqliteRuleRepository implements RuleRepository {
   }
 
   async findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {
-    // Most stores have no rule at all, and a burst of spawns then asks once.
+    // Most stores have no rules: a burst of spawns then reads that once.
     const hasRules = readCached(tx, anyKey, () => statements.read(tx).any.get() !== undefined);
     return hasRules ? statements.read(tx).binding.all({ numbers: JSON.stringify([0, ...numbers]) }) : [];
   }

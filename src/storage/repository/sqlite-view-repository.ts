@@ -22,7 +22,7 @@ import { loadPayload, storePayload } from './payload-store.js';
 import { toVersion } from './sqlite-object-repository.js';
 import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
-/** Behind every row of a log. */
+/** Greater than every row number. */
 const afterAllRows = Number.MAX_SAFE_INTEGER;
 
 const inView = eq(viewEntries.view, sql.placeholder('view'));
@@ -196,7 +196,7 @@ export class SqliteViewRepository implements ViewRepository {
   }
 }
 
-/** A row that puts nothing there names no capability. */
+/** The capability and rights of a row that adds no object. */
 const noEntry = { capability: '', rights: 0 };
 
 function toEntryState(row: typeof viewEntries.$inferSelect): EntryState {
@@ -205,7 +205,7 @@ function toEntryState(row: typeof viewEntries.$inferSelect): EntryState {
   return capability === noEntry.capability ? undefined : { object, capability, rights };
 }
 
-/** That the branch had no version of its own so far. */
+/** The row for a branch that had no version of its own before. */
 function absentVersion({ madeBy, madeAt }: NewVersion) {
   return { version: 0, hash: null, payload: null, tokens: 0, sources: null, madeBy, madeAt };
 }

@@ -18,8 +18,8 @@ export interface CompiledWrite {
 }
 
 /**
- * Compiles an insert, update or delete that drizzle has built. drizzle's own prepared queries look up the class of every
- * parameter at every run, which costs as much as SQLite does; here that is done once.
+ * Compiles an insert, update or delete that drizzle has built. drizzle's own prepared queries look up the class of
+ * every parameter at every run, which costs as much as SQLite does; here that is done once.
  */
 export function compileWrite(raw: Database.Database, query: { toSQL(): Query }): CompiledWrite {
   const { sql: text, params } = query.toSQL();

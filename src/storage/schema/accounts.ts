@@ -2,7 +2,9 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { Usage } from '../../kernel/budget/budget.js';
 import { jsonText } from './json-text.js';
 
-/** Limits and usage of one process; `n` is its number in the process table. Changes long after the process has ended. */
+/**
+ * Limits and usage of one process; `n` is its row number in the process table. May change after the process has ended.
+ */
 export const accounts = sqliteTable('accounts', {
   n: integer().primaryKey(),
   toolCallsLimit: integer('tool_calls_limit'),
@@ -21,11 +23,11 @@ export const accounts = sqliteTable('accounts', {
   outputBytesUsed: integer('output_bytes_used').notNull().default(0),
   outputBytesReserved: integer('output_bytes_reserved').notNull().default(0),
   childrenLimit: integer('children_limit'),
-  /** Live processes below, at any depth. */
+  /** Live descendants, at any depth. */
   childrenUsed: integer('children_used').notNull().default(0),
   depthLimit: integer('depth_limit'),
   wallMsLimit: integer('wall_ms_limit'),
-  /** Rows born directly under this one that are still in the table. */
+  /** Processes spawned directly by this one whose rows are still in the table. */
   born: integer().notNull().default(0),
 });
 
@@ -36,7 +38,7 @@ export const reservations = sqliteTable(
     pid: text().notNull(),
     usage: jsonText<Usage>().notNull(),
     at: integer().notNull(),
-    /** What it was made for is under way: when its process ends, it counts as used. */
+    /** The effect that it is for is under way: when its process ends, it is charged. */
     underway: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('reservations_pid').on(table.pid)],

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** One row: the id that every header of this log names. */
+/** One row: the id of the log, which is part of every header. */
 export const auditLog = sqliteTable('audit_log', {
   id: text('id').primaryKey(),
 });
@@ -18,7 +18,7 @@ export const auditRecords = sqliteTable(
   (table) => [index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`)],
 );
 
-/** What may be erased: the row goes, the commitment in the body stays. */
+/** The part of a record that can be erased: the row is deleted, the commitment in the body stays. */
 export const auditPayloads = sqliteTable('audit_payloads', {
   seq: integer('seq').primaryKey(),
   salt: blob('salt', { mode: 'buffer' }).notNull(),
@@ -50,7 +50,7 @@ export const auditCheckpoints = sqliteTable(
   (table) => [primaryKey({ columns: [table.size, table.key] })],
 );
 
-/** Public keys; the id is the SHA-256 of the key, so a changed key no longer fits its id. */
+/** Public keys; the id is the SHA-256 of the key, so that a changed key is detected. */
 export const auditKeys = sqliteTable('audit_keys', {
   id: text('id').primaryKey(),
   publicKey: text('public_key').notNull(),

@@ -8,15 +8,18 @@ import type { Right } from '../../capability/resource/rights.js';
 import type { RuleEffect } from '../../capability/rule/rule.js';
 import { jsonText } from './json-text.js';
 
-/** Capabilities. Whether one works is its status, its holder's state and generation, and the same of its parents. */
+/**
+ * Capabilities. A capability is usable depending on its status, the state and generation of its holder, and the same of
+ * its parents.
+ */
 export const capabilities = sqliteTable(
   'capabilities',
   {
     id: text().primaryKey(),
     holder: text().notNull(),
-    /** The holder's generation when it got it; exec leaves those of earlier generations behind. */
+    /** The holder's generation when it got the capability; exec leaves those of earlier generations behind. */
     generation: integer().notNull(),
-    /** The one on the holder's own namespace, which exec never takes. */
+    /** True for the capability on the holder's own namespace, which exec keeps. */
     own: integer({ mode: 'boolean' }).notNull(),
     resource: text().notNull(),
     rights: integer().notNull(),
@@ -28,7 +31,7 @@ export const capabilities = sqliteTable(
     parent: text(),
     depth: integer().notNull(),
     status: text().$type<CapabilityStatus>().notNull(),
-    /** It was revoked, and not every one below it has the status yet. */
+    /** True while the status of the capabilities that were derived from a revoked one is still being set. */
     sweeping: integer({ mode: 'boolean' }),
     grantedBy: text('granted_by').notNull(),
     createdAt: integer('created_at').notNull(),
@@ -40,7 +43,7 @@ export const capabilities = sqliteTable(
   ],
 );
 
-/** What the host forbids or wants to be asked about, of one process and everything born under it, or to all. */
+/** Rules of the host that deny or ask, for one process and every process spawned under it, or for all. */
 export const rules = sqliteTable(
   'rules',
   {
@@ -48,7 +51,7 @@ export const rules = sqliteTable(
     effect: text().$type<RuleEffect>().notNull(),
     /** A process, or `*`. */
     pid: text().notNull(),
-    /** The number of that process, which is in the path of everything born under it; 0 for all. */
+    /** The row number of that process, which is in the path of every process spawned under it; 0 for all. */
     n: integer().notNull(),
     resource: text().notNull(),
     rights: integer().notNull(),
@@ -60,25 +63,25 @@ export const rules = sqliteTable(
   (table) => [index('rules_process').on(table.n)],
 );
 
-/** What a person was asked. A pending one has no decision; `spent_at` says when an answer was used up. */
+/** Approval requests. A pending one has no decision; `spent_at` is set when an answer is used up. */
 export const approvals = sqliteTable(
   'approvals',
   {
     id: text().primaryKey(),
     pid: text().notNull(),
-    /** The number of that process, which is in the path of everything born under it. */
+    /** The row number of that process, which is in the path of every process spawned under it. */
     n: integer().notNull(),
     generation: integer().notNull(),
     right: text().$type<Right>().notNull(),
     resource: text().notNull(),
     args: jsonText<JsonValue>(),
     argsHash: text('args_hash').notNull(),
-    /** By which it would be done; null where nothing is needed but the answer. */
+    /** The capability that would be used; null when only the approval is needed. */
     capability: text(),
     chain: jsonText<string[]>().notNull(),
     lineage: jsonText<string[]>().notNull(),
     rules: jsonText<string[]>().notNull(),
-    /** What was requested; null for the use of something. */
+    /** The capability that was requested; null for an approval of a use. */
     spec: jsonText<CapabilitySpec>(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at'),
@@ -86,7 +89,7 @@ export const approvals = sqliteTable(
     scope: text().$type<ApprovalScope>(),
     answeredBy: text('answered_by'),
     answeredAt: integer('answered_at'),
-    /** What an approved request has given. */
+    /** The capability that an approved request has granted. */
     granted: text(),
     spentAt: integer('spent_at'),
   },

@@ -3,7 +3,7 @@ import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { jsonText } from './json-text.js';
 
-/** Effects on the world that are under way: the row goes with the outcome. */
+/** External effects that are under way: the row is deleted when the outcome is recorded. */
 export const effects = sqliteTable(
   'effects',
   {
@@ -21,7 +21,7 @@ export const effects = sqliteTable(
   (table) => [index('effects_node').on(table.node)],
 );
 
-/** OS subprocesses; `process` is the number of their row in the process table. */
+/** OS subprocesses; `process` is their row number in the process table. */
 export const commands = sqliteTable('commands', {
   process: integer().primaryKey(),
   token: text().notNull(),

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.js';
 import type { EventType } from '../../events/event.js';
 import { jsonText } from './json-text.js';
 
-/** The outbox and the durable log in one: rows are written in the transaction of the change they tell. */
+/** The event log. A row is written in the transaction of the change that it describes. */
 export const events = sqliteTable('events', {
   seq: integer().primaryKey(),
   type: text().$type<EventType>().notNull(),

@@ -5,13 +5,13 @@ import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { EntryStatus } from '../../kernel/process/run-entry-repository.js';
 import { jsonText } from './json-text.js';
 
-/** What the calls of a run have answered: a body that is run again gets it from here. */
+/** The replay journal of a run: results of its calls, which a body that runs again gets instead of calling. */
 export const runEntries = sqliteTable(
   'run_entries',
   {
     process: integer().notNull(),
     key: text().notNull(),
-    /** Counts the answers of a process in the order of their commits; 0 while there is none. */
+    /** The position of the result among those of the process, in the order of their commits; 0 while there is none. */
     seq: integer().notNull(),
     status: text().$type<EntryStatus>().notNull(),
     value: jsonText<JsonValue>(),
@@ -24,7 +24,7 @@ export const runEntries = sqliteTable(
   (table) => [primaryKey({ columns: [table.process, table.key] })],
 );
 
-/** The kernels that run processes. Each has one lease, whatever it runs. */
+/** The nodes: kernels that run processes. Each has one lease. */
 export const nodes = sqliteTable('nodes', {
   id: text().primaryKey(),
   name: text(),
@@ -35,7 +35,7 @@ export const nodes = sqliteTable('nodes', {
   endedAt: integer('ended_at'),
 });
 
-/** What was sent and not received yet. */
+/** Messages that were sent and not received yet. */
 export const messages = sqliteTable(
   'messages',
   {
@@ -46,7 +46,7 @@ export const messages = sqliteTable(
     at: integer().notNull(),
     kind: text().notNull(),
     body: jsonText<JsonValue>(),
-    /** Objects that stand in the body: where, and by which capability the receiver reads them. */
+    /** The positions of object handles in the body, and the capabilities by which the receiver reads the objects. */
     handles: jsonText<readonly MessageHandle[]>(),
   },
   (table) => [index('messages_to').on(table.to, table.n)],

@@ -1,6 +1,6 @@
 import { customType } from 'drizzle-orm/sqlite-core';
 
-/** JSON in a text column; null is NULL, where drizzle's own json mode would store the text `null`. */
+/** JSON in a text column. null is stored as NULL; drizzle's own json mode would store the text `null`. */
 export function jsonText<T>(name?: string) {
   const column = customType<{ data: T; driverData: string | null }>({
     dataType: () => 'text',

@@ -3,7 +3,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import type { ObjectType, Relation, Source, ViewMode, ViewNarrowing, ViewState } from '../../memory/object/object.js';
 import { jsonText } from './json-text.js';
 
-/** Objects, each with its newest version. A small payload stands in the row; a larger one in `payloads`, once per hash. */
+/** Objects, each with its newest version. A small payload is in the row; a larger one in `payloads`, once per hash. */
 export const objects = sqliteTable(
   'objects',
   {
@@ -21,7 +21,7 @@ export const objects = sqliteTable(
     immutable: integer({ mode: 'boolean' }).notNull(),
     createdBy: text('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Who made the newest version, and when; null: who made the object. */
+    /** The author and time of the newest version; null when that is the first. */
     updatedBy: text('updated_by'),
     updatedAt: integer('updated_at'),
     deletedAt: integer('deleted_at'),
@@ -36,13 +36,14 @@ export const objects = sqliteTable(
 export const payloads = sqliteTable('payloads', { hash: text().primaryKey(), payload: text().notNull() });
 
 /**
- * What a branch showed of an object until row `n` was written. Branch 0 is the main line; the others are views that were
- * written through. A view that was forked when the newest row was `n` sees the first row after `n`, or what is there now.
+ * Earlier versions of an object in a branch: the version that was replaced when row `n` was written. Branch 0 is the
+ * main line; the others are views that were written to. A view that was forked when the newest row was `n` sees the
+ * first row after `n`, or the current version.
  */
 export const objectVersions = sqliteTable(
   'object_versions',
   {
-    /** Never given again, also when the last rows have gone: marks are numbers of rows. */
+    /** Never reused, even when the last rows are deleted: snapshots refer to row numbers. */
     n: integer().primaryKey({ autoIncrement: true }),
     object: text().notNull(),
     branch: integer().notNull(),
@@ -58,7 +59,7 @@ export const objectVersions = sqliteTable(
   (table) => [index('object_versions_branch').on(table.object, table.branch, table.n)],
 );
 
-/** The newest version of an object in a view that was written through, and not merged yet. */
+/** The newest version of an object that was written through a view, and not merged yet. */
 export const overlays = sqliteTable(
   'overlays',
   {
@@ -71,7 +72,7 @@ export const overlays = sqliteTable(
     sources: jsonText<readonly Source[]>(),
     madeBy: text('made_by').notNull(),
     madeAt: integer('made_at').notNull(),
-    /** The hash and the version that the first write of this view was made on. */
+    /** The hash and the version that the first write of this view replaced. */
     baseHash: text('base_hash').notNull(),
     baseVersion: integer('base_version').notNull(),
   },
@@ -89,18 +90,20 @@ export const views = sqliteTable('views', {
   baseEntries: integer('base_entries'),
   baseVersions: integer('base_versions'),
   narrowing: jsonText<ViewNarrowing>(),
-  /** Null: neither merged nor dropped. */
+  /** Null for a view that is neither merged nor dropped. */
   state: text().$type<ViewState>(),
 });
 
-/** What came into a view and went out of it, in order: the last row of an object says whether it is there. */
+/** Additions to and removals from a view, in order: the last row of an object says whether it is in the view. */
 export const viewEntries = sqliteTable(
   'view_entries',
   {
     n: integer().primaryKey(),
     view: integer().notNull(),
     object: text().notNull(),
-    /** The capability that it was added under. Empty: it was taken out; or, being there, is as in the base again. */
+    /**
+     * The capability that the object was added under. Empty when it was removed, or restored to its state in the base.
+     */
     capability: text().notNull(),
     rights: integer().notNull(),
     isThere: integer('is_there', { mode: 'boolean' }).notNull(),

@@ -15,7 +15,7 @@ import type {
 } from '../../kernel/process/process.js';
 import { jsonText } from './json-text.js';
 
-/** The process table. Indexes are dear: each costs a page per spawn. */
+/** The process table. Each index costs a page per spawn. */
 export const processes = sqliteTable(
   'processes',
   {
@@ -59,12 +59,12 @@ export const processes = sqliteTable(
     startedAt: integer('started_at'),
     updatedAt: integer('updated_at').notNull(),
     exitedAt: integer('exited_at'),
-    /** Orders the ends of one millisecond. */
+    /** The order of processes that ended in the same millisecond. */
     exitOrder: integer('exit_order'),
-    /** As it was given; the deadline is the earliest of it, the time limit and the parent's. */
+    /** As given in the spec; the deadline is the earliest of it, the time limit and the parent's deadline. */
     deadlineMs: integer('deadline_ms'),
     deadlineAt: integer('deadline_at'),
-    /** When the clock has to do something with this row: its deadline, or the end of its grace. */
+    /** The next time at which a timer acts on this row: its deadline, or the end of its grace period. */
     alarmAt: integer('alarm_at'),
   },
   (table) => [
@@ -77,7 +77,7 @@ export const processes = sqliteTable(
   ],
 );
 
-/** Labels and owner keys again, for filters and scopes; written only when given. */
+/** Labels and owner keys, repeated here for filters and scopes. */
 export const processTags = sqliteTable(
   'process_tags',
   {
@@ -89,7 +89,7 @@ export const processTags = sqliteTable(
   (table) => [primaryKey({ columns: [table.space, table.key, table.value, table.n] })],
 );
 
-/** Spawns that were given an id. `parent` is empty for roots. */
+/** Spawns with an id, which makes them idempotent. `parent` is empty for roots. */
 export const registrations = sqliteTable(
   'registrations',
   { parent: text().notNull(), id: text().notNull(), pid: text().notNull(), hash: text().notNull() },
@@ -101,10 +101,10 @@ export const environments = sqliteTable('environments', {
   variables: jsonText<Record<string, string>>().notNull(),
 });
 
-/** Processes whose end a wait of their parent has returned; an ended process has no other parent any more. */
+/** Processes whose result a wait of their parent has returned. */
 export const reaped = sqliteTable('reaped', { n: integer().primaryKey() });
 
-/** User signals in the order of their ordinals, kept when they are taken, for the count. */
+/** User signals in the order of their ordinals. Those that were received stay, so that ordinals go on. */
 export const userSignals = sqliteTable(
   'user_signals',
   {
@@ -118,7 +118,7 @@ export const userSignals = sqliteTable(
   (table) => [primaryKey({ columns: [table.pid, table.name, table.ordinal] })],
 );
 
-/** What was answered to signals that carried an id. */
+/** The reports of signals that had an id, which makes them idempotent. */
 export const signalReceipts = sqliteTable('signal_receipts', {
   id: text().primaryKey(),
   hash: text().notNull(),

@@ -12,7 +12,8 @@ export class Connection {
   readonly rowCache = new Map<string, unknown>();
 
   constructor(path: string, options: { readonly: boolean }) {
-    // No busy handler: it would block the thread, and with it a kernel of this program that holds the lock. The queues wait.
+    // No busy handler: it would block the thread, and with it a kernel of this program that holds the lock. The queues
+    // wait.
     this.raw = new Database(path, { readonly: options.readonly, timeout: 0 });
     try {
       this.configure();

@@ -18,8 +18,8 @@ export interface Identity {
 }
 
 /**
- * Tells whether `path` is a database of ours or can become one. Reads bytes and opens no database, since opening one may
- * leave files beside it: a foreign file stays untouched. Throws STORE_FOREIGN, STORE_IO.
+ * Tells whether `path` is a database of ours or can become one. Reads bytes and opens no database, since opening one
+ * may leave files beside it: a foreign file stays untouched. Throws STORE_FOREIGN, STORE_IO.
  */
 export function identify(path: string): Identity {
   try {

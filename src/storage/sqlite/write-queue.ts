@@ -127,7 +127,10 @@ class Group {
     return this.units.length;
   }
 
-  /** False when SQLite has ended the transaction itself, for example because the disk is full; the whole group is lost then. */
+  /**
+   * False when SQLite has ended the transaction itself, for example because the disk is full; the whole group is lost
+   * then.
+   */
   get isIntact(): boolean {
     return this.connection.raw.inTransaction;
   }

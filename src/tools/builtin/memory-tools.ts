@@ -59,13 +59,13 @@ export function memoryTools(): Tool[] {
 async function read(args: z.output<typeof readArgs>, { process: { memory } }: ToolContext) {
   const ref: ObjectRef = args.object ?? (await memory.lookup(args.name ?? '', args.namespace));
   const stored = await memory.read(ref);
-  return { ...described(stored), payload: stored.payload };
+  return { ...describeObject(stored), payload: stored.payload };
 }
 
 /** Idempotent: without a name, the object is named after the call, so that a repeated call writes the same object. */
 async function write(args: z.output<typeof writeArgs>, { process: { memory }, idempotencyKey }: ToolContext) {
   const { payload, type = 'observation', name = `note-${idempotencyKey.slice(-16)}`, ...rest } = args;
-  const known = await found(memory, name, args.namespace);
+  const known = await findByName(memory, name, args.namespace);
   const made =
     known === undefined
       ? await memory.create({ type, payload, name, immutable: false, ...rest } as Parameters<
@@ -75,7 +75,7 @@ async function write(args: z.output<typeof writeArgs>, { process: { memory }, id
   return { object: made.id, name };
 }
 
-async function found(
+async function findByName(
   memory: ProcessMemory,
   name: string,
   place: string | undefined,
@@ -90,11 +90,11 @@ async function found(
 
 async function search({ limit = 20, ...filter }: z.output<typeof searchArgs>, { process: { memory } }: ToolContext) {
   const { items, next } = await memory.query({ ...filter, limit } as Parameters<ProcessMemory['query']>[0]);
-  const objects = items.map((stored) => ({ ...described(stored), preview: preview(stored) }));
+  const objects = items.map((stored) => ({ ...describeObject(stored), preview: previewOf(stored) }));
   return { objects, more: next !== undefined };
 }
 
-function described({ id, type, name, title, tags, version, createdBy }: StoredObject): JsonObject {
+function describeObject({ id, type, name, title, tags, version, createdBy }: StoredObject): JsonObject {
   return {
     object: id,
     type,
@@ -106,6 +106,6 @@ function described({ id, type, name, title, tags, version, createdBy }: StoredOb
   };
 }
 
-function preview({ payload }: StoredObject): string {
+function previewOf({ payload }: StoredObject): string {
   return JSON.stringify(payload).slice(0, previewCharsMax).toWellFormed();
 }

@@ -64,7 +64,7 @@ export function processTools(): Tool[] {
       input: listArgs,
       run: async ({ live = false }: z.output<typeof listArgs>, { process }) => {
         const children = await process.children();
-        return { children: children.filter(({ exitedAt }) => !live || exitedAt === undefined).map(summary) };
+        return { children: children.filter(({ exitedAt }) => !live || exitedAt === undefined).map(describeProcess) };
       },
     }),
     defineTool({
@@ -86,7 +86,7 @@ async function spawn(args: z.output<typeof spawnArgs>, context: ToolContext): Pr
 async function wait({ pid, timeoutMs }: z.output<typeof waitArgs>, context: ToolContext): Promise<JsonValue> {
   const limit = timeoutMs === undefined ? {} : { timeoutMs };
   try {
-    return ending(await context.process.wait(pid, { signal: context.signal, ...limit }));
+    return describeResult(await context.process.wait(pid, { signal: context.signal, ...limit }));
   } catch (error) {
     if (error instanceof KernelError && error.code === 'WAIT_TIMEOUT') return { pid, ended: false };
     throw error;
@@ -98,7 +98,7 @@ async function signal({ pid, signal: name, reason }: z.output<typeof signalArgs>
   return { delivered: [...delivered], alreadyTerminal: [...alreadyTerminal] };
 }
 
-function ending({ pid, status, outcome, value, message, exitCode }: ProcessResult): JsonObject {
+function describeResult({ pid, status, outcome, value, message, exitCode }: ProcessResult): JsonObject {
   return {
     pid,
     ended: true,
@@ -111,7 +111,7 @@ function ending({ pid, status, outcome, value, message, exitCode }: ProcessResul
   };
 }
 
-function summary({ pid, name, image, kind, status, outcome, progress }: ProcessRecord): JsonObject {
+function describeProcess({ pid, name, image, kind, status, outcome, progress }: ProcessRecord): JsonObject {
   return {
     pid,
     image,

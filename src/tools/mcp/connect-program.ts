@@ -9,12 +9,13 @@ import { McpSession, type SessionEnd } from './mcp-session.js';
 import type { ParsedProgram } from './mcp-target.js';
 import { PipeTransport } from './pipe-transport.js';
 
-/** Longer than it takes to stop a program: who has ended it is known when its process has ended. */
+/** Longer than it takes to stop a program: whether it was stopped on purpose is known when its process has ended. */
 const endTimeoutMs = 3_000;
 
 /**
- * Starts a program and speaks with it through its pipes. Most programs know the handshake of 2025, and some end when they
- * are asked anything before it: it comes first. One that refuses it is started again and asked what it knows.
+ * Starts a program and connects to it through its pipes. Throws TOOL_FAILED. Most programs know the handshake of 2025, and
+ * some exit at any other request before it, so it is tried first. A program that refuses it is started again, and the
+ * version is negotiated.
  */
 export async function connectProgram(
   options: ClientOptions,
@@ -40,8 +41,8 @@ async function connectOnce(
 ): Promise<McpSession> {
   const { sdk, server, signal } = options;
   const { command: program, args, env, cwd } = target;
-  const place = cwd === undefined ? {} : { cwd };
-  const command = await commands.start({ name: `mcp:${server}`, argv: [program, ...args], env, ...place });
+  const folder = cwd === undefined ? {} : { cwd };
+  const command = await commands.start({ name: `mcp:${server}`, argv: [program, ...args], env, ...folder });
   const client = createClient(options, mode);
   const closed = new Promise<void>((resolve) => {
     client.onclose = resolve;
@@ -59,18 +60,19 @@ async function connectOnce(
   });
 }
 
-/** A program that has closed its pipes and goes on is of no use, and is stopped by whoever hangs up. */
+/** The session also ends when a program that goes on running has closed its pipes; closing the session stops it. */
 function sessionEndOf({ ended }: PipedCommand, closed: Promise<void>): SessionEnd {
-  // Its end cannot be told when the kernel is shut down, and nobody asks then.
-  const known = ended.catch(() => undefined);
-  const silent = Promise.race([known, closed]);
-  return { closed: silent, isIntended: silent.then(() => wasMeant(known)) };
+  // It rejects when the kernel is shut down before the program ends.
+  const result = ended.catch(() => undefined);
+  const sessionClosed = Promise.race([result, closed]);
+  return { closed: sessionClosed, isIntended: sessionClosed.then(() => wasStopped(result)) };
 }
 
-async function wasMeant(known: Promise<ProcessResult | undefined>): Promise<boolean> {
+/** Whether the program was killed through its process, and has not exited by itself. */
+async function wasStopped(ended: Promise<ProcessResult | undefined>): Promise<boolean> {
   const waiting = new AbortController();
-  const late = sleep(endTimeoutMs, undefined, { ref: false, signal: waiting.signal }).catch(() => undefined);
-  const result = await Promise.race([known, late]);
+  const timeout = sleep(endTimeoutMs, undefined, { ref: false, signal: waiting.signal }).catch(() => undefined);
+  const result = await Promise.race([ended, timeout]);
   waiting.abort();
   return result?.status === 'killed';
 }

@@ -5,23 +5,23 @@ import { timerMsMax } from '../../base/spec.js';
 import type { McpPackage } from './mcp-package.js';
 import { toolsMax } from './mcp-tools.js';
 
-/** What is needed to begin a conversation with a server. */
+/** Options of the client of one session. */
 export interface ClientOptions {
   readonly sdk: McpPackage;
   readonly server: string;
-  /** Aborts when it takes too long. */
+  /** Aborts when connecting takes too long. */
   readonly signal: AbortSignal;
-  /** Called when the server says that its tools are not what they were. */
+  /** Called when the server notifies that its tools have changed. */
   readonly onChanged: () => void;
   readonly logger: Logger;
 }
 
-/** A server can say wrong things without end; so many of them are reported. */
+/** How many errors of one session are logged. */
 const reportsMax = 10;
 
 /**
- * The client of one conversation. It has no capabilities: what a server asks of its client, such as the roots of the files,
- * the answer of a model or the answer of a person, it is refused.
+ * A client without capabilities: requests of a server to its client, such as for file roots, sampling or elicitation, are
+ * refused.
  */
 export function createClient({ sdk, server, onChanged, logger }: ClientOptions, mode: VersionNegotiationMode): Client {
   const client = new sdk.Client(
@@ -38,18 +38,18 @@ export function createClient({ sdk, server, onChanged, logger }: ClientOptions, 
   client.onerror = ({ message }) => {
     if (++reports > reportsMax) return;
     const problem = message.slice(0, 300).toWellFormed();
-    logger.warn({ server, problem }, `MCP server ${server} said something wrong, or could not be heard`);
+    logger.warn({ server, problem }, `MCP server ${server} sent something invalid, or the connection failed`);
   };
   return client;
 }
 
-/** Closes the transport when it takes too long; not every step of the package looks at the signal. */
+/** Makes the handshake. Closes the transport when `signal` aborts, which not every step of the SDK does itself. */
 export async function initialize(client: Client, transport: Transport, signal: AbortSignal): Promise<void> {
   const onAbort = () => void transport.close();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     signal.throwIfAborted();
-    // The package has a limit of its own; here the signal decides.
+    // The largest timeout, so that the signal decides instead of the SDK's default.
     await client.connect(transport, { signal, timeout: timerMsMax });
   } finally {
     signal.removeEventListener('abort', onAbort);

@@ -19,7 +19,7 @@ import {
   parseServerName,
 } from './mcp-target.js';
 
-/** The MCP servers whose tools this kernel has. To connect one is an act of the host, and needs no capability. */
+/** The MCP servers that this kernel is connected to. Connecting one is an act of the host, and needs no capability. */
 @injectable()
 export class McpConnections {
   private readonly servers = new Map<string, McpServerConnection>();
@@ -41,13 +41,13 @@ export class McpConnections {
     const sdk = await loadMcpPackage();
     if (this.isClosed) throw kernelClosed();
     if (this.servers.has(name)) throw alreadyConnected(name);
-    const made = this.create(name, parsed, sdk);
-    this.servers.set(name, made);
-    await this.connectAndRecord(name, made);
-    return made;
+    const connection = this.create(name, parsed, sdk);
+    this.servers.set(name, connection);
+    await this.connectAndRecord(name, connection);
+    return connection;
   }
 
-  /** Closes all of them. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.all([...this.servers.values()].map((server) => this.closeSafely(server, 'shutdown')));
@@ -70,25 +70,25 @@ export class McpConnections {
   }
 
   private create(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServerConnection {
-    const { registry, commands, clock, logger, recorder: journal, bytesMax } = this;
+    const { registry, commands, clock, logger, recorder, bytesMax } = this;
     const server: McpServerConnection = new McpServerConnection(name, target, {
       sdk,
       registry,
       clock,
       logger,
       limits: { ...payloadLimits, bytesMax },
-      connect: (dialling) =>
-        'url' in target ? connectEndpoint(dialling, target) : connectProgram(dialling, commands, target),
-      onChanged: (changes, tools) => journal.recordChange(name, changes, tools),
+      connect: (options) =>
+        'url' in target ? connectEndpoint(options, target) : connectProgram(options, commands, target),
+      onChanged: (changes, tools) => recorder.recordChange(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.release(name, server);
-        await journal.recordClose(name, reason, tools);
+        await recorder.recordClose(name, reason, tools);
       },
     });
     return server;
   }
 
-  /** The name may have been taken again. */
+  /** Does nothing when another connection has taken the name. */
   private release(name: string, server: McpServerConnection): void {
     if (this.servers.get(name) === server) this.servers.delete(name);
   }
@@ -99,7 +99,7 @@ export class McpConnections {
     });
   }
 
-  /** What went wrong is told to the caller, whether or not it can be written down. */
+  /** Never throws: the caller gets the error of the connection itself. */
   private async recordFailure(name: string, error: unknown): Promise<void> {
     const code = error instanceof KernelError ? error.code : 'TOOL_FAILED';
     await this.recorder.recordFailure(name, code).catch((failure) => {

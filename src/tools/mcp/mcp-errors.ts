@@ -4,7 +4,7 @@ import type { McpPackage } from './mcp-package.js';
 
 const problemCharsMax = 1_000;
 
-/** What went wrong between us and a server, without anything that was secret in what we sent. */
+/** The parts of an error that the protocol or the connection has caused. It contains no secret of the request. */
 interface Failure {
   readonly facts: JsonObject;
   readonly problem: string;
@@ -12,27 +12,28 @@ interface Failure {
   readonly retryable: boolean;
 }
 
-/** A server that could not be reached, or is not one. */
+/** The server could not be reached, or is no MCP server. */
 export function notConnected(sdk: McpPackage, server: string, error: unknown, facts: JsonObject = {}): KernelError {
   if (error instanceof KernelError) return error;
-  const trouble = failureOf(sdk, error);
-  return new ToolError('TOOL_FAILED', `MCP server ${server} could not be connected: ${trouble.problem}`, {
-    facts: { server, ...facts, ...trouble.facts, problem: trouble.problem },
-    hint: trouble.hint,
-    retryable: trouble.retryable,
+  const failure = failureOf(sdk, error);
+  return new ToolError('TOOL_FAILED', `MCP server ${server} could not be connected: ${failure.problem}`, {
+    facts: { server, ...facts, ...failure.facts, problem: failure.problem },
+    hint: failure.hint,
+    retryable: failure.retryable,
     cause: error,
   });
 }
 
-/** A call that got no answer, or an answer that is an error of the protocol. */
+/** A call got no response, or a protocol error as response. */
 export function callFailed(sdk: McpPackage, tool: string, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
-  const trouble = failureOf(sdk, error);
-  const unknown = 'Whether it was carried out is not known. If it may happen only once, find out before you repeat it.';
-  return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${trouble.problem}`, {
-    facts: { tool, ...trouble.facts, problem: trouble.problem },
-    hint: trouble.retryable ? unknown : trouble.hint,
-    retryable: trouble.retryable,
+  const failure = failureOf(sdk, error);
+  const unknownHint =
+    'Whether it was carried out is not known. If it may happen only once, find out before you repeat it.';
+  return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${failure.problem}`, {
+    facts: { tool, ...failure.facts, problem: failure.problem },
+    hint: failure.retryable ? unknownHint : failure.hint,
+    retryable: failure.retryable,
     cause: error,
   });
 }
@@ -45,7 +46,6 @@ export function connectTimeout(server: string, connectTimeoutMs: number): ToolEr
   });
 }
 
-/** It ended again and again. */
 export function serverDown(server: string): ToolError {
   return new ToolError('TOOL_FAILED', `MCP server ${server} is down: it was restarted too often.`, {
     facts: { server, reason: 'down' },
@@ -60,14 +60,14 @@ export function connectionClosed(server: string): ToolError {
   });
 }
 
-/** Whether the server does not know us any more, or cannot be talked to: another connection may do better. */
+/** Whether the session is unknown to the server or the connection has failed: a new session may work. */
 export function isConnectionLost(sdk: McpPackage, error: unknown): boolean {
   if (error instanceof sdk.SdkHttpError) return error.status === 404 || error.status >= 500;
   if (error instanceof sdk.SdkError) return lostCodes(sdk).has(error.code);
   return error instanceof TypeError;
 }
 
-/** An error of the JSON-RPC layer is an answer; everything else is the lack of one. */
+/** A protocol error is a response of the server; every other error means that there was none. */
 function failureOf(sdk: McpPackage, error: unknown): Failure {
   const problem = (error instanceof Error ? error.message : errorText(error)).slice(0, problemCharsMax).toWellFormed();
   if (error instanceof sdk.ProtocolError) {

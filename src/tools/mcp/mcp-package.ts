@@ -1,9 +1,9 @@
 import { ToolError } from '../../base/errors.js';
 
-/** The package that speaks the protocol. */
+/** The MCP SDK. */
 export type McpPackage = typeof import('@modelcontextprotocol/client');
 
-/** Loaded when it is first needed: most kernels have no use for it, and it need not be installed. Throws TOOL_FAILED. */
+/** Loads the SDK on first use: it is an optional dependency. Throws TOOL_FAILED. */
 export async function loadMcpPackage(): Promise<McpPackage> {
   try {
     return await import('@modelcontextprotocol/client');

@@ -7,24 +7,24 @@ import { RestartWindow } from '../../runtime/supervision/restart-window.js';
 import { connectionClosed, connectTimeout, serverDown } from './mcp-errors.js';
 import type { McpSession } from './mcp-session.js';
 
-/** A program that ended is started again so often; the next time the connection is down. */
+/** How often a program that has ended is started again, before the connection counts as down. */
 const restarts = { intensity: 5, periodMs: 60_000, backoff: { baseMs: 100, factor: 2 } };
 
 export interface ReconnectOptions {
   readonly server: string;
-  /** A program is started again when it has ended; at an address the next call begins a new conversation. */
+  /** A program is started again when it has ended; for a URL the next call starts a new session. */
   readonly isProgram: boolean;
   readonly connectTimeoutMs: number;
   readonly clock: KernelClock;
   readonly logger: Logger;
   readonly connect: (signal: AbortSignal) => Promise<McpSession>;
-  /** What has to be done with a new conversation before anybody else uses it. */
-  readonly initialize: (link: McpSession, signal: AbortSignal) => Promise<void>;
-  /** Somebody has stopped the server on purpose. */
+  /** Called with each new session before any call uses it. */
+  readonly initialize: (session: McpSession, signal: AbortSignal) => Promise<void>;
+  /** Called when the program was stopped on purpose, through its process. */
   readonly onStopped: () => void;
 }
 
-/** Keeps one conversation with a server, as long as that can be had. */
+/** Keeps one session with a server, and starts another one when it is lost. */
 export class McpReconnect {
   private readonly restartWindow = new RestartWindow(restarts);
   private readonly closing = new AbortController();
@@ -34,63 +34,63 @@ export class McpReconnect {
 
   constructor(private readonly options: ReconnectOptions) {}
 
-  /** The conversation of now, if there is one. */
+  /** Undefined while there is no session. */
   get openSession(): McpSession | undefined {
     return this.session;
   }
 
-  /** Begins the first conversation. Throws TOOL_FAILED. */
+  /** Starts the first session. Throws TOOL_FAILED. */
   async connect(): Promise<void> {
     await this.trackConnecting(this.startSession());
   }
 
-  /** The conversation to use, when there is one again. Throws TOOL_FAILED when there will be none, and what `signal` says. */
+  /** The open session, or the next one. Throws TOOL_FAILED when there will be none, and the reason of `signal`. */
   async waitForSession(signal: AbortSignal): Promise<McpSession> {
     if (this.closing.signal.aborted) throw connectionClosed(this.options.server);
     if (this.isDown) throw serverDown(this.options.server);
     return this.session ?? untilAborted(signal, this.connecting ?? this.trackConnecting(this.startSession()));
   }
 
-  /** Stops the server. Calls that wait for it fail. */
+  /** Closes the session. Calls that wait for one fail. */
   async close(): Promise<void> {
     this.closing.abort(connectionClosed(this.options.server));
-    // Whoever waits for it has been told.
+    // The error reaches the calls that wait for it.
     await this.connecting?.catch(() => undefined);
-    const { session: link } = this;
+    const { session } = this;
     this.session = undefined;
-    await link?.close();
+    await session?.close();
   }
 
   private async startSession(): Promise<McpSession> {
-    const { server, connectTimeoutMs, connect: dial, initialize: greet } = this.options;
-    const late = AbortSignal.timeout(connectTimeoutMs);
-    const signal = AbortSignal.any([late, this.closing.signal]);
-    let link: McpSession | undefined;
+    const { server, connectTimeoutMs, connect, initialize } = this.options;
+    const timeout = AbortSignal.timeout(connectTimeoutMs);
+    const signal = AbortSignal.any([timeout, this.closing.signal]);
+    let session: McpSession | undefined;
     try {
-      link = await dial(signal);
-      await greet(link, signal);
+      session = await connect(signal);
+      await initialize(session, signal);
       this.closing.signal.throwIfAborted();
     } catch (error) {
-      await link?.close();
+      await session?.close();
       this.closing.signal.throwIfAborted();
-      throw late.aborted ? connectTimeout(server, connectTimeoutMs) : error;
+      throw timeout.aborted ? connectTimeout(server, connectTimeoutMs) : error;
     }
-    this.session = link;
-    void this.watch(link);
-    return link;
+    this.session = session;
+    void this.watch(session);
+    return session;
   }
 
-  private async watch(link: McpSession): Promise<void> {
-    await link.end.closed;
-    if (this.session !== link) return;
+  private async watch(session: McpSession): Promise<void> {
+    await session.end.closed;
+    if (this.session !== session) return;
     this.session = undefined;
-    // Whether it came back is told to those who call.
-    if (this.options.isProgram) this.trackConnecting(this.reconnect(link)).catch(() => undefined);
-    else await this.closeSession(link);
+    // If it fails, the next calls get the error.
+    if (this.options.isProgram) this.trackConnecting(this.reconnect(session)).catch(() => undefined);
+    else await this.closeSession(session);
   }
 
-  private trackConnecting(begun: Promise<McpSession>): Promise<McpSession> {
-    this.connecting = begun.finally(() => {
+  private trackConnecting(connecting: Promise<McpSession>): Promise<McpSession> {
+    this.connecting = connecting.finally(() => {
       this.connecting = undefined;
     });
     return this.connecting;
@@ -119,9 +119,9 @@ export class McpReconnect {
     throw serverDown(server);
   }
 
-  private async closeSession(link: McpSession): Promise<void> {
+  private async closeSession(session: McpSession): Promise<void> {
     const { server, logger } = this.options;
-    await link.close().catch((error) => {
+    await session.close().catch((error) => {
       logger.warn({ server, problem: errorText(error) }, `MCP server ${server} could not be stopped`);
     });
   }

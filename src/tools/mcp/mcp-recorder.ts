@@ -6,17 +6,17 @@ import { Store } from '../../base/store.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 
-/** How many tools came, went, or are not what they were. */
+/** How many tools were added, removed and changed. */
 export interface ToolChanges {
   readonly added: number;
   readonly removed: number;
   readonly changed: number;
 }
 
-/** Why a connection was closed: its owner wanted it, its process was stopped, or the kernel was shut down. */
+/** Why a connection was closed: by `close`, because its process was stopped, or because the kernel was shut down. */
 export type CloseReason = 'requested' | 'stopped' | 'shutdown';
 
-/** Connections are acts of the host: what they bring and take away is on record. */
+/** Records connections of MCP servers and changes of their tools, as acts of the host. */
 @injectable()
 export class McpRecorder {
   constructor(
@@ -38,7 +38,7 @@ export class McpRecorder {
     return this.write(server, 'mcp.close', { tools, reason }, { added: 0, removed: tools, changed: 0 });
   }
 
-  /** A connection that came to nothing. */
+  /** Records an attempt to connect that has failed with this code. */
   async recordFailure(server: string, code: string): Promise<void> {
     await this.store.write(async (tx) => {
       this.recorder.audit(tx, {

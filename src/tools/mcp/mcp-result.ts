@@ -8,11 +8,11 @@ type Part = CallToolResult['content'][number];
 const errorCharsMax = 4_096;
 
 /**
- * What a call gives back: the structured content where there is some, `{ text }` for a single text, otherwise
- * `{ content }` with all parts. Texts too long for a result are cut, and parts that do not fit are left out and counted;
- * structured content has to fit its schema, so that nothing can be cut from it. Texts beside it say the same for people.
- * `isDeclared`: the tool says which structure it gives back. Throws TOOL_FAILED for what the server itself calls an error,
- * and for what cannot be a result.
+ * The result of a call: the structured content if there is some, `{ text }` for a single text, otherwise `{ content }` with
+ * all parts. Texts that are too long are cut, and parts that do not fit are left out and counted; structured content is
+ * never cut, because it has to fit its schema. Texts beside structured content repeat it, and are left out. `isDeclared`:
+ * the tool has an output schema. Throws TOOL_FAILED for a result that the server marks as an error, and for one that is
+ * not JSON or too large.
  */
 export function toToolResult(
   tool: string,
@@ -23,48 +23,48 @@ export function toToolResult(
   const { structuredContent, content, isError } = result;
   if (isError === true) throw serverReportedError(tool, content);
   if (structuredContent === undefined) return toPlain(tool, fitContent(content, limits.bytesMax), limits);
-  const isAll = isDeclared || content.every(({ type }) => type === 'text');
-  return toPlain(tool, isAll ? structuredContent : { structuredContent, content }, limits);
+  const isComplete = isDeclared || content.every(({ type }) => type === 'text');
+  return toPlain(tool, isComplete ? structuredContent : { structuredContent, content }, limits);
 }
 
 function fitContent(content: readonly Part[], bytesMax: number): unknown {
   const [first] = content;
   const isText = content.length === 1 && first?.type === 'text';
-  const whole = isText ? { text: first.text.toWellFormed() } : { content: content.map(wellFormed) };
+  const whole = isText ? { text: first.text.toWellFormed() } : { content: content.map(toWellFormed) };
   const bytes = bytesOf(whole);
   if (bytes <= bytesMax) return whole;
   const room = bytesMax - 256;
   if (isText) return { text: truncate(first.text, room), truncated: true, bytes };
-  return { ...fitParts(content.map(wellFormed), room), truncated: true, bytes };
+  return { ...fitParts(content.map(toWellFormed), room), truncated: true, bytes };
 }
 
-/** As many parts as there is room for; the first text that does not fit is cut. */
+/** As many parts as fit into `room` bytes; the first text that does not fit is cut. */
 function fitParts(content: readonly Part[], room: number): { content: Part[]; omitted: number } {
-  const kept: Part[] = [];
-  let left = room;
-  let isCut = false;
+  const parts: Part[] = [];
+  let bytesLeft = room;
+  let hasCutText = false;
   for (const part of content) {
     const whole = bytesOf(part) + 1;
-    const fits = whole <= left;
-    if (!fits && (isCut || part.type !== 'text')) continue;
-    isCut ||= !fits;
-    const shownPart = fits || part.type !== 'text' ? part : { ...part, text: truncate(part.text, left - 256) };
-    left -= bytesOf(shownPart) + 1;
-    kept.push(shownPart);
+    const fits = whole <= bytesLeft;
+    if (!fits && (hasCutText || part.type !== 'text')) continue;
+    hasCutText ||= !fits;
+    const fittingPart = fits || part.type !== 'text' ? part : { ...part, text: truncate(part.text, bytesLeft - 256) };
+    bytesLeft -= bytesOf(fittingPart) + 1;
+    parts.push(fittingPart);
   }
-  return { content: kept, omitted: content.length - kept.length };
+  return { content: parts, omitted: content.length - parts.length };
 }
 
-function wellFormed(part: Part): Part {
+function toWellFormed(part: Part): Part {
   return part.type === 'text' ? { ...part, text: part.text.toWellFormed() } : part;
 }
 
-/** The beginning of a text, of at most so many bytes in JSON, and never half a character. */
+/** The beginning of a text, at most `bytesMax` bytes as JSON, cut between characters. */
 function truncate(text: string, bytesMax: number): string {
   let end = Math.max(0, Math.min(text.length, bytesMax));
   while (end > 0 && bytesOf(text.slice(0, end)) > bytesMax) end = Math.floor(end * 0.9);
-  const kept = text.slice(0, end);
-  return (/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept).toWellFormed();
+  const head = text.slice(0, end);
+  return (/[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head).toWellFormed();
 }
 
 function toPlain(tool: string, value: unknown, limits: PlainLimits): JsonValue {

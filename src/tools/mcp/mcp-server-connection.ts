@@ -16,26 +16,26 @@ import type { McpConnection, ParsedEndpoint, ParsedProgram } from './mcp-target.
 import { type ListedTool, mcpToolName } from './mcp-tool.js';
 import { McpTools } from './mcp-tools.js';
 
-/** What a server needs besides itself. */
+/** The dependencies of a connection. */
 export interface McpDeps {
   readonly sdk: McpPackage;
   readonly registry: ToolRegistry;
   readonly clock: KernelClock;
   readonly logger: Logger;
-  /** Of what its tools give back. */
+  /** For the results of its tools. */
   readonly limits: PlainLimits;
-  readonly connect: (dialling: ClientOptions) => Promise<McpSession>;
-  /** Its tools are not what they were. */
+  readonly connect: (options: ClientOptions) => Promise<McpSession>;
+  /** Called when its tools have changed; `tools` is their new number. */
   readonly onChanged: (changes: ToolChanges, tools: number) => Promise<void>;
-  /** Its tools are gone, and it has been stopped. */
+  /** Called when its `tools` tools are removed and it is stopped. */
   readonly onClosed: (reason: CloseReason, tools: number) => Promise<void>;
 }
 
-/** A server that is connected: one conversation after another, and the tools that it told last. */
+/** A connected server: its session, which is replaced when it is lost, and the tools that it listed last. */
 export class McpServerConnection implements McpConnection {
   private readonly reconnect: McpReconnect;
   private readonly mcpTools: McpTools;
-  private refreshing: Promise<unknown> = Promise.resolve();
+  private lastListing: Promise<unknown> = Promise.resolve();
   private isStale = false;
   private isOpen = false;
   private closing: Promise<void> | undefined;
@@ -45,7 +45,7 @@ export class McpServerConnection implements McpConnection {
     private readonly target: ParsedProgram | ParsedEndpoint,
     private readonly deps: McpDeps,
   ) {
-    const { sdk, registry, clock, logger, connect: dial } = deps;
+    const { sdk, registry, clock, logger, connect } = deps;
     const onChanged = () => this.refresh();
     this.mcpTools = new McpTools(server, target.effects, (...call) => this.call(...call), registry, logger);
     this.reconnect = new McpReconnect({
@@ -54,8 +54,8 @@ export class McpServerConnection implements McpConnection {
       connectTimeoutMs: target.connectTimeoutMs,
       clock,
       logger,
-      connect: (signal) => dial({ sdk, server, signal, onChanged, logger }),
-      initialize: (link, signal) => this.enqueue(() => this.updateTools(link, signal)),
+      connect: (signal) => connect({ sdk, server, signal, onChanged, logger }),
+      initialize: (session, signal) => this.enqueue(() => this.updateTools(session, signal)),
       onStopped: () => void this.closeFor('stopped').catch((error) => this.report(error, 'could not be closed')),
     });
   }
@@ -64,7 +64,7 @@ export class McpServerConnection implements McpConnection {
     return this.mcpTools.list();
   }
 
-  /** Begins the first conversation. Throws TOOL_FAILED, and nothing is left of it. */
+  /** Starts the first session. Throws TOOL_FAILED, with no tool left registered. */
   async connect(): Promise<void> {
     try {
       await this.reconnect.connect();
@@ -83,7 +83,7 @@ export class McpServerConnection implements McpConnection {
     await this.close();
   }
 
-  /** Its tools are gone at once, and calls under way fail. */
+  /** Removes its tools at once; calls under way fail. */
   closeFor(reason: CloseReason): Promise<void> {
     this.closing ??= this.closeOnce(reason);
     return this.closing;
@@ -102,9 +102,9 @@ export class McpServerConnection implements McpConnection {
   private async call(tool: ListedTool, args: JsonValue, signal: AbortSignal): Promise<JsonValue> {
     const { sdk, limits } = this.deps;
     const name = mcpToolName(this.server, tool.name);
-    const link = await this.reconnect.waitForSession(signal);
+    const session = await this.reconnect.waitForSession(signal);
     try {
-      const result = await link.call(tool.name, args, signal);
+      const result = await session.call(tool.name, args, signal);
       return toToolResult(name, result, tool.outputSchema !== undefined, limits);
     } catch (error) {
       signal.throwIfAborted();
@@ -112,35 +112,37 @@ export class McpServerConnection implements McpConnection {
     }
   }
 
-  /** However often the server says that its tools have changed, they are listed once at a time. */
+  /** Lists the tools again. Notifications that arrive before the listing has begun are answered by that one listing. */
   private refresh(): void {
     if (this.isStale) return;
     this.isStale = true;
     this.enqueue(async () => {
       this.isStale = false;
-      const { openSession: live } = this.reconnect;
-      if (live !== undefined) await this.updateTools(live, AbortSignal.timeout(this.target.connectTimeoutMs));
+      const { openSession } = this.reconnect;
+      if (openSession !== undefined)
+        await this.updateTools(openSession, AbortSignal.timeout(this.target.connectTimeoutMs));
     }).catch((error) => this.report(error, 'could not tell its tools again'));
   }
 
-  private async updateTools(link: McpSession, signal: AbortSignal): Promise<void> {
+  private async updateTools(session: McpSession, signal: AbortSignal): Promise<void> {
     const { sdk, onChanged } = this.deps;
-    const listed = await link.list(signal).catch((error) => {
+    const listed = await session.list(signal).catch((error) => {
       throw notConnected(sdk, this.server, error);
     });
     const changes = await this.mcpTools.update(listed);
-    const isOther = changes.added + changes.removed + changes.changed > 0;
-    if (isOther && this.isOpen && this.closing === undefined) await onChanged(changes, this.tools.length);
+    const isChanged = changes.added + changes.removed + changes.changed > 0;
+    if (isChanged && this.isOpen && this.closing === undefined) await onChanged(changes, this.tools.length);
   }
 
+  /** Runs after all earlier listings. */
   private enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.refreshing.then(work);
-    this.refreshing = turn.catch(() => undefined);
-    return turn;
+    const listing = this.lastListing.then(work);
+    this.lastListing = listing.catch(() => undefined);
+    return listing;
   }
 
-  private report(error: unknown, what: string): void {
+  private report(error: unknown, problem: string): void {
     const { server } = this;
-    this.deps.logger.warn({ server, problem: errorText(error) }, `MCP server ${server} ${what}`);
+    this.deps.logger.warn({ server, problem: errorText(error) }, `MCP server ${server} ${problem}`);
   }
 }

@@ -24,7 +24,7 @@ export interface McpEndpoint extends McpOptions {
 }
 
 interface McpOptions {
-  /** By the server's own names of its tools, instead of what the server says of them. */
+  /** The effect class by the server's own names of its tools, instead of what the server annotates. */
   readonly effects?: Readonly<Record<string, Effect>>;
   /** How long the server may take until its tools are known; default 30,000. */
   readonly connectTimeoutMs?: number;
@@ -41,7 +41,7 @@ export interface McpConnection extends AsyncDisposable {
 const effects = z
   .record(z.string(), z.enum(['pure', 'idempotent', 'once']))
   .default({})
-  .transform((given) => new Map(Object.entries(given)));
+  .transform((byName) => new Map(Object.entries(byName)));
 const connectTimeoutMs = timeLimitMs.default(30_000);
 const text = z
   .string()
@@ -57,14 +57,14 @@ const program = z.strictObject({
   connectTimeoutMs,
 });
 
-/** What fetch would refuse is refused here, where no message repeats a secret. */
+/** Refuses here what fetch would refuse with a message that repeats the value, which may be secret. */
 const headers = z.record(
   z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/, 'is no name of a header'),
   z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'has characters that a header cannot have'),
 );
 
 const endpoint = z.strictObject({
-  url: z.string().max(8_192).refine(isAddress, 'is not an http or https address without a user name'),
+  url: z.string().max(8_192).refine(isHttpUrl, 'is not an http or https address without a user name'),
   headers: headers.default({}),
   effects,
   connectTimeoutMs,
@@ -76,8 +76,8 @@ export type ParsedEndpoint = z.output<typeof endpoint>;
 /** Throws INVALID_INPUT. */
 export function parseMcpTarget(target: unknown): ParsedProgram | ParsedEndpoint {
   const plain = copyPlain(target, 'target', specLimits);
-  const isAtAddress = typeof plain === 'object' && plain !== null && 'url' in plain;
-  return isAtAddress ? parseSpec(endpoint, plain, 'target') : parseSpec(program, plain, 'target');
+  const hasUrl = typeof plain === 'object' && plain !== null && 'url' in plain;
+  return hasUrl ? parseSpec(endpoint, plain, 'target') : parseSpec(program, plain, 'target');
 }
 
 const serverName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name: 1 to 64 letters, digits, _ and -');
@@ -87,8 +87,8 @@ export function parseServerName(server: unknown): string {
   return parseSpec(serverName, server, 'server');
 }
 
-function isAddress(given: string): boolean {
-  if (!URL.canParse(given)) return false;
-  const { protocol, username, password } = new URL(given);
+function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }

@@ -8,10 +8,10 @@ import { type Compilers, compileSchema } from '../../runtime/image/json-schema.j
 import type { StandardSchema } from '../../runtime/image/standard-schema.js';
 import { defineTool, type Tool } from '../tool.js';
 
-/** A tool as its server tells it. */
+/** A tool as its server lists it. */
 export type { ListedTool };
 
-/** Carries a call out on the server. Throws TOOL_FAILED. */
+/** Calls a tool of the server. Throws TOOL_FAILED. */
 export type McpCall = (tool: ListedTool, args: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
 /** The longest name of a tool; the name of a server has up to 64 characters. */
@@ -19,7 +19,7 @@ const nameCharsMax = 128;
 const descriptionCharsMax = 8_192;
 const schemaLimits: PlainLimits = { bytesMax: 256 * 1024, depthMax: 64 };
 
-/** A tool of a server as one of ours. Throws INVALID_INPUT for a schema that cannot be used. */
+/** Makes a tool of the kernel of a listed one. Throws INVALID_INPUT for a schema that cannot be used. */
 export async function toTool(
   name: string,
   listed: ListedTool,
@@ -41,25 +41,25 @@ export async function toTool(
 }
 
 /**
- * The name that a tool of a server has here. What a name cannot have becomes an underscore, and what is too long is cut and
- * told apart by a hash: the same name gives the same one, always. Two that give the same one are told apart by nothing.
+ * The name that a tool of a server is registered under, always the same for the same tool. Characters that a name cannot
+ * have become underscores, so that two tools can get the same name; a name that is too long is cut and gets a hash.
  */
 export function mcpToolName(server: string, name: string): string {
   const prefix = `mcp/${server}/`;
-  const shown = name
+  const validName = name
     .replaceAll(/[^A-Za-z0-9._/-]/gu, '_')
     .split('/')
     .map((part) => (/^\.{0,2}$/.test(part) ? '_' : part))
     .join('/');
-  const left = nameCharsMax - prefix.length;
-  if (shown.length <= left) return prefix + shown;
+  const charsLeft = nameCharsMax - prefix.length;
+  if (validName.length <= charsLeft) return prefix + validName;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
-  return `${prefix}${shown.slice(0, left - hash.length - 1)}-${hash}`;
+  return `${prefix}${validName.slice(0, charsLeft - hash.length - 1)}-${hash}`;
 }
 
 /**
- * What a call may do when it is repeated. The annotations are hints of a server that nobody has to believe: the worst that
- * a false one can bring about is that a call of that server's own tool is repeated after a crash.
+ * The effect class that a server's annotations claim. They are not trusted: the worst result of a false one is that a call
+ * of that server's own tool is repeated after a crash.
  */
 export function effectOfAnnotations({ annotations }: ListedTool): Effect {
   if (annotations?.readOnlyHint === true) return 'pure';
@@ -67,17 +67,20 @@ export function effectOfAnnotations({ annotations }: ListedTool): Effect {
 }
 
 function descriptionOf({ name, title, description, annotations }: ListedTool): string {
-  const told =
-    [description, title, annotations?.title].find((text) => text !== undefined && text !== '') ?? `Tool ${name}.`;
-  const text = told.length > descriptionCharsMax ? `${told.slice(0, descriptionCharsMax)}…` : told;
-  return text.toWellFormed();
+  const text =
+    [description, title, annotations?.title].find((value) => value !== undefined && value !== '') ?? `Tool ${name}.`;
+  return (text.length > descriptionCharsMax ? `${text.slice(0, descriptionCharsMax)}…` : text).toWellFormed();
 }
 
-/** Compiled at once, so that a tool whose schema cannot be used is not shown to anybody. */
-async function compile(given: unknown, path: string, compilers: Compilers): Promise<StandardSchema> {
-  const schema = copyPlain(given, path, schemaLimits) as JsonObject;
+/** Compiles at registration, so that a tool with an unusable schema is never listed. */
+async function compile(rawSchema: unknown, path: string, compilers: Compilers): Promise<StandardSchema> {
+  const schema = copyPlain(rawSchema, path, schemaLimits) as JsonObject;
   const validate = await compileSchema(schema, compilers).catch((error) => {
-    throw invalidInput(path, `cannot be compiled: ${errorText(error).slice(0, 300)}`, 'Mend the schema of the tool.');
+    throw invalidInput(
+      path,
+      `cannot be compiled: ${errorText(error).slice(0, 300)}`,
+      'Correct the schema of the tool.',
+    );
   });
   const standard = { version: 1, vendor: 'json-schema', validate, jsonSchema: { input: () => schema } } as const;
   return { '~standard': standard };

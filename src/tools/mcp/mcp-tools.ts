@@ -8,11 +8,11 @@ import type { ToolRegistry } from '../tool-registry.js';
 import type { ToolChanges } from './mcp-recorder.js';
 import { effectOfAnnotations, type ListedTool, type McpCall, mcpToolName, toTool } from './mcp-tool.js';
 
-/** How many tools of one server are shown. */
+/** How many tools of one server are registered. */
 export const toolsMax = 1_000;
 
 interface RegisteredTool {
-  /** What the server said of it. */
+  /** The tool as the server listed it, as JSON. */
   readonly listing: string;
   readonly registration: Disposable;
 }
@@ -30,16 +30,16 @@ export class McpTools {
     private readonly logger: Logger,
   ) {}
 
-  /** Makes the registry show what the server has listed. What cannot be used is left out, with a warning. */
+  /** Registers the listed tools in place of the earlier ones. A tool that cannot be used is left out, with a warning. */
   async update(listed: readonly ListedTool[]): Promise<ToolChanges> {
-    const wanted = this.byName(listed);
-    const made = await this.createTools(wanted);
+    const listings = this.byName(listed);
+    const tools = await this.createTools(listings);
     const before = new Set(this.registered.keys());
-    const stale = [...this.registered].flatMap(([name, { listing: told }]) =>
-      told === textOf(wanted.get(name)) ? [] : [name],
+    const stale = [...this.registered].flatMap(([name, { listing }]) =>
+      listing === textOf(listings.get(name)) ? [] : [name],
     );
     for (const name of stale) this.unregister(name);
-    for (const [name, tool] of made) this.register(name, tool, textOf(wanted.get(name)));
+    for (const [name, tool] of tools) this.register(name, tool, textOf(listings.get(name)));
     return {
       added: [...this.registered.keys()].filter((name) => !before.has(name)).length,
       removed: [...before].filter((name) => !this.registered.has(name)).length,
@@ -51,13 +51,13 @@ export class McpTools {
     return [...this.registered.keys()].flatMap((name) => this.registry.find(name)?.info() ?? []);
   }
 
-  /** Takes all of them away, for good. */
+  /** Removes all of them; `update` registers nothing any more. */
   close(): void {
     this.isClosed = true;
     for (const name of [...this.registered.keys()]) this.unregister(name);
   }
 
-  /** By the names that they have here. */
+  /** By the names that they are registered under. */
   private byName(listed: readonly ListedTool[]): Map<string, ListedTool> {
     if (listed.length > toolsMax) this.warn({ listed: listed.length, toolsMax }, 'has more tools than are shown');
     const named = new Map<string, ListedTool>();
@@ -69,27 +69,27 @@ export class McpTools {
     return named;
   }
 
-  /** Those that are new or not what they were. The schemas of a long list take their time: others get turns meanwhile. */
-  private async createTools(wanted: ReadonlyMap<string, ListedTool>): Promise<Map<string, Tool>> {
+  /** Makes tools of the listings that are new or changed. Yields between them, because compiling schemas takes time. */
+  private async createTools(listings: ReadonlyMap<string, ListedTool>): Promise<Map<string, Tool>> {
     const compilers: Compilers = {};
-    const made = new Map<string, Tool>();
-    for (const [name, listed] of wanted) {
+    const tools = new Map<string, Tool>();
+    for (const [name, listed] of listings) {
       if (this.registered.get(name)?.listing === textOf(listed)) continue;
       await setImmediate();
       try {
         const effect = this.effects.get(listed.name) ?? effectOfAnnotations(listed);
-        made.set(name, await toTool(name, listed, effect, this.call, compilers));
+        tools.set(name, await toTool(name, listed, effect, this.call, compilers));
       } catch (error) {
         this.warn({ tool: name, problem: errorText(error) }, 'has a tool that cannot be used');
       }
     }
-    return made;
+    return tools;
   }
 
-  private register(name: string, tool: Tool, told: string): void {
+  private register(name: string, tool: Tool, listing: string): void {
     if (this.isClosed) return;
     try {
-      this.registered.set(name, { listing: told, registration: this.registry.register(tool) });
+      this.registered.set(name, { listing, registration: this.registry.register(tool) });
     } catch (error) {
       this.warn({ tool: name, problem: errorText(error) }, 'has a tool that cannot be registered');
     }
@@ -100,8 +100,8 @@ export class McpTools {
     this.registered.delete(name);
   }
 
-  private warn(facts: Record<string, string | number>, what: string): void {
-    this.logger.warn({ server: this.server, ...facts }, `MCP server ${this.server} ${what}`);
+  private warn(facts: Record<string, string | number>, problem: string): void {
+    this.logger.warn({ server: this.server, ...facts }, `MCP server ${this.server} ${problem}`);
   }
 }
 

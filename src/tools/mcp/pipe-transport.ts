@@ -3,17 +3,16 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { PipedCommand } from '../../command/drive/piped-commands.js';
 import type { McpPackage } from './mcp-package.js';
 
-/** How long one message of a server may be. */
 const messageBytesMax = 10 * 1024 * 1024;
-/** How many lines may be no message, one after another: some servers write their log there, and others are no servers. */
+/** How many lines in a row may be no messages: some servers write their log to stdout, and some programs are no servers. */
 const strayLinesMax = 1_000;
 
-/** The protocol over the pipes of a program: a message a line. It does not start the program and does not stop it. */
+/** MCP over the pipes of a program, one message per line. It neither starts nor stops the program. */
 export class PipeTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** By these two the package tells pipes from HTTP. */
+  /** The SDK recognizes a transport over pipes by `pid` and `stderr`. */
   readonly pid: string;
   readonly stderr = null;
   private readonly lines = new MessageLines(messageBytesMax);
@@ -45,7 +44,7 @@ export class PipeTransport implements Transport {
     this.end();
   }
 
-  /** A program may write faster than it can be understood: others get their turns after each piece. */
+  /** Yields after each chunk, because a program may write faster than its messages can be handled. */
   private async listen(): Promise<void> {
     try {
       for await (const chunk of this.command.stdout) {
@@ -70,7 +69,7 @@ export class PipeTransport implements Transport {
     try {
       return this.sdk.deserializeMessage(line);
     } catch {
-      // It is no message: what else it may be is not for us.
+      // It is not a message, such as a line of a log.
       return undefined;
     }
   }
@@ -83,14 +82,14 @@ export class PipeTransport implements Transport {
   }
 }
 
-/** Cuts what a program writes into lines, which are its messages. */
+/** Splits chunks of bytes into lines. */
 export class MessageLines {
   private parts: Buffer[] = [];
   private bytes = 0;
 
   constructor(private readonly bytesMax: number) {}
 
-  /** The lines that are complete with this. Throws when one is too long. */
+  /** The lines that are complete with this chunk. Throws RangeError for a line longer than `bytesMax`. */
   *add(chunk: Buffer): Generator<string> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/base/json.js';
-import { accepts, checkNarrower, meet } from '../../../src/capability/constraint/constraints.js';
+import { accepts, checkNarrower, meetConstraints } from '../../../src/capability/constraint/constraints.js';
 import { constraintsExcess, parseConstraints } from '../../../src/capability/constraint/constraints-spec.js';
 import { args, constraints, near } from '../../support/capability/arbitrary-constraints.js';
 
@@ -103,8 +103,8 @@ describe('child constraints', () => {
     fc.assert(
       fc.property(constraints, constraints, (parent, child) => {
         expect(checkNarrower(parent, parent)).toEqual({ ok: true });
-        expect(checkNarrower(meet(parent, child), parent)).toEqual({ ok: true });
-        expect(checkNarrower(meet(parent, child), child)).toEqual({ ok: true });
+        expect(checkNarrower(meetConstraints(parent, child), parent)).toEqual({ ok: true });
+        expect(checkNarrower(meetConstraints(parent, child), child)).toEqual({ ok: true });
       }),
       { numRuns: 1000 },
     );
@@ -115,7 +115,7 @@ describe('the meet', () => {
   it('joins two atoms with all, drops any, and keeps one of two that are equal', () => {
     const parent = read({ a: { range: [0, 9] }, b: { any: true }, c: { eq: 1 }, d: { prefix: 'x', optional: true } });
     const child = read({ a: { range: [1, 5] }, b: { eq: 1 }, c: { eq: 1 }, d: { prefix: 'xy', optional: true } });
-    expect(meet(parent, child)).toEqual({
+    expect(meetConstraints(parent, child)).toEqual({
       a: { all: [{ range: [0, 9] }, { range: [1, 5] }] },
       b: { eq: 1 },
       c: { eq: 1 },
@@ -126,7 +126,7 @@ describe('the meet', () => {
   it('opens a path only where both do', () => {
     const parent = read({ a: { any: true, optional: true } });
     const child = read({ b: { any: true, optional: true }, 'a.b': { eq: 1, optional: true } });
-    expect(meet(parent, child)).toEqual({
+    expect(meetConstraints(parent, child)).toEqual({
       a: { any: true, optional: true, closed: true },
       b: { any: true, optional: true, closed: true },
       'a.b': { eq: 1, optional: true },
@@ -136,7 +136,7 @@ describe('the meet', () => {
   it('of narrower constraints has no closed path, so that it can be stated again', () => {
     const parent = read({ a: { any: true } });
     const child = read({ a: { any: true }, 'a.b': { range: [0, 1] } });
-    expect(meet(parent, child)).toEqual(child);
+    expect(meetConstraints(parent, child)).toEqual(child);
   });
 
   it('accepts exactly what both accept', () => {
@@ -144,7 +144,7 @@ describe('the meet', () => {
     const pair = constraints.chain((parent) => fc.tuple(fc.constant(parent), fc.oneof(near(parent), constraints)));
     fc.assert(
       fc.property(pair, fc.array(args, { minLength: 10, maxLength: 20 }), ([parent, child], values) => {
-        const joined = meet(parent, child);
+        const joined = meetConstraints(parent, child);
         for (const value of values) {
           const sides = [accepts(parent, value).ok, accepts(child, value).ok];
           if (sides[0] && sides[1]) seen.both++;
@@ -160,10 +160,10 @@ describe('the meet', () => {
   it('can be read again, and is the same', () => {
     fc.assert(
       fc.property(constraints, constraints, (parent, child) => {
-        const joined = meet(parent, child);
+        const joined = meetConstraints(parent, child);
         expect(constraintsExcess(joined)).toBe(undefined);
         expect(parseConstraints(joined, 'tool')).toEqual(joined);
-        expect(meet(joined, joined)).toEqual(joined);
+        expect(meetConstraints(joined, joined)).toEqual(joined);
       }),
       { numRuns: 500 },
     );

@@ -1,46 +1,46 @@
 import { userInfo } from 'node:os';
 import type { Approval, ApprovalDecision, ApprovalScope, Kernel } from '../../../index.js';
-import { wanted } from '../../authority-text.js';
+import { approvalText } from '../../authority-text.js';
 import { CliError } from '../../cli-error.js';
 import { findApproval } from '../../ids.js';
-import { type CommonOptions, writing } from '../../open-store.js';
+import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { writeJson, writeLine } from '../../output.js';
 import { fullName } from '../../pids.js';
 import { safeText } from '../../safe-text.js';
-import { showTime } from '../../times.js';
+import { formatTime } from '../../times.js';
 
 interface AnswerOptions extends CommonOptions {
   readonly by?: string;
   readonly scope?: ApprovalScope;
 }
 
-/** Answers a question for good. The kernel in which the call waits goes on when it reads the event. */
-export async function answer(given: string, decision: string, options: AnswerOptions): Promise<void> {
-  await writing(
+/** Answers an approval, which cannot be undone. The kernel in which the call waits continues when it reads the event. */
+export async function answer(idOrSuffix: string, decision: string, options: AnswerOptions): Promise<void> {
+  await withWritableStore(
     options,
-    (kernel) => waiting(kernel, given),
+    (kernel) => findPending(kernel, idOrSuffix),
     async ({ approvals }, { id }) => {
       const { by = userName(), scope } = options;
-      // The kernel itself says which decisions and scopes there are.
-      const stated = { decision: decision as ApprovalDecision, by, ...(scope === undefined ? {} : { scope }) };
-      await approvals.answer(id, stated);
+      // The kernel validates the decision and the scope.
+      const answerInput = { decision: decision as ApprovalDecision, by, ...(scope === undefined ? {} : { scope }) };
+      await approvals.answer(id, answerInput);
       const answered = await approvals.get(id);
       if (options.json === true) return writeJson(answered);
       await writeLine(`${fullName(id)} answered by ${safeText(by)}: ${decision}`);
-      await writeLine(consequence(answered));
+      await writeLine(consequenceText(answered));
     },
   );
 }
 
-/** Tells who was first where somebody was. The kernel looks again when it writes. */
-async function waiting(kernel: Kernel, given: string): Promise<Approval> {
-  const approval = await findApproval(kernel, given);
+/** The pending approval. Throws CONFLICT with the answer where there is one; the kernel checks again when it writes. */
+async function findPending(kernel: Kernel, idOrSuffix: string): Promise<Approval> {
+  const approval = await findApproval(kernel, idOrSuffix);
   const { id, status, decision, by, answeredAt } = approval;
   if (status === 'pending') return approval;
   const what =
     decision === undefined
       ? 'is void: the process, its program, the capability or the time it rests on is over'
-      : `was answered by ${by} at ${showTime(answeredAt ?? 0)}: ${decision}`;
+      : `was answered by ${by} at ${formatTime(answeredAt ?? 0)}: ${decision}`;
   throw new CliError('CONFLICT', `Approval ${id} ${what}.`, 'See what waits for an answer: procura approvals.');
 }
 
@@ -48,15 +48,15 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A user id without an entry in the system's list of users has no name, and an answer needs one.
+    // The user id has no entry in the system's list of users.
     throw new CliError('INVALID_INPUT', 'The user who runs this has no name.', 'Say who answers: --by NAME.');
   }
 }
 
-function consequence(answered: Approval): string {
+function consequenceText(answered: Approval): string {
   const { pid, capability, request, decision, scope } = answered;
   const who = fullName(pid);
-  const what = wanted(answered);
+  const what = approvalText(answered);
   const these = scope === 'args' ? ' with these arguments' : '';
   if (decision === 'deny') return `${who} may not ${what} this time; it can ask again.`;
   if (decision === 'deny-always') {

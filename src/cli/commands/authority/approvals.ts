@@ -1,11 +1,11 @@
 import type { Approval, ApprovalFilter } from '../../../index.js';
-import { wantedRights, wantedTerms } from '../../authority-text.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { approvalRights, approvalTerms } from '../../authority-text.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJson, writeLine } from '../../output.js';
 import { findPid, fullName, shortNames } from '../../pids.js';
 import { safeJson, safeText } from '../../safe-text.js';
 import { drawTable } from '../../table.js';
-import { showAge } from '../../times.js';
+import { formatAge } from '../../times.js';
 
 interface ApprovalsOptions extends CommonOptions {
   readonly full?: boolean;
@@ -15,12 +15,12 @@ interface ApprovalsOptions extends CommonOptions {
 
 type Name = (id: string) => string;
 
-const aboveMax = 3;
+const ancestorsMax = 3;
 const headings = ['ID', 'STATUS', 'PROCESS', 'UNDER', 'RIGHT', 'RESOURCE', 'ARGUMENTS', 'CAPABILITY', 'AGE'];
 
-/** Lists what waits for the answer of a person, or has got it, oldest first. */
+/** Lists approvals by status, oldest first. */
 export async function approvals(options: ApprovalsOptions): Promise<void> {
-  const items = await reading(options, async (kernel) => {
+  const items = await withReadOnlyStore(options, async (kernel) => {
     const { status, pid } = options;
     return kernel.approvals.list({ status, ...(pid === undefined ? {} : { pid: await findPid(kernel, pid) }) });
   });
@@ -36,27 +36,27 @@ function row(approval: Approval, idName: Name, pidName: Name): string[] {
   const { id, pid, lineage, resource, capability, createdAt } = approval;
   return [
     idName(id),
-    shownStatus(approval),
+    statusText(approval),
     pidName(pid),
-    above(lineage, pidName),
-    wantedRights(approval),
+    ancestorsText(lineage, pidName),
+    approvalRights(approval),
     safeText(resource, 60),
-    safeText(safeJson(wantedTerms(approval)), 50),
+    safeText(safeJson(approvalTerms(approval)), 50),
     capability === null ? '-' : safeText(capability, 60),
-    showAge(createdAt),
+    formatAge(createdAt),
   ];
 }
 
-/** How it stands: that it waits, that it is void, or the answer. */
-export function shownStatus({ status, decision, scope, by }: Approval): string {
+/** `pending`, `void`, or the answer and who gave it. */
+export function statusText({ status, decision, scope, by }: Approval): string {
   if (decision === undefined) return status === 'pending' ? paint.yellow(status) : paint.dim(status);
   const answer = `${decision}${scope === undefined ? '' : ` (${scope})`}`;
   const painted = decision.startsWith('deny') ? paint.red(answer) : paint.green(answer);
   return by === undefined ? painted : `${painted} by ${safeText(by, 30)}`;
 }
 
-function above(lineage: readonly string[], name: Name): string {
+function ancestorsText(lineage: readonly string[], name: Name): string {
   if (lineage.length === 0) return '-';
-  const more = lineage.length - aboveMax;
-  return [...lineage.slice(0, aboveMax).map(name), ...(more > 0 ? [`${more} more`] : [])].join(' < ');
+  const more = lineage.length - ancestorsMax;
+  return [...lineage.slice(0, ancestorsMax).map(name), ...(more > 0 ? [`${more} more`] : [])].join(' < ');
 }

@@ -1,6 +1,6 @@
 import { ruleText } from '../../authority-text.js';
 import { findRule } from '../../ids.js';
-import { type CommonOptions, writing } from '../../open-store.js';
+import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { writeJson, writeLine } from '../../output.js';
 import { fullName } from '../../pids.js';
 
@@ -8,11 +8,11 @@ interface LiftOptions extends CommonOptions {
   readonly reason?: string;
 }
 
-/** Ends a rule, and tells which it was. */
-export async function lift(given: string, options: LiftOptions): Promise<void> {
-  await writing(
+/** Ends a rule and prints it. */
+export async function lift(idOrSuffix: string, options: LiftOptions): Promise<void> {
+  await withWritableStore(
     options,
-    (kernel) => findRule(kernel, given),
+    (kernel) => findRule(kernel, idOrSuffix),
     async ({ capabilities }, rule) => {
       const { reason } = options;
       await capabilities.lift(rule.id, reason === undefined ? {} : { reason });

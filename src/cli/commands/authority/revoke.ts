@@ -1,6 +1,6 @@
 import type { RevocationReport } from '../../../index.js';
 import { findCapability } from '../../ids.js';
-import { type CommonOptions, writing } from '../../open-store.js';
+import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { writeJson, writeLine } from '../../output.js';
 import { fullName } from '../../pids.js';
 
@@ -8,32 +8,32 @@ interface RevokeOptions extends CommonOptions {
   readonly reason?: string;
 }
 
-/** Ends a capability and everything derived from it, and tells how far that went. */
-export async function revoke(given: string, options: RevokeOptions): Promise<void> {
-  await writing(
+/** Revokes a capability and everything derived from it, and prints the capabilities and processes affected. */
+export async function revoke(id: string, options: RevokeOptions): Promise<void> {
+  await withWritableStore(
     options,
-    (kernel) => findCapability(kernel, given),
+    (kernel) => findCapability(kernel, id),
     async ({ capabilities }, { id }) => {
       const { reason } = options;
       const report = await capabilities.revoke(id, reason === undefined ? {} : { reason });
       if (options.json === true) return writeJson(report);
-      for (const line of told(report)) await writeLine(line);
+      for (const line of formatRevocation(report)) await writeLine(line);
     },
   );
 }
 
-function told({ capability, count, holders, sample }: RevocationReport): string[] {
+function formatRevocation({ capability, count, holders, sample }: RevocationReport): string[] {
   const id = fullName(capability);
   if (count === 0) return [`${id} had been revoked before`];
-  const below = sample.filter((one) => one !== capability);
+  const below = sample.filter((derived) => derived !== capability);
   const unnamed = count - 1 - below.length;
   return [
-    `${id} revoked: ${counted(count, 'capability', 'capabilities')} of ${counted(holders, 'process', 'processes')}`,
-    ...below.map((one) => `  with it ${fullName(one)}`),
+    `${id} revoked: ${countText(count, 'capability', 'capabilities')} of ${countText(holders, 'process', 'processes')}`,
+    ...below.map((derived) => `  with it ${fullName(derived)}`),
     ...(unnamed > 0 ? [`  and ${unnamed} more`] : []),
   ];
 }
 
-function counted(count: number, one: string, many: string): string {
+function countText(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,8 +1,8 @@
 import type { Right } from '../../../index.js';
 import { ruleText } from '../../authority-text.js';
-import { type CommonOptions, writing } from '../../open-store.js';
+import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { writeJson, writeLine } from '../../output.js';
-import { findBound, fullName } from '../../pids.js';
+import { findRuleTarget, fullName } from '../../pids.js';
 
 interface RuleOptions extends CommonOptions {
   readonly reason?: string;
@@ -10,22 +10,22 @@ interface RuleOptions extends CommonOptions {
   readonly expiresIn?: number;
 }
 
-/** Sets a rule that forbids something, or wants a person to be asked about it. */
+/** Sets a deny rule or an ask rule. */
 export async function setRule(
   effect: 'deny' | 'ask',
-  given: string,
+  pidOrSuffix: string,
   resource: string,
   rights: readonly string[],
   options: RuleOptions,
 ): Promise<void> {
-  await writing(
+  await withWritableStore(
     options,
-    (kernel) => findBound(kernel, given),
-    async ({ capabilities }, bound) => {
+    (kernel) => findRuleTarget(kernel, pidOrSuffix),
+    async ({ capabilities }, target) => {
       const { reason, expiresIn } = options;
-      const rule = await capabilities[effect](bound, {
+      const rule = await capabilities[effect](target, {
         resource,
-        // The kernel itself says which rights a resource knows.
+        // The kernel validates the rights.
         rights: rights as readonly Right[],
         ...(reason === undefined ? {} : { reason }),
         ...(expiresIn === undefined ? {} : { expiresAt: Date.now() + expiresIn }),

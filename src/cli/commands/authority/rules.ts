@@ -1,10 +1,10 @@
 import type { Kernel, Pid, Rule } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJson, writeLine } from '../../output.js';
-import { findBound, fullName, shortNames } from '../../pids.js';
+import { findRuleTarget, fullName, shortNames } from '../../pids.js';
 import { safeText } from '../../safe-text.js';
 import { drawTable } from '../../table.js';
-import { showLeft } from '../../times.js';
+import { formatTimeLeft } from '../../times.js';
 
 interface RulesOptions extends CommonOptions {
   readonly full?: boolean;
@@ -15,10 +15,10 @@ type Name = (id: string) => string;
 const headings = ['ID', 'EFFECT', 'BINDS', 'RIGHTS', 'RESOURCE', 'ARGUMENTS', 'EXPIRES', 'REASON'];
 
 /** Lists every rule, or those that bind one process, oldest first. */
-export async function rules(given: string | undefined, options: RulesOptions): Promise<void> {
-  const items = await reading(options, async (kernel) => {
-    if (given === undefined) return kernel.capabilities.rules();
-    return binding(kernel, await findBound(kernel, given));
+export async function rules(pidOrSuffix: string | undefined, options: RulesOptions): Promise<void> {
+  const items = await withReadOnlyStore(options, async (kernel) => {
+    if (pidOrSuffix === undefined) return kernel.capabilities.rules();
+    return findBinding(kernel, await findRuleTarget(kernel, pidOrSuffix));
   });
   if (options.json === true) return writeJson(items);
   const isFull = options.full === true;
@@ -28,12 +28,12 @@ export async function rules(given: string | undefined, options: RulesOptions): P
   await writeLine(drawTable(headings, rows));
 }
 
-/** Those for all, those on the process, and those on each that it was born under, whoever is its parent now. */
-async function binding({ capabilities, processes }: Kernel, bound: Pid | '*'): Promise<Rule[]> {
+/** The rules on all processes, on this one, and on its ancestors by birth, whatever its parent is now. */
+async function findBinding({ capabilities, processes }: Kernel, target: Pid | '*'): Promise<Rule[]> {
   const path = new Set<string>(['*']);
-  for (let at: Pid | null = bound === '*' ? null : bound; at !== null; ) {
-    path.add(at);
-    at = (await processes.get(at)).bornUnder;
+  for (let current: Pid | null = target === '*' ? null : target; current !== null; ) {
+    path.add(current);
+    current = (await processes.get(current)).bornUnder;
   }
   return (await capabilities.rules()).filter(({ pid }) => path.has(pid));
 }
@@ -47,7 +47,7 @@ function row(rule: Rule, idName: Name, pidName: Name): string[] {
     rights.join(','),
     safeText(resource, 80),
     argsHash === undefined ? 'any' : `SHA-256 ${argsHash.slice(0, 8)}…`,
-    showLeft(expiresAt),
+    formatTimeLeft(expiresAt),
     safeText(reason ?? '', 60),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Kernel, Logger, Pid, SpawnSpec } from '../../../index.js';
 import { CliError } from '../../cli-error.js';
-import { type CommonOptions, writing } from '../../open-store.js';
+import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { findPid } from '../../pids.js';
 import { connectServers, loadPrograms } from '../../programs.js';
 import { safeJson, safeText } from '../../safe-text.js';
@@ -17,18 +17,18 @@ interface McpOptions extends CommonOptions {
 const goalCharsMax = 4_000;
 
 /**
- * Serves the face of one process to the MCP client at the other end of standard input and output, until that goes away, the
- * process ends, or the command is told to stop. Only the end of the process, which `exit` is, ends the process.
+ * Serves the face of one process to an MCP client on standard input and output, until the client disconnects, the process
+ * ends, or the command is stopped. The end of the command does not end the process.
  */
 export async function mcp(options: McpOptions): Promise<void> {
   const output = takeStandardOutput();
-  const server = await serverPackage();
+  const server = await loadServerPackage();
   const programs = await loadPrograms(options.images);
-  await writing(
+  await withWritableStore(
     options,
     async (kernel) => (options.pid === undefined ? undefined : findPid(kernel, options.pid)),
     async (kernel, named) => {
-      const pid = named ?? (await spawned(kernel, options.spawn));
+      const pid = named ?? (await spawnProcess(kernel, options.spawn));
       await assertLive(kernel, pid);
       await connectServers(kernel, programs);
       await serve(kernel, pid, server, output);
@@ -48,23 +48,23 @@ async function serve(kernel: Kernel, pid: Pid, server: ServerPackage, output: Wr
   const served = server.serveProcess(kernel.as(pid), {
     transport: new server.StdioServerTransport(process.stdin, output),
     signal: ended.signal,
-    instructions: await circumstances(kernel, pid),
+    instructions: await instructionsFor(kernel, pid),
     onError: (error) => logger.warn({ error: error.message }, 'the connection'),
   });
   const watching = kernel.processes.result(pid, { signal: left.signal }).then(
     () => ended.abort(),
-    // The client has gone first.
+    // Aborted, because the client disconnected first.
     () => undefined,
   );
   const stop = () => void served.close();
-  // For good: a client that has waited long enough sends one while the log is being signed.
+  // Not `once`: a client that waits too long sends a second signal while the shutdown signs the log.
   process.on('SIGTERM', stop).on('SIGINT', stop);
   await served.closed;
   left.abort();
   await watching;
 }
 
-async function spawned({ processes }: Kernel, spec: SpawnSpec | undefined): Promise<Pid> {
+async function spawnProcess({ processes }: Kernel, spec: SpawnSpec | undefined): Promise<Pid> {
   const pid = await processes.spawn(spec ?? {});
   process.stderr.write(`serving ${pid}\n`);
   return pid;
@@ -80,15 +80,15 @@ async function assertLive({ processes }: Kernel, pid: Pid): Promise<void> {
   );
 }
 
-/** What a client should know from the beginning: whose child it is, and what it is there for. */
-async function circumstances(kernel: Kernel, pid: Pid): Promise<string> {
+/** The server's instructions for the client: the process's name, parent, working directory and goal. */
+async function instructionsFor(kernel: Kernel, pid: Pid): Promise<string> {
   const { name, parent, goal, cwd } = await kernel.processes.get(pid);
   const lines = [
     ...(name === undefined ? [] : [`Your name is ${JSON.stringify(name)}.`]),
     parent === null ? 'You have no parent.' : `Your parent is ${parent}.`,
     `Your working directory is ${JSON.stringify(cwd)}, in the workspace.`,
   ];
-  // What a rule keeps from the process, or wants a person to be asked about, is not found.
+  // By query, which leaves out a goal that a rule denies or needs an approval for.
   const { items } = await kernel.as(pid).memory.query({ types: ['goal'] });
   const found = items.find(({ id }) => id === goal);
   if (found === undefined) return lines.join('\n');
@@ -96,7 +96,7 @@ async function circumstances(kernel: Kernel, pid: Pid): Promise<string> {
   return [...lines, `Your goal, the object ${goal}: ${text}`].join('\n');
 }
 
-/** Standard output belongs to the protocol. */
+/** Logs to standard error, because standard output is used by the protocol. */
 const logger: Logger = {
   warn: (facts, message) => report('warning', facts, message),
   error: (facts, message) => report('error', facts, message),
@@ -106,10 +106,10 @@ function report(level: string, facts: object, message: string): void {
   process.stderr.write(`${level}: ${safeText(message)} ${safeText(safeJson(facts), 2_000)}\n`);
 }
 
-type ServerPackage = Awaited<ReturnType<typeof serverPackage>>;
+type ServerPackage = Awaited<ReturnType<typeof loadServerPackage>>;
 
-/** The package of the protocol is the user's to install. */
-async function serverPackage() {
+/** The MCP package is an optional peer dependency. Throws MISSING_PACKAGE. */
+async function loadServerPackage() {
   try {
     const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
     const { serveProcess } = await import('../../../integrations/mcp-server/index.js');

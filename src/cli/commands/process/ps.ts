@@ -1,10 +1,10 @@
 import type { Page, ProcessFilter, ProcessRecord } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paintStatus, writeJson, writeLine } from '../../output.js';
 import { fullName, shortNames } from '../../pids.js';
 import { safeText } from '../../safe-text.js';
 import { drawTable } from '../../table.js';
-import { showAge } from '../../times.js';
+import { formatAge } from '../../times.js';
 
 interface PsOptions extends CommonOptions {
   readonly full?: boolean;
@@ -17,9 +17,9 @@ interface PsOptions extends CommonOptions {
 const pageRows = 10_000;
 const headings = ['PID', 'STATUS', 'KIND', 'IMAGE', 'NAME', 'PARENT', 'AGE'];
 
-/** Lists processes in order of birth; a command goes by its command line. */
+/** Lists processes in the order of their creation; commands are shown by their command line. */
 export async function ps(options: PsOptions): Promise<void> {
-  const { items, more } = await reading(options, async ({ processes }) => {
+  const { items, more } = await withReadOnlyStore(options, async ({ processes }) => {
     const items: ProcessRecord[] = [];
     let after: string | undefined;
     do {
@@ -59,6 +59,6 @@ function row(record: ProcessRecord, name: (pid: string) => string): string[] {
     safeText(image, 40),
     safeText(record.command?.line ?? record.name ?? '', 40),
     parent === null ? '-' : name(parent),
-    showAge(createdAt),
+    formatAge(createdAt),
   ];
 }

@@ -1,23 +1,23 @@
 import type { BudgetReport, Capability, ProcessRecord } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, paintStatus, writeJson, writeLine } from '../../output.js';
 import { findPid } from '../../pids.js';
 import { safeJson, safeText } from '../../safe-text.js';
 import { drawTable } from '../../table.js';
-import { showTime } from '../../times.js';
+import { formatTime } from '../../times.js';
 
-/** Shows one process: what it is, what it may spend, what it holds. */
-export async function show(given: string, options: CommonOptions): Promise<void> {
-  const shown = await reading(options, async (kernel) => {
-    const pid = await findPid(kernel, given);
+/** Shows one process: its record, budget and capabilities. */
+export async function show(pidOrSuffix: string, options: CommonOptions): Promise<void> {
+  const details = await withReadOnlyStore(options, async (kernel) => {
+    const pid = await findPid(kernel, pidOrSuffix);
     return {
       process: await kernel.processes.get(pid),
       budget: await kernel.processes.budget(pid),
       capabilities: await kernel.capabilities.list(pid, { status: 'any' }),
     };
   });
-  if (options.json === true) return writeJson(shown);
-  const { process, budget, capabilities } = shown;
+  if (options.json === true) return writeJson(details);
+  const { process, budget, capabilities } = details;
   for (const [field, value] of fields(process)) await writeLine(`${paint.dim(field.padEnd(14))}${value}`);
   await writeLine(`\n${paint.bold('Budget')}`);
   await writeLine(drawTable(['DIMENSION', 'LIMIT', 'USED', 'RESERVED', 'LEFT', 'BOUND BY'], budgetRows(budget)));
@@ -29,7 +29,7 @@ function fields(process: ProcessRecord): [string, string][] {
   const { name, outcome, message, wait, progress, labels, owner, startedAt, exitedAt, deadlineAt, command } = process;
   const line = (field: string, value: string | undefined): [string, string][] =>
     value === undefined ? [] : [[field, value]];
-  const time = (at: number | undefined) => (at === undefined ? undefined : showTime(at));
+  const time = (at: number | undefined) => (at === undefined ? undefined : formatTime(at));
   const json = (value: object | undefined) =>
     value === undefined || Object.keys(value).length === 0 ? undefined : safeText(safeJson(value), 500);
   return [
@@ -52,7 +52,7 @@ function fields(process: ProcessRecord): [string, string][] {
     ...line('owner', json(owner)),
     ...line('waits for', json(wait)),
     ...line('progress', json(progress)),
-    ['created', showTime(process.createdAt)],
+    ['created', formatTime(process.createdAt)],
     ...line('started', time(startedAt)),
     ...line('ended', time(exitedAt)),
     ...line('deadline', time(deadlineAt)),

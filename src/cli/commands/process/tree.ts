@@ -1,5 +1,5 @@
 import type { Kernel, Page, ProcessRecord, ProcessTree } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, paintStatus, writeJson, writeLine } from '../../output.js';
 import { findPid, fullName, shortNames } from '../../pids.js';
 import { safeText } from '../../safe-text.js';
@@ -11,12 +11,12 @@ interface TreeOptions extends CommonOptions {
 const pageRows = 10_000;
 
 /** Draws the tree under one process, or under every root. */
-export async function tree(given: string | undefined, options: TreeOptions): Promise<void> {
-  await reading(options, async (kernel) => {
-    const roots = given === undefined ? await rootsOf(kernel) : [await findPid(kernel, given)];
+export async function tree(pidOrSuffix: string | undefined, options: TreeOptions): Promise<void> {
+  await withReadOnlyStore(options, async (kernel) => {
+    const roots = pidOrSuffix === undefined ? await rootsOf(kernel) : [await findPid(kernel, pidOrSuffix)];
     const trees: ProcessTree[] = [];
     for (const root of roots) trees.push(await kernel.processes.tree(root));
-    if (options.json === true) return writeJson(given === undefined ? trees : trees[0]);
+    if (options.json === true) return writeJson(pidOrSuffix === undefined ? trees : trees[0]);
     const name = options.full === true ? fullName : shortNames(trees.flatMap(pidsOf));
     for (const top of trees) for (const line of draw(top, name)) await writeLine(line);
   });
@@ -46,11 +46,14 @@ function draw(tree: ProcessTree, name: (pid: string) => string): string[] {
     const [head = '', ...rest] = draw(child, name);
     return [`${last ? '└─ ' : '├─ '}${head}`, ...rest.map((line) => `${last ? '   ' : '│  '}${line}`)];
   });
-  return [label(tree, name), ...lines];
+  return [labelOf(tree, name), ...lines];
 }
 
-function label({ pid, name: called, image, status, outcome }: ProcessTree, name: (pid: string) => string): string {
-  const shown = called === undefined ? safeText(image, 40) : safeText(called, 40);
-  const how = outcome === undefined || outcome.kind === status ? '' : ` (${outcome.kind})`;
-  return `${paint.bold(shown)} ${name(pid)} ${paintStatus(status)}${how}`;
+function labelOf(
+  { pid, name: processName, image, status, outcome }: ProcessTree,
+  name: (pid: string) => string,
+): string {
+  const title = processName === undefined ? safeText(image, 40) : safeText(processName, 40);
+  const outcomeNote = outcome === undefined || outcome.kind === status ? '' : ` (${outcome.kind})`;
+  return `${paint.bold(title)} ${name(pid)} ${paintStatus(status)}${outcomeNote}`;
 }

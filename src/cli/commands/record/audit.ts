@@ -1,9 +1,9 @@
 import type { AuditFilter, AuditRecord, Kernel } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJsonLine, writeLine } from '../../output.js';
 import { findActor } from '../../pids.js';
 import { safeText } from '../../safe-text.js';
-import { showTime } from '../../times.js';
+import { formatTime } from '../../times.js';
 
 interface AuditOptions extends CommonOptions {
   readonly actor?: string;
@@ -21,12 +21,13 @@ const pageRows = 1_000;
 
 /** Prints audit records, oldest first. */
 export async function audit(options: AuditOptions): Promise<void> {
-  await reading(options, async (kernel) => {
+  await withReadOnlyStore(options, async (kernel) => {
     const filter = await filterOf(kernel, options);
     let left = options.limit ?? Number.MAX_SAFE_INTEGER;
     for (let after: string | undefined = String(options.after); after !== undefined && left > 0; ) {
       const page = await kernel.audit.list({ ...filter, after, limit: Math.min(left, pageRows) });
-      for (const record of page.items) await (options.json === true ? writeJsonLine(record) : writeLine(told(record)));
+      for (const record of page.items)
+        await (options.json === true ? writeJsonLine(record) : writeLine(formatRecord(record)));
       left -= page.items.length;
       after = page.next;
     }
@@ -46,17 +47,17 @@ async function filterOf(kernel: Kernel, options: AuditOptions): Promise<AuditFil
   };
 }
 
-/** One line: what was done, to whom, by whom, and how it went. */
-export function told(record: AuditRecord): string {
+/** One line with the action, its target, its outcome and its actor. */
+export function formatRecord(record: AuditRecord): string {
   const { seq, at, actor, action, target, resource, outcome, code, before, after, payload } = record;
-  const went = code === undefined ? outcome : `${outcome} ${code}`;
+  const outcomeText = code === undefined ? outcome : `${outcome} ${code}`;
   const parts = [
-    paint.dim(`${seq} ${showTime(at)}`),
+    paint.dim(`${seq} ${formatTime(at)}`),
     safeText(action, 60),
     ...(target === undefined ? [] : [safeText(target, 60)]),
     ...(resource === undefined ? [] : [safeText(resource, 80)]),
     ...(before === undefined && after === undefined ? [] : [`${before ?? ''}→${after ?? ''}`]),
-    outcome === 'ok' ? paint.green(went) : paint.yellow(safeText(went, 60)),
+    outcome === 'ok' ? paint.green(outcomeText) : paint.yellow(safeText(outcomeText, 60)),
     paint.dim(`by ${safeText(actor, 60)}`),
     ...(payload === null ? [paint.dim('payload erased')] : []),
     ...(typeof payload?.reason === 'string' ? [paint.dim(`"${safeText(payload.reason, 100)}"`)] : []),

@@ -1,9 +1,9 @@
-import { type CommonOptions, writing } from '../../open-store.js';
+import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { writeJson, writeLine } from '../../output.js';
 
 /** Signs the head of the log. */
 export async function checkpoint(options: CommonOptions): Promise<void> {
-  await writing(
+  await withWritableStore(
     options,
     async () => undefined,
     async ({ audit }) => {

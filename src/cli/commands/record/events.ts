@@ -1,9 +1,9 @@
 import type { KernelEvent } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJsonLine, writeLine } from '../../output.js';
 import { findPid } from '../../pids.js';
 import { safeJson, safeText } from '../../safe-text.js';
-import { showTime } from '../../times.js';
+import { formatTime } from '../../times.js';
 
 interface EventsOptions extends CommonOptions {
   readonly follow?: boolean;
@@ -14,16 +14,16 @@ interface EventsOptions extends CommonOptions {
 
 const pageRows = 1_000;
 
-/** Prints the event log; with --follow until it is interrupted. */
+/** Prints the event log; with --follow, also new events until it is interrupted. */
 export async function events(options: EventsOptions): Promise<void> {
-  await reading(options, async (kernel) => {
+  await withReadOnlyStore(options, async (kernel) => {
     const filter = {
       ...(options.pid === undefined ? {} : { pid: await findPid(kernel, options.pid) }),
       ...(options.tree === undefined ? {} : { tree: await findPid(kernel, options.tree) }),
     };
-    const print = options.json === true ? writeJsonLine : (event: KernelEvent) => writeLine(told(event));
+    const print = options.json === true ? writeJsonLine : (event: KernelEvent) => writeLine(formatEvent(event));
     if (options.follow === true) {
-      const { signal } = interruption();
+      const { signal } = abortOnSignal();
       for await (const event of kernel.events.stream({ ...filter, after: options.after, signal })) await print(event);
       return;
     }
@@ -35,13 +35,13 @@ export async function events(options: EventsOptions): Promise<void> {
   });
 }
 
-function interruption(): AbortController {
+function abortOnSignal(): AbortController {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
   return controller;
 }
 
-function told({ seq, type, at, pid, data }: KernelEvent): string {
+function formatEvent({ seq, type, at, pid, data }: KernelEvent): string {
   const whom = pid === undefined ? '' : ` ${safeText(pid, 100)}`;
-  return `${paint.dim(`${seq} ${showTime(at)}`)} ${type}${whom} ${paint.dim(safeText(safeJson(data), 300))}`;
+  return `${paint.dim(`${seq} ${formatTime(at)}`)} ${type}${whom} ${paint.dim(safeText(safeJson(data), 300))}`;
 }

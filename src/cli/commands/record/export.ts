@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { CliError } from '../../cli-error.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 
 interface ExportOptions extends CommonOptions {
   readonly out?: string;
@@ -10,7 +10,7 @@ interface ExportOptions extends CommonOptions {
 
 /** Writes the log as JSON Lines. Nothing is signed for it: `procura checkpoint` does that. */
 export async function exportLog(options: ExportOptions): Promise<void> {
-  await reading(options, async ({ audit }) => {
+  await withReadOnlyStore(options, async ({ audit }) => {
     const lines = audit.export({ payloads: options.payloads === true });
     if (options.out === undefined) return pipeline(lines, process.stdout, { end: false });
     try {

@@ -1,27 +1,29 @@
 import type { LineageCapability, LineageProcess } from '../../../index.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJson, writeLine } from '../../output.js';
 import { findPid } from '../../pids.js';
 import { safeText } from '../../safe-text.js';
-import { showTime } from '../../times.js';
-import { told } from './audit.js';
+import { formatTime } from '../../times.js';
+import { formatRecord } from './audit.js';
 
-/** Tells where a process came from, what it held and by whose authority, and what happened to it. */
-export async function lineage(given: string, options: CommonOptions): Promise<void> {
-  const found = await reading(options, async (kernel) => kernel.audit.lineage(await findPid(kernel, given)));
+/** Prints a process's ancestors, its capabilities with their origins, and its history. */
+export async function lineage(pidOrSuffix: string, options: CommonOptions): Promise<void> {
+  const found = await withReadOnlyStore(options, async (kernel) =>
+    kernel.audit.lineage(await findPid(kernel, pidOrSuffix)),
+  );
   if (options.json === true) return writeJson(found);
   await writeLine(processLine(found.process));
   for (const ancestor of found.ancestors) await writeLine(`  under ${processLine(ancestor)}`);
   await writeLine(`\n${paint.bold('Capabilities')}`);
   for (const capability of found.capabilities) for (const line of capabilityLines(capability)) await writeLine(line);
   await writeLine(`\n${paint.bold('History')}`);
-  for (const record of found.history) await writeLine(told(record));
+  for (const record of found.history) await writeLine(formatRecord(record));
 }
 
 function processLine({ pid, image, status, outcome, spawnedBy, createdAt }: LineageProcess): string {
-  const how = outcome === undefined || outcome === status ? '' : ` (${safeText(outcome, 40)})`;
+  const outcomeNote = outcome === undefined || outcome === status ? '' : ` (${safeText(outcome, 40)})`;
   const by = spawnedBy === 'host' ? ' by the host' : '';
-  return `${safeText(pid, 100)} ${safeText(image, 60)} ${status}${how}, spawned${by} ${showTime(createdAt)}`;
+  return `${safeText(pid, 100)} ${safeText(image, 60)} ${status}${outcomeNote}, spawned${by} ${formatTime(createdAt)}`;
 }
 
 function capabilityLines({ id, resource, rights, status, chain }: LineageCapability): string[] {

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { Kernel, VerifyReport } from '../../../index.js';
 import { CliError } from '../../cli-error.js';
-import { type CommonOptions, reading } from '../../open-store.js';
+import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJson, writeLine } from '../../output.js';
 import { safeText } from '../../safe-text.js';
 
@@ -16,27 +16,27 @@ interface VerifyOptions extends CommonOptions {
 
 const databaseStart = 'SQLite format 3';
 
-/** Checks the log in the database, or an export by the verifier that shares no code with the kernel. */
+/** Verifies the log in the database, or an export with the verifier that shares no code with the kernel. */
 export async function verify(file: string | undefined, options: VerifyOptions): Promise<void> {
   if (file !== undefined) return verifyFile(file, options);
-  await reading(options, async (kernel) => {
+  await withReadOnlyStore(options, async (kernel) => {
     const report = await kernel.audit.verify();
     if (report.ok && options.key !== undefined) return verifyWithKey(kernel, options);
     if (!report.ok) process.exitCode = 1;
-    return options.json === true ? writeJson(report) : writeLine(told(report));
+    return options.json === true ? writeJson(report) : writeLine(formatReport(report));
   });
 }
 
 async function verifyFile(file: string, options: VerifyOptions): Promise<void> {
   if (!existsSync(file)) throw noFile(file);
   if (isDatabase(file)) throw notAnExport(file);
-  const { ok, message } = await standalone(file, options.key);
+  const { ok, message } = await runVerifier(file, options.key);
   if (!ok) process.exitCode = 1;
   if (options.json === true) return writeJson({ ok, message });
   await writeLine(`${ok ? paint.green('OK') : paint.red('BROKEN')} ${safeText(message, 500)}`);
 }
 
-/** Which key signed what is the standalone verifier's question: it is asked about an export made for the purpose. */
+/** Only the standalone verifier checks keys, so the log is exported to a temporary file for it. */
 async function verifyWithKey(kernel: Kernel, options: VerifyOptions): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'procura-verify-'));
   try {
@@ -49,7 +49,7 @@ async function verifyWithKey(kernel: Kernel, options: VerifyOptions): Promise<vo
 }
 
 /** Runs verify.js as a program of its own. */
-function standalone(file: string, key: string | undefined): Promise<{ ok: boolean; message: string }> {
+function runVerifier(file: string, key: string | undefined): Promise<{ ok: boolean; message: string }> {
   const script = fileURLToPath(new URL('../../../verify.js', import.meta.url));
   const args = [...process.execArgv, script, path.resolve(file), ...(key === undefined ? [] : ['--key', key])];
   return new Promise((resolve) => {
@@ -61,13 +61,13 @@ function standalone(file: string, key: string | undefined): Promise<{ ok: boolea
   });
 }
 
-function told({ ok, checked, size, root, erased, firstBad }: VerifyReport): string {
+function formatReport({ ok, checked, size, root, erased, firstBad }: VerifyReport): string {
   if (firstBad !== undefined) {
     const { seq, kind, detail } = firstBad;
     return `${paint.red('BROKEN')} ${kind} at record ${seq}: ${safeText(detail, 500)}`;
   }
-  const gone = erased.length === 0 ? '' : `, ${erased.length} payloads lawfully erased`;
-  return `${ok ? paint.green('OK') : paint.red('BROKEN')} ${checked} of ${size} records checked, root ${root}${gone}`;
+  const erasedNote = erased.length === 0 ? '' : `, ${erased.length} payloads lawfully erased`;
+  return `${ok ? paint.green('OK') : paint.red('BROKEN')} ${checked} of ${size} records checked, root ${root}${erasedNote}`;
 }
 
 function isDatabase(file: string): boolean {
@@ -76,7 +76,7 @@ function isDatabase(file: string): boolean {
   try {
     readSync(opened, start, 0, start.length, 0);
   } catch {
-    // What cannot be read is for the verifier to tell.
+    // The verifier reports a file that cannot be read.
     return false;
   } finally {
     closeSync(opened);
