@@ -7,7 +7,7 @@ import type { Right } from '../resource/rights.js';
 export const approvalDecisions = ['once', 'always', 'deny', 'deny-always'] as const;
 export type ApprovalDecision = (typeof approvalDecisions)[number];
 
-/** How far an answer goes: these arguments, any arguments within the capability, or that and the descendants too. */
+/** The extent of an answer: these arguments, any arguments within the capability, or that for all descendants too. */
 export const approvalScopes = ['args', 'resource', 'tree'] as const;
 export type ApprovalScope = (typeof approvalScopes)[number];
 

@@ -29,7 +29,7 @@ export function parseConstraints(input: unknown, kind: ResourceKind, path = 'con
   return constraints;
 }
 
-/** What is too large about constraints that are about to be stored; undefined when nothing is. */
+/** The limit that constraints exceed, as a phrase for an error; undefined when they exceed none. */
 export function constraintsExcess(constraints: Constraints): string | undefined {
   const atoms = Object.values(constraints);
   if (atoms.length > constraintLimits.paths) return `has more than ${constraintLimits.paths} paths`;

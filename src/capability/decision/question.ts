@@ -22,7 +22,7 @@ export interface Question {
    * has two where links lead elsewhere.
    */
   readonly names: readonly Request[];
-  /** Where the links of a file lead. */
+  /** The file that the links lead to. */
   readonly real?: Request;
   /** One of the names is enough for an allow: an object goes by its id and by its place in a namespace. */
   readonly matchesAnyName?: true;

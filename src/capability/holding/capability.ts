@@ -12,7 +12,7 @@ export interface Capability {
   readonly resource: string;
   readonly rights: readonly Right[];
   readonly constraints?: Constraints;
-  /** How many uses are left; absent: unlimited. */
+  /** The uses that are left; absent: unlimited. */
   readonly uses?: number;
   readonly expiresAt?: number;
   /** Whether anything of it can be handed on; `grantable` says what. */
@@ -21,7 +21,7 @@ export interface Capability {
   /** The capability it was derived from; null for a root grant. */
   readonly parent: CapabilityId | null;
   readonly depth: number;
-  /** How deep the chain below the root grant may become. */
+  /** The greatest depth of the chain below the root grant. */
   readonly maxDepth: number;
   readonly status: CapabilityStatus;
   readonly grantedBy: string;

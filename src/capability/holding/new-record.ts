@@ -4,7 +4,7 @@ import type { DerivedAuthority } from './attenuate.js';
 import { depthLimit } from './capability.js';
 import type { CapabilityRecord } from './capability-record.js';
 
-/** Who gets a capability, and when. */
+/** The process that receives a capability, with its generation and the time. */
 export interface Receiver {
   readonly pid: Pid;
   readonly generation: number;
