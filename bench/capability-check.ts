@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createKernel, type Decision, type DecisionCode, type Kernel } from '../src/index.js';
 import { casbinEngine, caslEngine, type PolicyEngine, toolCalls, toolGrant } from './policy-engines.js';
-import { inFolder, median, rate } from './support.js';
+import { inTempFolder, median, rate } from './support.js';
 
-type Verdict = keyof typeof toolCalls;
+type ExpectedAnswer = keyof typeof toolCalls;
 
 /** Of one engine that was loaded with few grants and with many. */
 interface CheckTimes {
@@ -13,7 +13,7 @@ interface CheckTimes {
   /** The speed with many against the speed with few: the median of the rounds' ratios. */
   readonly ratio: number;
 }
-type EngineTimes = Readonly<Record<Verdict, CheckTimes>>;
+type EngineTimes = Readonly<Record<ExpectedAnswer, CheckTimes>>;
 
 export interface AllTimes {
   readonly kernel: EngineTimes;
@@ -29,7 +29,7 @@ const batchMs = 50;
 
 /** One check of a process with few capabilities and of one with many, and of the same grants in other engines. */
 export function checkTimes(few: number, many: number): Promise<AllTimes> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     await using kernel = await createKernel({ store: join(folder, 'check.db'), durability: 'normal' });
     return {
       kernel: await engineTimes((held) => kernelEngine(kernel, held), few, many),
@@ -44,11 +44,12 @@ type Load<T> = (held: number) => Promise<PolicyEngine<T>> | PolicyEngine<T>;
 async function engineTimes<T>(load: Load<T>, few: number, many: number): Promise<EngineTimes> {
   const small = await load(few);
   const large = await load(many);
-  const times = (verdict: Verdict) => inTurns(batches(small, few, verdict), batches(large, many, verdict));
+  const times = (verdict: ExpectedAnswer) =>
+    compareInTurns(batchRunner(small, few, verdict), batchRunner(large, many, verdict));
   return { allowed: await times('allowed'), denied: await times('denied') };
 }
 
-const verdicts: Partial<Record<DecisionCode, Verdict>> = { ALLOWED: 'allowed', NO_CAPABILITY: 'denied' };
+const answersByCode: Partial<Record<DecisionCode, ExpectedAnswer>> = { ALLOWED: 'allowed', NO_CAPABILITY: 'denied' };
 
 /** A process that holds the grants. */
 async function kernelEngine(kernel: Kernel, held: number): Promise<PolicyEngine<Decision>> {
@@ -63,12 +64,12 @@ async function kernelEngine(kernel: Kernel, held: number): Promise<PolicyEngine<
       const [resource, args] = [`tool:${tool}`, { to }];
       return () => kernel.capabilities.check(pid, 'call', resource, args);
     },
-    says: ({ code }) => verdicts[code] ?? code,
+    toText: ({ code }) => answersByCode[code] ?? code,
   };
 }
 
 /** The two take turns; what they take at first does not count. */
-async function inTurns(few: () => Promise<number>, many: () => Promise<number>): Promise<CheckTimes> {
+async function compareInTurns(few: () => Promise<number>, many: () => Promise<number>): Promise<CheckTimes> {
   const measured: CheckTimes[] = [];
   for (let round = -warmUpRounds; round < rounds; round++) {
     const fewUs = await few();
@@ -83,8 +84,8 @@ async function inTurns(few: () => Promise<number>, many: () => Promise<number>):
 }
 
 /** Runs one batch whenever it is called, awaiting each check: microseconds per check. Throws for a wrong answer. */
-function batches<T>(engine: PolicyEngine<T>, held: number, verdict: Verdict): () => Promise<number> {
-  const checks = endless(spread(held).map((at) => engine.prepare(toolCalls[verdict](at))));
+function batchRunner<T>(engine: PolicyEngine<T>, held: number, verdict: ExpectedAnswer): () => Promise<number> {
+  const checks = cycle(spreadIndexes(held).map((at) => engine.prepare(toolCalls[verdict](at))));
   return async () => {
     const answers: T[] = [];
     const started = performance.now();
@@ -93,18 +94,18 @@ function batches<T>(engine: PolicyEngine<T>, held: number, verdict: Verdict): ()
       answers.push(await checks.next().value());
       tookMs = performance.now() - started;
     }
-    const wrong = answers.map((answer) => engine.says(answer)).find((said) => said !== verdict);
+    const wrong = answers.map((answer) => engine.toText(answer)).find((said) => said !== verdict);
     if (wrong !== undefined) throw new Error(`A check that should be ${verdict} was ${wrong}.`);
     return (tookMs / answers.length) * 1000;
   };
 }
 
 /** Positions from 0 to `held`, evenly spread however few of them are used: an engine may look from either end. */
-function spread(held: number): number[] {
+function spreadIndexes(held: number): number[] {
   const golden = (Math.sqrt(5) - 1) / 2;
   return Array.from({ length: questions }, (_, index) => Math.floor(((index * golden) % 1) * held));
 }
 
-function* endless<T>(items: readonly T[]): Generator<T, never> {
+function* cycle<T>(items: readonly T[]): Generator<T, never> {
   for (;;) for (const item of items) yield item;
 }

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createKernel } from '../src/index.js';
-import { inFolder, median, rate } from './support.js';
+import { inTempFolder, median, rate } from './support.js';
 
 const rounds = 3;
 
 /** Runs of `true` per second: as command processes, and by bare spawns with pipes, in turn in the same run. */
 export function commandRates(callers: number, runs: number): Promise<{ kernel: number; bare: number; ratio: number }> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     await using kernel = await createKernel({ store: join(folder, 'commands.db'), workspace: folder });
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'command:true', rights: ['call'] }] });
     const face = kernel.as(pid);

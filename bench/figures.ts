@@ -3,11 +3,11 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createKernel } from '../src/index.js';
-import { elapsedMs, inFolder, median, rate } from './support.js';
+import { elapsedMs, inTempFolder, median, rate } from './support.js';
 
 /** Milliseconds for the cancel of a tree of `processes`. */
 export function cancelMs(processes: number): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     await using kernel = await createKernel({ store: join(folder, 'cancel.db') });
     const root = await kernel.processes.spawn({});
     const middle = await Promise.all(Array.from({ length: 99 }, () => kernel.processes.spawnChild(root, {})));
@@ -18,7 +18,7 @@ export function cancelMs(processes: number): Promise<number> {
 
 /** Audit records verified per second. */
 export function verifyRate(records: number): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     await using kernel = await createKernel({ store: join(folder, 'verify.db'), durability: 'normal' });
     const root = await kernel.processes.spawn({});
     await rate(records, 256, () => kernel.processes.charge(root, { tokens: 1 }));
@@ -32,7 +32,7 @@ export function verifyRate(records: number): Promise<number> {
 
 /** Milliseconds from the commit of a spawn, as its caller sees it, to the delivery of its event on a stream. */
 export function streamMs(spawns: number): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     await using kernel = await createKernel({ store: join(folder, 'stream.db') });
     const root = await kernel.processes.spawn({});
     const arrived = new Map<string, number>();
@@ -56,7 +56,7 @@ export function streamMs(spawns: number): Promise<number> {
 
 /** Bytes of the database per process that was spawned, has ended and was waited for. */
 export function bytesPerProcess(processes: number): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const path = join(folder, 'bytes.db');
     const kernel = await createKernel({ store: path, durability: 'normal' });
     const root = await kernel.processes.spawn({});
@@ -72,7 +72,7 @@ export function bytesPerProcess(processes: number): Promise<number> {
 
 /** Milliseconds from the import to the first spawn on a new file, in a program of its own, after the build. */
 export function firstSpawnMs(): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const library = new URL('../dist/index.js', import.meta.url).href;
     const program = join(folder, 'first.mjs');
     writeFileSync(

@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKernel, defineImage } from '../src/index.js';
-import { inFolder, median, rate } from './support.js';
+import { inTempFolder, median, rate } from './support.js';
 
 const rounds = 3;
 
 /** Whole lives of children per second: spawned, an empty body run, exited, waited for by the parent. */
 export function lifeRate(callers: number, lives: number): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const images = [defineImage({ name: 'empty', run: async () => undefined })];
     await using kernel = await createKernel({ store: join(folder, 'life.db'), images });
     const parent = await kernel.processes.spawn({});
@@ -24,7 +24,7 @@ export function lifeRate(callers: number, lives: number): Promise<number> {
 
 /** Bytes of heap for each of so many processes whose bodies wait, in a program of its own that runs the built package. */
 export function bytesPerWaiting(count: number): Promise<number> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
     const args = ['--expose-gc', file('../test/load/waiting.mjs'), file('../dist/index.js')];
     const { stdout } = spawnSync(process.execPath, [...args, join(folder, 'waiting.db'), String(count)], {

@@ -27,10 +27,10 @@ export interface PolicyEngine<T> {
   /** Builds what the question needs; what it returns makes the decision and nothing else. */
   prepare(call: ToolCall): () => Promise<T> | T;
   /** What an answer amounts to: `allowed`, `denied` for want of a grant, or something else. */
-  says(answer: T): string;
+  toText(answer: T): string;
 }
 
-const says = (answer: boolean) => (answer ? 'allowed' : 'denied');
+const toText = (answer: boolean) => (answer ? 'allowed' : 'denied');
 
 const model = `
 [request_definition]
@@ -51,7 +51,7 @@ export async function casbinEngine(held: number): Promise<PolicyEngine<boolean>>
     prepare({ tool }) {
       return () => enforcer.enforce('agent', tool, 'call');
     },
-    says,
+    toText: toText,
   };
 }
 
@@ -64,9 +64,9 @@ export function caslEngine(held: number): PolicyEngine<boolean> {
   const ability = createMongoAbility(rules);
   return {
     prepare(call) {
-      const asked = subject('Tool', { ...call });
-      return () => ability.can('call', asked);
+      const toolSubject = subject('Tool', { ...call });
+      return () => ability.can('call', toolSubject);
     },
-    says,
+    toText: toText,
   };
 }

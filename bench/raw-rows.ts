@@ -40,8 +40,8 @@ export class RawWriter {
   private readonly commit: Database.Statement;
   private readonly save: Database.Statement;
   private readonly release: Database.Statement;
-  private readonly look: Database.Statement;
-  private readonly count: Database.Statement;
+  private readonly selectParent: Database.Statement;
+  private readonly updateAccount: Database.Statement;
 
   constructor(path: string, durability: 'full' | 'normal') {
     this.db = new Database(path);
@@ -56,8 +56,10 @@ export class RawWriter {
     this.commit = this.db.prepare('COMMIT');
     this.save = this.db.prepare('SAVEPOINT unit');
     this.release = this.db.prepare('RELEASE unit');
-    this.look = this.db.prepare('SELECT * FROM processes WHERE n = 1');
-    this.count = this.db.prepare('UPDATE accounts SET children_used = children_used + 1, born = born + 1 WHERE n = 1');
+    this.selectParent = this.db.prepare('SELECT * FROM processes WHERE n = 1');
+    this.updateAccount = this.db.prepare(
+      'UPDATE accounts SET children_used = children_used + 1, born = born + 1 WHERE n = 1',
+    );
   }
 
   /** Spawns per second, in transactions of `group` spawns with a savepoint each. */
@@ -76,9 +78,9 @@ export class RawWriter {
   }
 
   private spawn(rows: SpawnRows['rows'], index: number): void {
-    this.look.get();
+    this.selectParent.get();
     this.save.run();
-    this.count.run();
+    this.updateAccount.run();
     for (const [at, { each }] of tables.entries()) {
       for (let row = index * each; row < (index + 1) * each; row++) this.inserts[at]?.run(rows[at]?.[row]);
     }

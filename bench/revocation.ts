@@ -2,7 +2,7 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CapabilityId, createKernel, type Kernel, type Pid } from '../src/index.js';
-import { elapsedMs, inFolder, median, rate } from './support.js';
+import { elapsedMs, inTempFolder, median, rate } from './support.js';
 
 /** Milliseconds of the longest call that others made: the median of the rounds' longest. */
 export interface RevocationStalls {
@@ -21,7 +21,7 @@ const sweepMsMax = 120_000;
 
 /** Revokes a capability with `derived` below it, spread over 1,000 processes, while others charge and require. */
 export function revocationStalls(derived: number, durability: 'full' | 'normal'): Promise<RevocationStalls> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const filled = join(folder, 'filled');
     mkdirSync(filled);
     const tree = await fill(join(filled, 'revoke.db'), derived);
@@ -30,7 +30,7 @@ export function revocationStalls(derived: number, durability: 'full' | 'normal')
       const copy = join(folder, `round-${round}`);
       cpSync(filled, copy, { recursive: true });
       await using kernel = await createKernel({ store: join(copy, 'revoke.db'), durability });
-      measured.push(await stalls(kernel, tree, derived));
+      measured.push(await measureStalls(kernel, tree, derived));
     }
     return {
       duringMs: median(measured.map(({ duringMs }) => duringMs)),
@@ -39,15 +39,15 @@ export function revocationStalls(derived: number, durability: 'full' | 'normal')
   });
 }
 
-interface Filled {
+interface FilledStore {
   readonly source: CapabilityId;
   /** Has nothing to do with what is revoked. */
-  readonly other: Pid;
+  readonly bystander: Pid;
 }
 
-async function fill(path: string, derived: number): Promise<Filled> {
+async function fill(path: string, derived: number): Promise<FilledStore> {
   await using kernel = await createKernel({ store: path, durability: 'normal' });
-  const other = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:search', rights: ['call'] }] });
+  const bystander = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:search', rights: ['call'] }] });
   const root = await kernel.processes.spawn({});
   const spec = { resource: 'tool:team/**', rights: ['call'], delegable: true } as const;
   const { id: source } = await kernel.capabilities.grant(root, spec);
@@ -57,13 +57,17 @@ async function fill(path: string, derived: number): Promise<Filled> {
       await kernel.capabilities.delegate(root, pid, { from: source, resource: `tool:team/t${at}`, rights: ['call'] });
     }
   });
-  return { source, other };
+  return { source, bystander: bystander };
 }
 
-async function stalls(kernel: Kernel, { source, other }: Filled, derived: number): Promise<RevocationStalls> {
+async function measureStalls(
+  kernel: Kernel,
+  { source, bystander: other }: FilledStore,
+  derived: number,
+): Promise<RevocationStalls> {
   let sweepMs = 0;
   const duringMs = await longestCallMs(kernel, other, async () => {
-    sweepMs = await elapsedMs(() => Promise.all([swept(kernel, derived), kernel.capabilities.revoke(source)]));
+    sweepMs = await elapsedMs(() => Promise.all([waitForSweep(kernel, derived), kernel.capabilities.revoke(source)]));
   });
   const withoutMs = await longestCallMs(kernel, other, () => sleep(sweepMs));
   return { duringMs, withoutMs };
@@ -95,7 +99,7 @@ async function longestCallMs(kernel: Kernel, pid: Pid, work: () => Promise<unkno
 }
 
 /** Resolves when the sweep has marked `count`; throws when it has marked others, or has not come to an end in time. */
-async function swept(kernel: Kernel, count: number): Promise<void> {
+async function waitForSweep(kernel: Kernel, count: number): Promise<void> {
   const end = new AbortController();
   let left = count;
   using _listening = kernel.events.on('capabilities.swept', ({ data }) => {

@@ -10,15 +10,15 @@ import { spawnRates } from './spawn-child.js';
 import { flatRates } from './table-size.js';
 
 interface Figure {
-  readonly what: string;
+  readonly title: string;
   readonly measured: string;
-  readonly reach: string;
+  readonly target: string;
   readonly reached: boolean;
 }
 
 const figures: Figure[] = [];
 const figure = (what: string, measured: string, reach: string, reached: boolean) => {
-  figures.push({ what, measured, reach, reached });
+  figures.push({ title: what, measured, target: reach, reached });
   console.error(`${what}: ${measured}`);
 };
 const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`;
@@ -140,7 +140,8 @@ for (const [name, measure] of Object.entries(parts)) {
 }
 
 const table = new Table({ head: ['operation', 'measured', 'to reach', ''] });
-for (const { what, measured, reach, reached } of figures) table.push([what, measured, reach, reached ? 'yes' : 'NO']);
+for (const { title: what, measured, target: reach, reached } of figures)
+  table.push([what, measured, reach, reached ? 'yes' : 'NO']);
 console.log(table.toString());
 if (asked.length === 0) {
   writeFileSync(

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKernel } from '../src/index.js';
 import { RawWriter, rowsOfSpawns } from './raw-rows.js';
-import { inFolder, median, rate } from './support.js';
+import { inTempFolder, median, rate } from './support.js';
 
 export interface SpawnRates {
   readonly kernel: number;
@@ -16,7 +16,7 @@ const tool = { resource: 'tool:search', rights: ['call'] } as const;
 
 /** spawnChild with one delegated capability, against better-sqlite3 writing the same rows; the two take turns. */
 export function spawnRates(callers: number, spawns: number, durability: 'full' | 'normal'): Promise<SpawnRates> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const [path, rawPath] = [join(folder, 'kernel.db'), join(folder, 'raw.db')];
     const first = await createKernel({ store: path, durability });
     const parent = await first.processes.spawn({

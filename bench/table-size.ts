@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createKernel } from '../src/index.js';
-import { elapsedMs, inFolder, rate } from './support.js';
-import { compared, filled, type TwoSizes } from './two-sizes.js';
+import { elapsedMs, inTempFolder, rate } from './support.js';
+import { compareSizes, openFilled, type TwoSizes } from './two-sizes.js';
 
 export interface FlatRates extends TwoSizes {
   /** Opening the large database. */
@@ -12,9 +12,9 @@ const rounds = 5;
 
 /** spawnChild with few and with many processes in the table. */
 export function flatRates(few: number, many: number): Promise<FlatRates> {
-  return inFolder(async (folder) => {
+  return inTempFolder(async (folder) => {
     const withProcesses = (name: string, processes: number) =>
-      filled(join(folder, name), (kernel, parent) =>
+      openFilled(join(folder, name), (kernel, parent) =>
         rate(processes, 256, async (index) => {
           const pid = await kernel.processes.spawnChild(parent, {});
           if (index % 100 !== 0) await kernel.processes.exit(pid);
@@ -22,7 +22,9 @@ export function flatRates(few: number, many: number): Promise<FlatRates> {
       );
     const small = await withProcesses('small.db', few);
     const large = await withProcesses('large.db', many);
-    const rates = await compared(small, large, rounds, ({ kernel, parent }) => kernel.processes.spawnChild(parent, {}));
+    const rates = await compareSizes(small, large, rounds, ({ kernel, parent }) =>
+      kernel.processes.spawnChild(parent, {}),
+    );
     const openMs = await elapsedMs(async () => {
       const kernel = await createKernel({ store: large.path });
       await kernel.processes.get(large.parent);

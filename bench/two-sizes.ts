@@ -23,7 +23,10 @@ export interface TwoSizes {
 const calls = 200;
 const callers = 64;
 
-export async function filled(path: string, fill: (kernel: Kernel, parent: Pid) => Promise<unknown>): Promise<Filled> {
+export async function openFilled(
+  path: string,
+  fill: (kernel: Kernel, parent: Pid) => Promise<unknown>,
+): Promise<Filled> {
   const kernel = await createKernel({ store: path, durability: 'normal' });
   const parent = await kernel.processes.spawn({ goal: 'fill' });
   await fill(kernel, parent);
@@ -32,7 +35,7 @@ export async function filled(path: string, fill: (kernel: Kernel, parent: Pid) =
 }
 
 /** One call on a small and on a large database that take turns, after which both are shut down. */
-export async function compared(
+export async function compareSizes(
   small: Filled,
   large: Filled,
   rounds: number,

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Approval, JsonValue, Pid } from '../../src/index.js';
-import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
 
@@ -89,7 +89,7 @@ describe('a call that waits in a running kernel', () => {
     const shown = (await run('approval', approval.id)).stdout;
     expect(shown).toMatch(/^wants to +hold write on fs:out\/\*\*$/m);
     expect(shown).toContain('it would get a new one');
-    expect(refusedWith(await run('answer', approval.id, 'always', '--scope', 'tree'))).toEqual({
+    expect(refusalOf(await run('answer', approval.id, 'always', '--scope', 'tree'))).toEqual({
       exitCode: 1,
       code: 'INVALID_INPUT',
     });
@@ -119,8 +119,8 @@ describe('approvals', () => {
   });
 
   it('refuses a status and a process that there are not', async () => {
-    expect(refusedWith(await run('approvals', '--status', 'lost'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
-    expect(refusedWith(await run('approvals', '--pid', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('approvals', '--status', 'lost'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+    expect(refusalOf(await run('approvals', '--pid', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
   });
 });
 
@@ -182,11 +182,11 @@ describe('approval', () => {
     expect(stdout).toMatch(new RegExp(`^because of +${rule.id} \\(lifted\\)$`, 'm'));
     expect(stdout).toMatch(/from host, ended$/m);
     expect(stdout).not.toContain('procura answer');
-    expect(refusedWith(await run('answer', id, 'once'))).toEqual({ exitCode: 1, code: 'CONFLICT' });
+    expect(refusalOf(await run('answer', id, 'once'))).toEqual({ exitCode: 1, code: 'CONFLICT' });
   });
 
   it('refuses an id that there is not, and an ending that several have', async () => {
-    expect(refusedWith(await run('approval', 'v_nothing'))).toEqual({ exitCode: 1, code: 'NO_SUCH_APPROVAL' });
+    expect(refusalOf(await run('approval', 'v_nothing'))).toEqual({ exitCode: 1, code: 'NO_SUCH_APPROVAL' });
     const store = path.join(tempFolder(), 'alike.db');
     let count = 0;
     const kernel = await openKernel({ store, ids: { next: (kind) => `${kind}_${1000 + count++}_ending` } });
@@ -194,7 +194,7 @@ describe('approval', () => {
     await kernel.capabilities.ask(pid, { resource: 'tool:x', rights: ['call'] });
     for (const n of [1, 2]) await refusal(kernel.capabilities.require(pid, 'call', 'tool:x', { n }));
     const refused = await runCli(['answer', '_ending', 'once', '--store', store]);
-    expect(refusedWith(refused)).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+    expect(refusalOf(refused)).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
     const all = await kernel.approvals.list();
     for (const { id } of all) expect(refused.stderr).toContain(id);
     expect(all).toHaveLength(2);
@@ -223,14 +223,14 @@ describe('answer', () => {
     const { id } = await question(await searcher());
     await run('answer', id, 'deny', '--by', 'ann');
     const again = await run('answer', id, 'once', '--by', 'bob');
-    expect(refusedWith(again)).toEqual({ exitCode: 1, code: 'CONFLICT' });
+    expect(refusalOf(again)).toEqual({ exitCode: 1, code: 'CONFLICT' });
     expect(again.stderr).toMatch(/was answered by ann at .+: deny\.\n/);
     expect(await team.kernel.approvals.get(id)).toMatchObject({ decision: 'deny', by: 'ann' });
   });
 
   it('refuses an unknown id, decision, scope and name, and leaves the question as it was', async () => {
     const { id } = await question(await searcher());
-    expect(refusedWith(await run('answer', 'v_nothing', 'once'))).toEqual({ exitCode: 1, code: 'NO_SUCH_APPROVAL' });
+    expect(refusalOf(await run('answer', 'v_nothing', 'once'))).toEqual({ exitCode: 1, code: 'NO_SUCH_APPROVAL' });
     const wrong = [
       ['perhaps'],
       ['always', '--scope', 'world'],
@@ -239,9 +239,9 @@ describe('answer', () => {
       ['once', '--by', 'ann\u202e'],
     ];
     for (const args of wrong) {
-      expect(refusedWith(await run('answer', id, ...args))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+      expect(refusalOf(await run('answer', id, ...args))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
     }
-    expect(refusedWith(await run('answer', id))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await run('answer', id))).toEqual({ exitCode: 2, code: 'USAGE' });
     expect(await team.kernel.approvals.get(id)).toMatchObject({ status: 'pending' });
   });
 });

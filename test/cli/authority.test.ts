@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDuration } from '../../src/cli/times.js';
 import type { Capability, Rule } from '../../src/index.js';
-import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 import { refusal, tempFolder } from '../support/kernel.js';
 
@@ -70,18 +70,18 @@ describe('deny, ask, rules and lift beside a running kernel', () => {
 
   it('refuse what there is not, and leave the rules as they were', async () => {
     const before = await team.kernel.capabilities.rules();
-    expect(refusedWith(await run('rules', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
-    expect(refusedWith(await run('lift', 'u_nothing'))).toEqual({ exitCode: 1, code: 'NO_SUCH_RULE' });
+    expect(refusalOf(await run('rules', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('lift', 'u_nothing'))).toEqual({ exitCode: 1, code: 'NO_SUCH_RULE' });
     // What a shell makes of * when it is not quoted.
     const file = await run('deny', 'README.md', 'tool:x', 'call');
-    expect(refusedWith(file)).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(file)).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
     expect(file.stderr).toContain("'*', with the quotes");
     const wrong = ['tool:x read', 'tool:x fly', 'x call', 'tool:x* call', 'fs:../x read'];
     for (const args of wrong) {
-      expect(refusedWith(await run('deny', '*', ...args.split(' ')))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+      expect(refusalOf(await run('deny', '*', ...args.split(' ')))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
     }
     for (const args of ['tool:x', 'tool:x call --expires-in soon']) {
-      expect(refusedWith(await run('ask', '*', ...args.split(' ')))).toEqual({ exitCode: 2, code: 'USAGE' });
+      expect(refusalOf(await run('ask', '*', ...args.split(' ')))).toEqual({ exitCode: 2, code: 'USAGE' });
     }
     expect(await team.kernel.capabilities.rules()).toEqual(before);
   });
@@ -127,11 +127,11 @@ describe('grant and revoke beside a running kernel', () => {
     const [pid, ended] = [await processes.spawn(), await processes.spawn()];
     await processes.exit(ended);
     const before = await capabilities.list(pid);
-    expect(refusedWith(await run('grant', 'p_nobody', 'tool:x', 'call'))).toEqual({
+    expect(refusalOf(await run('grant', 'p_nobody', 'tool:x', 'call'))).toEqual({
       exitCode: 1,
       code: 'NO_SUCH_PROCESS',
     });
-    expect(refusedWith(await run('grant', ended, 'tool:x', 'call'))).toEqual({
+    expect(refusalOf(await run('grant', ended, 'tool:x', 'call'))).toEqual({
       exitCode: 1,
       code: 'PROCESS_TERMINATED',
     });
@@ -140,15 +140,15 @@ describe('grant and revoke beside a running kernel', () => {
       ['nowhere', 'call'],
       ['tool:x', 'call', '--uses', '0'],
     ]) {
-      expect(refusedWith(await run('grant', pid, ...args))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+      expect(refusalOf(await run('grant', pid, ...args))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
     }
     for (const args of [['tool:x'], ['tool:x', 'call', '--uses', 'x'], ['tool:x', 'call', '--expires-in', '0m']]) {
-      expect(refusedWith(await run('grant', pid, ...args))).toEqual({ exitCode: 2, code: 'USAGE' });
+      expect(refusalOf(await run('grant', pid, ...args))).toEqual({ exitCode: 2, code: 'USAGE' });
     }
     expect(await capabilities.list(pid)).toEqual(before);
     const [held] = before;
     for (const id of ['c_nothing', held?.id.slice(-8) ?? '']) {
-      expect(refusedWith(await run('revoke', id))).toEqual({ exitCode: 1, code: 'NO_SUCH_CAPABILITY' });
+      expect(refusalOf(await run('revoke', id))).toEqual({ exitCode: 1, code: 'NO_SUCH_CAPABILITY' });
     }
   });
 });
@@ -184,7 +184,7 @@ describe('explain', () => {
     expect(JSON.parse((await explain()).stdout)).toMatchObject({ code: 'ALLOWED' });
     expect(JSON.parse((await explain('--workspace', workspace)).stdout)).toMatchObject({ code: 'NO_CAPABILITY' });
     const missing = await explain('--workspace', join(workspace, 'none'));
-    expect(refusedWith(missing)).toEqual({ exitCode: 1, code: 'INVALID_PATH' });
+    expect(refusalOf(missing)).toEqual({ exitCode: 1, code: 'INVALID_PATH' });
   });
 
   it('names the rule that forbids something, and how to lift it', async () => {

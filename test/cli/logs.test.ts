@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli, startCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli, startCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
@@ -37,8 +37,8 @@ describe('events', () => {
   });
 
   it('refuses a process that there is not, and a cursor that is no number', async () => {
-    expect(refusedWith(await run('events', '--pid', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
-    expect(refusedWith(await run('events', '--after', 'x'))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await run('events', '--pid', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('events', '--after', 'x'))).toEqual({ exitCode: 2, code: 'USAGE' });
   });
 });
 
@@ -53,7 +53,7 @@ describe('audit', () => {
   });
 
   it('refuses an outcome that there is not', async () => {
-    expect(refusedWith(await run('audit', '--outcome', 'perhaps'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+    expect(refusalOf(await run('audit', '--outcome', 'perhaps'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
   });
 });
 
@@ -88,9 +88,9 @@ describe('checkpoint, export and verify', () => {
 
   it('refuse a file that there is not, and a place that cannot be written', async () => {
     const missing = path.join(team.folder, 'no', 'file');
-    expect(refusedWith(await runCli(['verify', missing]))).toEqual({ exitCode: 1, code: 'NO_SUCH_FILE' });
-    expect(refusedWith(await run('export', '--out', missing))).toEqual({ exitCode: 1, code: 'EXPORT_FAILED' });
-    expect(refusedWith(await runCli(['verify', team.store]))).toEqual({ exitCode: 1, code: 'NOT_AN_EXPORT' });
+    expect(refusalOf(await runCli(['verify', missing]))).toEqual({ exitCode: 1, code: 'NO_SUCH_FILE' });
+    expect(refusalOf(await run('export', '--out', missing))).toEqual({ exitCode: 1, code: 'EXPORT_FAILED' });
+    expect(refusalOf(await runCli(['verify', team.store]))).toEqual({ exitCode: 1, code: 'NOT_AN_EXPORT' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
@@ -43,9 +43,9 @@ describe.concurrent('ps', () => {
   });
 
   it('refuses a status that there is not, a label without a value and an unknown option', async () => {
-    expect(refusedWith(await run('ps', '--status', 'asleep'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
-    expect(refusedWith(await run('ps', '--label', 'team'))).toEqual({ exitCode: 2, code: 'USAGE' });
-    expect(refusedWith(await run('ps', '--everything'))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await run('ps', '--status', 'asleep'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+    expect(refusalOf(await run('ps', '--label', 'team'))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await run('ps', '--everything'))).toEqual({ exitCode: 2, code: 'USAGE' });
   });
 });
 
@@ -59,7 +59,7 @@ describe.concurrent('tree', () => {
   });
 
   it('refuses a process that there is not', async () => {
-    expect(refusedWith(await run('tree', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('tree', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
   });
 });
 
@@ -77,9 +77,9 @@ describe.concurrent('show', () => {
   });
 
   it('refuses a process that there is not, and too short an ending', async () => {
-    expect(refusedWith(await run('show', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('show', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
     const ending = team.planner.slice(-2);
-    expect(refusedWith(await run('show', ending))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('show', ending))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
   });
 });
 
@@ -91,7 +91,7 @@ describe.concurrent('lineage', () => {
   });
 
   it('refuses a process that there is not', async () => {
-    expect(refusedWith(await run('lineage', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('lineage', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
   });
 });
 
@@ -110,11 +110,11 @@ describe.concurrent('explain', () => {
   });
 
   it('refuses a process that there is not, and arguments that are not JSON', async () => {
-    expect(refusedWith(await run('explain', 'p_nobody', 'call', 'tool:x'))).toEqual({
+    expect(refusalOf(await run('explain', 'p_nobody', 'call', 'tool:x'))).toEqual({
       exitCode: 1,
       code: 'NO_SUCH_PROCESS',
     });
-    expect(refusedWith(await run('explain', team.researcher, 'call', 'tool:x', '--args', '{'))).toEqual({
+    expect(refusalOf(await run('explain', team.researcher, 'call', 'tool:x', '--args', '{'))).toEqual({
       exitCode: 2,
       code: 'USAGE',
     });

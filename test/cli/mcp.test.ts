@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { builtPackage, repository } from '../support/built-package.js';
-import { ownKernel, programs, startMcp } from '../support/cli/mcp-command.js';
-import { refusedWith, runCli, startCli } from '../support/cli/run-cli.js';
+import { openOwnKernel, startMcp, writePrograms } from '../support/cli/mcp-command.js';
+import { refusalOf, runCli, startCli } from '../support/cli/run-cli.js';
 import { eventually } from '../support/eventually.js';
 import { ask, refusedCall } from '../support/integrations/mcp-client.js';
 
@@ -25,7 +25,7 @@ export const tools = [
 
 describe('procura mcp', () => {
   it('is one process for a client: it spawns a child, which another kernel does the work of, and waits for it', async () => {
-    const { kernel, store } = await ownKernel();
+    const { kernel, store } = await openOwnKernel();
     const pid = await kernel.processes.spawn({ name: 'lead', goal: 'Find three sources', budget: { children: 2 } });
     const { client } = await startMcp(store, '--pid', pid);
     expect(client.getInstructions()).toContain(`process ${pid}`);
@@ -56,9 +56,9 @@ describe('procura mcp', () => {
   });
 
   it('calls tools that are granted; others are refused with what is missing, and on record', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:say.again', rights: ['call'] }] });
-    const { client, said } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
+    const { client, stderr: said } = await startMcp(store, '--pid', pid, '--images', writePrograms(folder, echo));
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === 'tool_say_again')).toMatchObject({
       title: 'say.again',
@@ -87,9 +87,9 @@ describe('procura mcp', () => {
   });
 
   it('asks a person for a capability, whose answer comes from another program', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn();
-    const { client } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
+    const { client } = await startMcp(store, '--pid', pid, '--images', writePrograms(folder, echo));
     const wanted = { resource: 'tool:say.again', rights: ['call'], uses: 1 };
     const early = await ask(client, 'request_capability', { ...wanted, timeoutMs: 20 });
     expect(early.value).toMatchObject({
@@ -111,7 +111,7 @@ describe('procura mcp', () => {
   });
 
   it('ends the process with exit, answers that, and is over', async () => {
-    const { kernel, store } = await ownKernel();
+    const { kernel, store } = await openOwnKernel();
     const parent = await kernel.processes.spawn();
     const pid = await kernel.processes.spawnChild(parent);
     const { client, closed, osPid } = await startMcp(store, '--pid', pid.slice(-10));
@@ -130,10 +130,10 @@ describe('procura mcp', () => {
   });
 
   it('is over when the process is killed from outside; what was pending is refused', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
     const child = await kernel.processes.spawnChild(pid);
-    const { client, closed, osPid } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
+    const { client, closed, osPid } = await startMcp(store, '--pid', pid, '--images', writePrograms(folder, echo));
     const pending = [
       refusedCall(client, 'wait', { pid: child }),
       refusedCall(client, 'receive'),
@@ -154,11 +154,11 @@ describe('procura mcp', () => {
   });
 
   it('leaves the process alone and the log signed when the client goes away, also in the middle of calls', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
     // No client of the package: that kills what takes its time.
     const child = await startCli(
-      ['mcp', '--pid', pid, '--store', store, '--images', programs(folder, echo)],
+      ['mcp', '--pid', pid, '--store', store, '--images', writePrograms(folder, echo)],
       {},
       'pipe',
     );
@@ -190,10 +190,10 @@ describe('procura mcp', () => {
   });
 
   it('stops in good order when it is told to', async () => {
-    const { kernel, store } = await ownKernel();
+    const { kernel, store } = await openOwnKernel();
     const pid = await kernel.processes.spawn();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const { client, closed, osPid, said } = await startMcp(store, '--pid', pid);
+      const { client, closed, osPid, stderr: said } = await startMcp(store, '--pid', pid);
       const waiting = refusedCall(client, 'receive');
       await ask(client, 'capabilities');
       process.kill(osPid, signal);
@@ -207,15 +207,15 @@ describe('procura mcp', () => {
   });
 
   it('ends with exit code 0 and an empty output when nobody speaks', async () => {
-    const { kernel, store } = await ownKernel();
+    const { kernel, store } = await openOwnKernel();
     const pid = await kernel.processes.spawn();
     expect(await runCli(['mcp', '--pid', pid, '--store', store])).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
   it('gives up a call that the client takes back, and the tool hears of it', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
-    const { client } = await startMcp(store, '--pid', pid, '--images', programs(folder, echo));
+    const { client } = await startMcp(store, '--pid', pid, '--images', writePrograms(folder, echo));
     const taking = new AbortController();
     const calling = ask(client, 'tool_slow', {}, { signal: taking.signal }).catch(() => 'taken back');
     await eventually(async () => expect((await kernel.audit.list({ action: 'tool.call' })).items).toHaveLength(1));
@@ -226,8 +226,8 @@ describe('procura mcp', () => {
   });
 
   it('runs the bodies of children with --run, and only then', async () => {
-    const { kernel, store, folder } = await ownKernel();
-    const module = programs(folder, await adder());
+    const { kernel, store, folder } = await openOwnKernel();
+    const module = writePrograms(folder, await adder());
     const pid = await kernel.processes.spawn();
     const { client } = await startMcp(store, '--pid', pid, '--images', module, '--run');
     const { value } = await ask(client, 'spawn', { image: 'adder', args: { a: 1, b: 2 } });
@@ -240,13 +240,13 @@ describe('procura mcp', () => {
   });
 
   it('connects the MCP servers of a module: their tools are called like any other', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn({
       capabilities: [{ resource: 'tool:mcp/notes/read_graph', rights: ['call'] }],
     });
     const server = path.join(repository, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js');
     const target = { command: process.execPath, args: [server], env: { MEMORY_FILE_PATH: path.join(folder, 'notes') } };
-    const module = programs(folder, `export const mcp = ${JSON.stringify({ notes: target })};`);
+    const module = writePrograms(folder, `export const mcp = ${JSON.stringify({ notes: target })};`);
     const { client } = await startMcp(store, '--pid', pid, '--images', module);
     expect((await ask(client, 'tool_mcp_notes_read_graph')).value).toEqual({ entities: [], relations: [] });
     expect((await refusedCall(client, 'tool_mcp_notes_create_entities', { entities: [] })).code).toBe(
@@ -260,9 +260,9 @@ describe('procura mcp', () => {
   });
 
   it('spawns the process first when it is told to, once for an id', async () => {
-    const { kernel, store } = await ownKernel();
+    const { kernel, store } = await openOwnKernel();
     const spec = JSON.stringify({ id: 'desk', goal: 'Help', budget: { children: 1 } });
-    const { client, said } = await startMcp(store, '--spawn', spec);
+    const { client, stderr: said } = await startMcp(store, '--spawn', spec);
     const [root] = (await kernel.processes.list()).items;
     expect(said()).toBe(`serving ${root?.pid}\n`);
     await ask(client, 'spawn', {});
@@ -273,7 +273,7 @@ describe('procura mcp', () => {
   });
 
   it('refuses before a word of the protocol: nobody, somebody who has ended, no process, two, no module, no spec', async () => {
-    const { kernel, store, folder } = await ownKernel();
+    const { kernel, store, folder } = await openOwnKernel();
     const ended = await kernel.processes.spawn();
     await kernel.processes.exit(ended);
     const live = await kernel.processes.spawn();
@@ -283,9 +283,9 @@ describe('procura mcp', () => {
       [['--pid', ended], 1, 'PROCESS_TERMINATED'],
       [['--pid', live, '--store', missing], 1, 'NO_SUCH_STORE'],
       [['--pid', live, '--images', path.join(folder, 'nothing.mjs')], 1, 'INVALID_INPUT'],
-      [['--pid', live, '--images', programs(folder, 'export const other = 1;')], 1, 'INVALID_INPUT'],
-      [['--pid', live, '--images', programs(folder, 'export const tools = [{ name: 5 }];')], 1, 'INVALID_INPUT'],
-      [['--pid', live, '--images', programs(folder, 'export const mcp = { x: 5 };')], 1, 'INVALID_INPUT'],
+      [['--pid', live, '--images', writePrograms(folder, 'export const other = 1;')], 1, 'INVALID_INPUT'],
+      [['--pid', live, '--images', writePrograms(folder, 'export const tools = [{ name: 5 }];')], 1, 'INVALID_INPUT'],
+      [['--pid', live, '--images', writePrograms(folder, 'export const mcp = { x: 5 };')], 1, 'INVALID_INPUT'],
       [['--spawn', '{"colour":"red"}'], 1, 'INVALID_INPUT'],
       [['--spawn', 'not json'], 2, 'USAGE'],
       [[], 2, 'USAGE'],
@@ -294,14 +294,14 @@ describe('procura mcp', () => {
     for (const [args, exitCode, code] of cases) {
       const run = await runCli(['mcp', '--store', store, ...args]);
       const stderr = run.stderr.replace(/^(loaded\nnoise\n)/, '');
-      expect([args, refusedWith({ ...run, stderr }), run.stdout]).toEqual([args, { exitCode, code }, '']);
+      expect([args, refusalOf({ ...run, stderr }), run.stdout]).toEqual([args, { exitCode, code }, '']);
     }
     expect(existsSync(missing)).toBe(false);
     expect((await kernel.processes.list()).items).toHaveLength(2);
   });
 
   it('outlives lines that are no messages, and closes when its reader is gone', async () => {
-    const { kernel, store } = await ownKernel();
+    const { kernel, store } = await openOwnKernel();
     const pid = await kernel.processes.spawn();
     const child = await startCli(['mcp', '--pid', pid, '--store', store], {}, 'pipe');
     onTestFinished(() => void child.kill('SIGKILL'));

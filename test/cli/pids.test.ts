@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { shortNames } from '../../src/cli/pids.js';
-import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 
 describe('short pids', () => {
@@ -24,7 +24,7 @@ describe('short pids', () => {
     const kernel = await openKernel({ store, ids: { next: (kind) => `${kind}_${1000 + count++}_ending` } });
     const pids = [await kernel.processes.spawn(), await kernel.processes.spawn()];
     const refused = await runCli(['show', '_ending', '--store', store]);
-    expect(refusedWith(refused)).toEqual({ exitCode: 1, code: 'AMBIGUOUS_PID' });
+    expect(refusalOf(refused)).toEqual({ exitCode: 1, code: 'AMBIGUOUS_PID' });
     for (const pid of pids) expect(refused.stderr).toContain(pid);
     expect((await runCli(['show', pids[0]?.slice(-11) ?? '', '--store', store])).stdout).toContain(pids[0]);
   }, 150_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
@@ -41,9 +41,9 @@ describe('a signal sent beside a running kernel', () => {
   });
 
   it('is refused for a process that there is not, and for a name that is no signal', async () => {
-    expect(refusedWith(await run('signal', 'p_nobody', 'kill'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
-    expect(refusedWith(await run('signal', team.planner, 'explode'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
-    expect(refusedWith(await run('kill'))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await run('signal', 'p_nobody', 'kill'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('signal', team.planner, 'explode'))).toEqual({ exitCode: 1, code: 'INVALID_INPUT' });
+    expect(refusalOf(await run('kill'))).toEqual({ exitCode: 2, code: 'USAGE' });
     expect((await team.kernel.processes.get(team.planner)).status).toBe('created');
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusedWith, runCli } from '../support/cli/run-cli.js';
+import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
@@ -42,7 +42,7 @@ describe('the database that a command names', () => {
   it.concurrent.each(commands)('is not created by %s when it is missing', async (...command) => {
     const store = path.join(team.folder, 'missing.db');
     const run = await runCli([...command.filter((part) => part !== undefined), '--store', store]);
-    expect(refusedWith(run)).toEqual({ exitCode: 1, code: 'NO_SUCH_STORE' });
+    expect(refusalOf(run)).toEqual({ exitCode: 1, code: 'NO_SUCH_STORE' });
     expect(existsSync(store)).toBe(false);
   });
 
@@ -55,7 +55,7 @@ describe('the database that a command names', () => {
     new Database(foreign).exec('CREATE TABLE theirs (id INTEGER)').close();
     const before = [empty, text, foreign].map((file) => readFileSync(file, 'hex'));
     const codes = [];
-    for (const store of [empty, text, foreign]) codes.push(refusedWith(await runCli(['checkpoint', '--store', store])));
+    for (const store of [empty, text, foreign]) codes.push(refusalOf(await runCli(['checkpoint', '--store', store])));
     expect(codes.map(({ code }) => code)).toEqual(['NO_SUCH_STORE', 'STORE_FOREIGN', 'STORE_FOREIGN']);
     expect([empty, text, foreign].map((file) => readFileSync(file, 'hex'))).toEqual(before);
   });
@@ -102,8 +102,8 @@ describe('the command itself', () => {
   });
 
   it('refuses a command that there is not, and none at all', async () => {
-    expect(refusedWith(await runCli(['pz']))).toEqual({ exitCode: 2, code: 'USAGE' });
-    expect(refusedWith(await runCli([]))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await runCli(['pz']))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await runCli([]))).toEqual({ exitCode: 2, code: 'USAGE' });
   });
 });
 

@@ -6,7 +6,7 @@ import { pending, watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
 import { lastSeq, type Stage, stage, toldAfter } from '../support/kernel-fixture.js';
-import { told } from '../support/memory/owner-and-stranger.js';
+import { refusalDetails } from '../support/memory/owner-and-stranger.js';
 
 interface Family extends Stage {
   readonly parent: Pid;
@@ -119,7 +119,7 @@ describe('send', () => {
     const answers = new Set<string>();
     for (const to of [stranger, below, gone, 'p_none']) {
       expect((await refused(() => kernel.as(parent).send(to, 'x'))).code).toBe('CAPABILITY_DENIED');
-      answers.add(JSON.stringify(await told(() => kernel.as(parent).send(to, 'x'), to)));
+      answers.add(JSON.stringify(await refusalDetails(() => kernel.as(parent).send(to, 'x'), to)));
     }
     expect(answers.size).toBe(1);
     expect((await refused(() => kernel.as(parent).send(parent, 'x'))).code).toBe('CAPABILITY_DENIED');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
-import { company, nowhere, told } from '../support/memory/owner-and-stranger.js';
+import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
 
 const notes: CapabilitySpec = { resource: 'ns:team/notes/**', rights: ['create', 'read', 'write', 'delete'] };
 const sha256 = (value: unknown) =>
@@ -14,7 +14,7 @@ const sha256 = (value: unknown) =>
 
 describe('creating an object', () => {
   it('keeps everything that was said of it, also for a kernel that opens the file later', async () => {
-    const { kernel, path, owner } = await company(notes);
+    const { kernel, path, owner } = await ownerAndStranger(notes);
     const source = await kernel.memory.create(owner, { type: 'evidence', payload: 'seen' });
     const payload = { b: [1, null, { c: 'ü' }], a: true };
     const handle = await kernel.memory.create(owner, {
@@ -52,7 +52,7 @@ describe('creating an object', () => {
   });
 
   it('with nothing but a type and a payload makes an immutable one in the process’s own namespace', async () => {
-    const { kernel, path, owner } = await company();
+    const { kernel, path, owner } = await ownerAndStranger();
     const handle = await kernel.memory.create(owner, { type: 'claim', payload: null });
     const { createdAt, tokens, ...stored } = await kernel.memory.read(owner, handle);
     expect(stored).toEqual({
@@ -71,7 +71,7 @@ describe('creating an object', () => {
   });
 
   it('answers with a handle that names the capability and its rights, and is told once', async () => {
-    const { kernel, owner } = await company(notes);
+    const { kernel, owner } = await ownerAndStranger(notes);
     const before = await lastSeq(kernel);
     const own = await kernel.memory.create(owner, { type: 'claim', payload: 1 });
     const shared = await kernel.memory.create(owner, { type: 'claim', payload: 1, namespace: 'team/notes' });
@@ -94,7 +94,7 @@ describe('creating an object', () => {
   });
 
   it('of any type is possible, and of another one is not', async () => {
-    const { kernel, owner, refused } = await company();
+    const { kernel, owner, refused } = await ownerAndStranger();
     const types =
       'goal plan task step constraint message tool_result observation evidence claim summary artifact code_patch test_result error decision external_ref'.split(
         ' ',
@@ -109,7 +109,7 @@ describe('creating an object', () => {
   });
 
   it('is refused for fields that are too long, unprintable or unknown', async () => {
-    const { kernel, owner, refused } = await company();
+    const { kernel, owner, refused } = await ownerAndStranger();
     const bad: object[] = [
       { name: '' },
       { name: 'x'.repeat(257) },
@@ -142,7 +142,7 @@ describe('creating an object', () => {
 
 describe('a namespace', () => {
   it('that is shared takes objects of those that hold create on it, and of nobody else', async () => {
-    const { kernel, path, owner, stranger, refused } = await company(notes);
+    const { kernel, path, owner, stranger, refused } = await ownerAndStranger(notes);
     const put = (pid: string, namespace: string) => kernel.memory.create(pid, { type: 'claim', payload: 1, namespace });
     for (const namespace of ['team/notes', 'team/notes/2030/may']) {
       expect((await kernel.memory.read(owner, await put(owner, namespace))).namespace).toBe(namespace);
@@ -157,7 +157,7 @@ describe('a namespace', () => {
   });
 
   it('of another process takes nothing, not even for a holder of everything that a wildcard reaches', async () => {
-    const { kernel, owner, stranger, refused } = await company();
+    const { kernel, owner, stranger, refused } = await ownerAndStranger();
     await kernel.capabilities.grant(stranger, { resource: 'ns:**', rights: ['create', 'read', 'write', 'delete'] });
     const put = (namespace: string) => kernel.memory.create(stranger, { type: 'claim', payload: 1, namespace });
     expect((await kernel.memory.read(stranger, await put('anywhere'))).namespace).toBe('anywhere');
@@ -167,18 +167,18 @@ describe('a namespace', () => {
   });
 
   it('of another process is refused alike whether there is such a process or not', async () => {
-    const { kernel, owner, stranger } = await company();
+    const { kernel, owner, stranger } = await ownerAndStranger();
     const face = kernel.as(stranger);
     const put = (pid: string) => face.memory.create({ type: 'claim', payload: 1, namespace: `process/${pid}` });
     const shown = async (pid: string) =>
-      JSON.parse(JSON.stringify(await told(() => put(pid), pid)).replace(/o_\w+/g, 'o_'));
+      JSON.parse(JSON.stringify(await refusalDetails(() => put(pid), pid)).replace(/o_\w+/g, 'o_'));
     expect(await shown(owner)).toEqual(await shown('p_nobody'));
   });
 });
 
 describe('a name', () => {
   it('is unique among the live objects of its namespace, and only there', async () => {
-    const { kernel, path, owner, stranger, note, refused } = await company(notes);
+    const { kernel, path, owner, stranger, note, refused } = await ownerAndStranger(notes);
     const first = await note(1, { name: 'n' });
     await note(2, { name: 'n', namespace: 'team/notes' });
     await note(3, { name: 'N' });
@@ -196,12 +196,12 @@ describe('a name', () => {
   });
 
   it('that is taken is told to those that may create there, and to nobody else', async () => {
-    const { kernel, stranger, note } = await company(notes);
+    const { kernel, stranger, note } = await ownerAndStranger(notes);
     await note(1, { name: 'taken', namespace: 'team/notes' });
     const face = kernel.as(stranger);
     const put = (name: string) => face.memory.create({ type: 'claim', payload: 1, name, namespace: 'team/notes' });
     const shown = async (name: string) =>
-      JSON.parse(JSON.stringify(await told(() => put(name), name)).replace(/o_\w+/g, 'o_'));
+      JSON.parse(JSON.stringify(await refusalDetails(() => put(name), name)).replace(/o_\w+/g, 'o_'));
     expect(await shown('taken')).toMatchObject({ code: 'CAPABILITY_DENIED' });
     expect(await shown('taken')).toEqual(await shown('free'));
     await kernel.capabilities.grant(stranger, { resource: 'ns:team/notes/**', rights: ['create'] });
@@ -210,7 +210,7 @@ describe('a name', () => {
   });
 
   it('of any printable text is stored as it is and found by itself only', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const names = [
       "it's",
       '"q"',
@@ -240,7 +240,7 @@ describe('a name', () => {
 
 describe('a source', () => {
   it('is kept with the version that was read', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const source = await note();
     await kernel.memory.update(owner, source, { n: 2 });
     const made = await note('made', { sources: [source] });
@@ -253,11 +253,11 @@ describe('a source', () => {
   });
 
   it('that may not be read is refused, and nothing is made', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const foreign = await note();
     const gone = await note();
     await kernel.memory.delete(owner, gone);
-    for (const source of [foreign, foreign.id, gone.id, nowhere]) {
+    for (const source of [foreign, foreign.id, gone.id, unknownId]) {
       const call = () => kernel.memory.create(stranger, { type: 'claim', payload: 1, sources: [source] });
       expect((await refused(call)).code).toBe('NO_SUCH_OBJECT');
     }

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ForkSpec, Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { stage } from '../support/kernel-fixture.js';
-import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
+import { type ParentAndChildren, parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const levels = 80;
 
 /** A chain of forks below the parent, the first one first. */
-async function chain({ kernel, parent, fork }: Family, spec: (level: number) => ForkSpec): Promise<Pid[]> {
+async function chain({ kernel, parent, fork }: ParentAndChildren, spec: (level: number) => ForkSpec): Promise<Pid[]> {
   await kernel.processes.setBudget(parent, { depth: 100 });
   const pids: Pid[] = [];
   for (let level = 0; level < levels; level++) pids.push(await fork(spec(level), pids.at(-1) ?? parent));
@@ -18,16 +18,16 @@ describe('a chain of forks deeper than 64', () => {
   it.each(['restricted', 'copy', 'speculative', 'worker'] as const)(
     'in which nobody has touched anything shows the last one what the first one had: %s',
     async (mode) => {
-      const all = await family();
+      const all = await parentAndChildren();
       const { kernel, path, parent, note } = all;
       const last = (await chain(all, () => ({ mode }))).at(-1) ?? parent;
-      const later = await all.make(parent, 'later');
+      const later = await all.create(parent, 'later');
       await kernel.memory.update(parent, note, { n: 2 });
       await kernel.shutdown();
       const again = (await stage({ store: path })).kernel;
       const isLive = mode === 'worker';
-      expect(await seenIn(again, last, note)).toEqual({ n: isLive ? 2 : 1 });
-      expect(await seenIn(again, last, later)).toBe(isLive ? 'later' : 'NO_SUCH_OBJECT');
+      expect(await readOrCode(again, last, note)).toEqual({ n: isLive ? 2 : 1 });
+      expect(await readOrCode(again, last, later)).toBe(isLive ? 'later' : 'NO_SUCH_OBJECT');
       // The goals of all that are above it are in its view, and its own.
       expect((await again.memory.query(last, { types: ['goal'] })).items.length).toBe(levels + 1);
       await checkInvariants(again, path);
@@ -36,12 +36,12 @@ describe('a chain of forks deeper than 64', () => {
   );
 
   it('shows each one what was written above it, and is merged one level at a time', async () => {
-    const all = await family();
-    const { kernel, path, parent, note, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, path, parent, note, read: seen } = all;
     const pids = await chain(all, () => ({ mode: 'copy' }));
     const last = pids.at(-1) ?? parent;
     await kernel.memory.update(last, note, 'from below');
-    const made = await all.make(last, 'made below');
+    const made = await all.create(last, 'made below');
     expect([await seen(pids.at(-2) ?? '', note), await seen(parent, note)]).toEqual([{ n: 1 }, { n: 1 }]);
     for (const [level, pid] of [...pids.entries()].reverse()) {
       await kernel.processes.exit(pid);
@@ -53,8 +53,8 @@ describe('a chain of forks deeper than 64', () => {
   }, 60_000);
 
   it('loses the right to write where one of them has it not, and nothing else', async () => {
-    const all = await family();
-    const { kernel, note, seen, refused } = all;
+    const all = await parentAndChildren();
+    const { kernel, note, read: seen, refused } = all;
     const pids = await chain(all, (level) => ({ mode: level === 40 ? 'restricted' : 'copy' }));
     const [above, below] = [pids[39] ?? '', pids.at(-1) ?? ''];
     await kernel.memory.update(above, note, 'above');

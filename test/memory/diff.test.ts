@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonPatch, JsonValue } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { stage } from '../support/kernel-fixture.js';
-import { company } from '../support/memory/owner-and-stranger.js';
+import { ownerAndStranger } from '../support/memory/owner-and-stranger.js';
 
 /** What an independent library makes of `before` by the patch. It replaces no whole documents, so they stand in one. */
 function applied(before: JsonValue, patch: JsonPatch): JsonValue {
@@ -46,7 +46,7 @@ const pair = fc.tuple(value, value, fc.array(fc.nat(30), { maxLength: 3 })).map(
 
 describe('a diff', () => {
   it('applied by another library gives the other side, for any two payloads', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const [a, b] = [await note(null), await note(null)];
     await fc.assert(
       fc.asyncProperty(fc.oneof(pair, fc.tuple(value, value)), async ([before, after]) => {
@@ -62,7 +62,7 @@ describe('a diff', () => {
   });
 
   it('is an RFC 6902 patch, smallest where little has changed', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const patch = async (before: JsonValue, after: JsonValue) =>
       kernel.memory.diff(owner, await note(before), await note(after));
     expect({
@@ -95,7 +95,7 @@ describe('a diff', () => {
   });
 
   it('of versions is between what they were, also after a restart', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const handle = await note({ n: 1 });
     await kernel.memory.update(owner, handle, { n: 2 });
     await kernel.memory.update(owner, handle, { n: 3 });
@@ -116,7 +116,7 @@ describe('a diff', () => {
   });
 
   it('of an object through a copy is of what the copy shows', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const handle = await note({ n: 1 });
     const child = await kernel.processes.fork(owner, { mode: 'copy' });
     await kernel.memory.update(child, handle, { n: 2, by: 'child' });
@@ -128,7 +128,7 @@ describe('a diff', () => {
   });
 
   it('of views is between maps from their objects to what is in them', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const kept = await note('kept');
     const before = await kernel.memory.view(owner);
     const gone = await note({ 'a/b': 1 });
@@ -151,7 +151,7 @@ describe('a diff', () => {
 
 describe('the right to diff', () => {
   it('is needed on both sides, and enough', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const [a, b] = [await note({ n: 1 }), await note({ n: 2 })];
     await kernel.memory.share(owner, stranger, a, ['diff']);
     await kernel.memory.share(owner, stranger, b, ['read', 'write', 'materialize', 'link']);
@@ -167,7 +167,7 @@ describe('the right to diff', () => {
   });
 
   it('is needed on everything in a view', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     const empty = await kernel.memory.view(stranger);
     await kernel.memory.share(owner, stranger, handle, ['read']);
@@ -184,7 +184,7 @@ describe('the right to diff', () => {
 
 describe('a side of a diff', () => {
   it('that is neither object nor version nor view is refused', async () => {
-    const { kernel, owner, note, refused } = await company();
+    const { kernel, owner, note, refused } = await ownerAndStranger();
     const handle = await note();
     const touched = () => {
       throw new Error('touched');
@@ -222,7 +222,7 @@ describe('a side of a diff', () => {
 
 describe('large payloads', () => {
   it('are compared in time that grows with their size', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const numbers = Array.from({ length: 100_000 }, (_, n) => n);
     const members = (add: number) =>
       Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, { n: n % 7 === 0 ? n + add : n }]));

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectFilter } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { stage } from '../support/kernel-fixture.js';
-import { company, told } from '../support/memory/owner-and-stranger.js';
+import { ownerAndStranger, refusalDetails } from '../support/memory/owner-and-stranger.js';
 
 describe('looking up a name', () => {
   it('finds what has it in the process’s own namespace, or in the one that is named', async () => {
     const long = Array(30).fill('a-long-segment').join('/');
-    const { kernel, path, owner, note } = await company({
+    const { kernel, path, owner, note } = await ownerAndStranger({
       resource: 'ns:a-long-segment/**',
       rights: ['create', 'read'],
     });
@@ -20,11 +20,11 @@ describe('looking up a name', () => {
   });
 
   it('tells a caller without rights nothing', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note(1, { name: 'secret' });
     await kernel.memory.share(owner, stranger, handle, ['write', 'link']);
     const face = kernel.as(stranger).memory;
-    const look = (name: string) => told(() => face.lookup(name, `process/${owner}`), name);
+    const look = (name: string) => refusalDetails(() => face.lookup(name, `process/${owner}`), name);
     expect(await look('secret')).toMatchObject({ code: 'NO_SUCH_OBJECT' });
     expect(await look('secret')).toEqual(await look('public'));
     await refused(() => face.lookup('secret', `process/${owner}`));
@@ -33,7 +33,7 @@ describe('looking up a name', () => {
   });
 
   it('that is no name is refused', async () => {
-    const { kernel, owner, refused } = await company();
+    const { kernel, owner, refused } = await ownerAndStranger();
     for (const args of [[''], ['a\0b'], [5], [null], ['n', ''], ['n', 'a//b'], ['n', '*'], ['n', 5]]) {
       const call = () => kernel.memory.lookup(owner, ...(args as [string]));
       expect([args, (await refused(call)).code]).toEqual([args, 'INVALID_INPUT']);
@@ -43,7 +43,7 @@ describe('looking up a name', () => {
 
 describe('a query', () => {
   it('selects by type, tags, name, namespace, maker and text', async () => {
-    const { kernel, path, owner, stranger, note } = await company({
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger({
       resource: 'ns:team/**',
       rights: ['create', 'read', 'grant'],
       delegable: true,
@@ -98,7 +98,7 @@ describe('a query', () => {
   });
 
   it('goes page by page over everything once, also when nearly nothing is selected', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const all: string[] = [];
     for (let n = 0; n < 25; n++) all.push((await note(n, { tags: n % 10 === 3 ? ['rare'] : ['common'] })).id);
     const pages = async (filter: ObjectFilter) => {
@@ -119,7 +119,7 @@ describe('a query', () => {
   });
 
   it('shows what the view holds and the process may read now, and nothing else', async () => {
-    const { kernel, owner, stranger, note } = await company();
+    const { kernel, owner, stranger, note } = await ownerAndStranger();
     const [kept, revoked, outside] = [await note('kept'), await note('revoked'), await note('outside')];
     const shares = [];
     for (const handle of [kept, revoked, outside]) {
@@ -132,7 +132,7 @@ describe('a query', () => {
   });
 
   it('of an unknown form is refused', async () => {
-    const { kernel, owner, refused } = await company();
+    const { kernel, owner, refused } = await ownerAndStranger();
     const odd = [
       { types: ['thing'] },
       { types: 'plan' },

@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { type ForkSpec, ObjectHandle, type ObjectId, type ObjectRef, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Company, company, nowhere, told } from '../support/memory/owner-and-stranger.js';
+import {
+  type OwnerAndStranger,
+  ownerAndStranger,
+  refusalDetails,
+  unknownId,
+} from '../support/memory/owner-and-stranger.js';
 
 /** Every way to name an object in a call of a process. */
-function ways({ kernel }: Company, pid: Pid, mine: ObjectHandle): Record<string, (ref: ObjectRef) => Promise<unknown>> {
+function ways(
+  { kernel }: OwnerAndStranger,
+  pid: Pid,
+  mine: ObjectHandle,
+): Record<string, (ref: ObjectRef) => Promise<unknown>> {
   const { memory, fork } = kernel.as(pid);
   return {
     read: (ref) => memory.read(ref),
@@ -26,7 +35,7 @@ function ways({ kernel }: Company, pid: Pid, mine: ObjectHandle): Record<string,
 }
 
 /** What takes a handle only, and hands it on. */
-function handingOn({ kernel }: Company, pid: Pid): Record<string, (handle: ObjectHandle) => Promise<unknown>> {
+function handingOn({ kernel }: OwnerAndStranger, pid: Pid): Record<string, (handle: ObjectHandle) => Promise<unknown>> {
   const face = kernel.as(pid);
   return {
     'goal of a child': (goal) => face.spawnChild({ goal }),
@@ -37,7 +46,7 @@ function handingOn({ kernel }: Company, pid: Pid): Record<string, (handle: Objec
 }
 
 /** A live handle, and one of an object that is gone; neither is of any use to another process. */
-async function foreign(set: Company) {
+async function foreign(set: OwnerAndStranger) {
   const there = await set.note('there', { name: 'there' });
   const gone = await set.note('gone');
   await set.kernel.memory.delete(set.owner, gone);
@@ -47,15 +56,15 @@ async function foreign(set: Company) {
 
 describe('a foreign object', () => {
   it('is refused wherever it can be named, like one that was deleted and one that never was', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const { there, gone, mine } = await foreign(set);
     for (const [way, call] of Object.entries(ways(set, set.stranger, mine))) {
       const shown = async (ref: ObjectRef) => {
         const id = typeof ref === 'string' ? ref : ref.id;
         await set.refused(() => call(ref));
-        return [way, await told(() => call(ref), id)];
+        return [way, await refusalDetails(() => call(ref), id)];
       };
-      const expected = await shown(nowhere);
+      const expected = await shown(unknownId);
       expect(expected).toMatchObject([way, { code: 'NO_SUCH_OBJECT' }]);
       for (const ref of [there, there.id, gone, gone.id]) expect(await shown(ref)).toEqual(expected);
     }
@@ -63,12 +72,12 @@ describe('a foreign object', () => {
   });
 
   it('cannot be handed on as goal or result, like one that was deleted', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const { there, gone } = await foreign(set);
     for (const [way, call] of Object.entries(handingOn(set, set.stranger))) {
       const shown = async (handle: ObjectHandle) => {
         await set.refused(() => call(handle));
-        return [way, await told(() => call(handle), handle.id)];
+        return [way, await refusalDetails(() => call(handle), handle.id)];
       };
       expect(await shown(there)).toMatchObject([way, { code: 'NO_SUCH_OBJECT' }]);
       expect(await shown(there)).toEqual(await shown(gone));
@@ -77,14 +86,17 @@ describe('a foreign object', () => {
   });
 
   it('is not told from one that never was by removing it from a view', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const { there } = await foreign(set);
     const { memory } = set.kernel.as(set.stranger);
-    expect([await memory.removeFromView(there), await memory.removeFromView(nowhere)]).toEqual([undefined, undefined]);
+    expect([await memory.removeFromView(there), await memory.removeFromView(unknownId)]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it('is refused as the root of a view that somebody else has looked at', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const { there, mine } = await foreign(set);
     const { memory } = set.kernel.as(set.stranger);
     const [theirs, own] = [await set.kernel.memory.view(set.owner), await memory.view()];
@@ -101,7 +113,7 @@ describe('a foreign object', () => {
 
 describe('an object that is held without grant', () => {
   it('is read and not passed on: neither as goal, result or share, nor through a fork', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const { kernel, owner, stranger, note, refused } = set;
     const handle = await note('held');
     const held = await kernel.memory.share(owner, stranger, handle, ['read', 'diff', 'materialize']);
@@ -123,7 +135,7 @@ describe('an object that is held without grant', () => {
   });
 
   it('is passed on with grant, in each of these ways', async () => {
-    const { kernel, path, owner, stranger, note } = await company();
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger();
     const handle = await note('held');
     const held = await kernel.memory.share(owner, stranger, handle, ['read', 'grant']);
     await kernel.memory.addToView(stranger, held);
@@ -138,7 +150,7 @@ describe('an object that is held without grant', () => {
   });
 
   it('through a fork is read by the child and not passed on by it', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const { kernel, owner, note, refused } = set;
     const handle = await note('forked');
     const child = await kernel.processes.fork(owner, { mode: 'copy' });
@@ -154,7 +166,7 @@ describe('an object that is held without grant', () => {
 
 describe('an object that is read through a fork', () => {
   it('gets no further rights by being added to the view once more', async () => {
-    const { kernel, path, owner, note, refused } = await company();
+    const { kernel, path, owner, note, refused } = await ownerAndStranger();
     const handle = await note('forked');
     const forks: ForkSpec[] = [{ mode: 'restricted' }, { mode: 'copy', view: { rights: ['read'] } }];
     for (const spec of forks) {
@@ -172,7 +184,7 @@ describe('an object that is read through a fork', () => {
 
 describe('what looks like a handle', () => {
   it('is data in a payload, a goal and a result', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const handle = await note('secret');
     const lookalike = JSON.parse(JSON.stringify(handle));
     const made = await kernel.memory.create(owner, { type: 'claim', payload: { of: lookalike } });
@@ -187,7 +199,7 @@ describe('what looks like a handle', () => {
   });
 
   it('is no reference to an object', async () => {
-    const set = await company();
+    const set = await ownerAndStranger();
     const handle = await set.note();
     const { id, rights, capability } = handle;
     const forged = Object.create(ObjectHandle.prototype, Object.getOwnPropertyDescriptors({ id, rights, capability }));
@@ -207,17 +219,17 @@ describe('what looks like a handle', () => {
   });
 
   it('is not made by anybody but the kernel, nor changed', async () => {
-    const { note } = await company();
+    const { note } = await ownerAndStranger();
     const handle = await note();
     const made = () =>
       new (ObjectHandle as unknown as new (...args: unknown[]) => ObjectHandle)({}, handle.id, [], 'c_1');
     expect(made).toThrow(TypeError);
     expect([Object.isFrozen(handle), Object.isFrozen(handle.rights)]).toEqual([true, true]);
-    expect(() => Object.assign(handle, { id: nowhere })).toThrow(TypeError);
+    expect(() => Object.assign(handle, { id: unknownId })).toThrow(TypeError);
   });
 
   it('and is one of another store is refused in this one', async () => {
-    const [set, { kernel, owner, refused }] = [await company(), await company()];
+    const [set, { kernel, owner, refused }] = [await ownerAndStranger(), await ownerAndStranger()];
     const handle = await set.note();
     expect((await refused(() => kernel.memory.read(owner, handle))).code).toBe('NO_SUCH_OBJECT');
   });

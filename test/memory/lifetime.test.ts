@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { stage } from '../support/kernel-fixture.js';
-import { family, seenIn } from '../support/memory/parent-and-children.js';
+import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const large = (letter: string) => letter.repeat(5_000);
 
@@ -18,7 +18,7 @@ function payloadRows(path: string): number {
 
 describe('what a child made', () => {
   it('is readable for its parent after its end, and for nobody else', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const [child, sibling] = [await fork(), await fork()];
     const made = await make(child, 'made');
     expect(await seen(parent, made)).toBe('NO_SUCH_OBJECT');
@@ -44,7 +44,7 @@ describe('what a child made', () => {
   });
 
   it('and was not merged is out of reach after the merge, and is reclaimed', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const [kept, dropped] = [await make(child, large('k')), await make(child, large('d'))];
     await kernel.memory.removeFromView(child, dropped);
@@ -60,7 +60,7 @@ describe('what a child made', () => {
   });
 
   it('is released by a merge on record, with what the parent has handed on of it', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
     const dropped = await make(child, 'dropped');
     await kernel.memory.removeFromView(child, dropped);
@@ -83,7 +83,7 @@ describe('what a child made', () => {
 
   it('is released by the end of the parent, but for what the parent handed up', async () => {
     // A sweep dropped the result too, because the one who made it and its parent had ended.
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork();
     const grandchild = await fork({}, child);
     const [result, other] = [await make(grandchild, 'result'), await make(grandchild, 'other')];
@@ -102,7 +102,7 @@ describe('what a child made', () => {
 
 describe('sweep', () => {
   it('leaves what a root made and its result, whoever made that', async () => {
-    const { kernel, path, parent, note, fork, make } = await family();
+    const { kernel, path, parent, note, fork, create: make } = await parentAndChildren();
     const child = await fork();
     const [result, other] = [await make(child, large('r')), await make(child, 'other')];
     await kernel.processes.exit(child);
@@ -114,7 +114,7 @@ describe('sweep', () => {
     for (const { id } of [note, other]) {
       await kernel.capabilities.grant(reader, { resource: `object:${id}`, rights: ['read'] });
     }
-    expect([await seenIn(kernel, reader, note), await seenIn(kernel, reader, other)]).toEqual([
+    expect([await readOrCode(kernel, reader, note), await readOrCode(kernel, reader, other)]).toEqual([
       { n: 1 },
       'NO_SUCH_OBJECT',
     ]);
@@ -122,7 +122,7 @@ describe('sweep', () => {
   });
 
   it('leaves what is in a shared namespace, and what somebody was given', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const spec = { resource: 'ns:team/**', rights: ['read', 'create', 'write'], delegable: true } as const;
     await kernel.capabilities.grant(parent, spec);
     const child = await fork({ delegate: [{ resource: 'ns:team/**', rights: ['read', 'create'] }] });
@@ -145,7 +145,7 @@ describe('sweep', () => {
 
   it('leaves what a live fork still shows, of a view that was merged', async () => {
     // It showed the version of the main line after that.
-    const { kernel, path, parent, note, fork, seen } = await family();
+    const { kernel, path, parent, note, fork, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, 1);
     await kernel.memory.update(child, note, large('c'));
@@ -167,7 +167,7 @@ describe('sweep', () => {
 
   it('drops what a failed attempt wrote, and leaves what can still be merged', async () => {
     // Nothing of it went unless objects were released in the same sweep.
-    const { kernel, path, parent, note, fork, seen } = await family();
+    const { kernel, path, parent, note, fork, read: seen } = await parentAndChildren();
     const [failed, succeeded] = [await fork({ mode: 'speculative' }), await fork({ mode: 'speculative' })];
     await kernel.memory.update(failed, note, large('f'));
     await kernel.memory.update(succeeded, note, large('s'));
@@ -181,7 +181,7 @@ describe('sweep', () => {
   });
 
   it('leaves every earlier version of what is still there', async () => {
-    const { kernel, path, parent, note } = await family();
+    const { kernel, path, parent, note } = await parentAndChildren();
     for (const letter of ['a', 'b', 'c']) await kernel.memory.update(parent, note, large(letter));
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
     const read = (version: number) => kernel.memory.read(parent, note, { version });
@@ -193,7 +193,7 @@ describe('sweep', () => {
   });
 
   it('leaves a stored payload while one object is left that has it', async () => {
-    const { kernel, path, parent, make, seen } = await family();
+    const { kernel, path, parent, create: make, read: seen } = await parentAndChildren();
     const [one, two] = [await make(parent, large('x')), await make(parent, large('x'))];
     await kernel.memory.delete(parent, one);
     expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1]);
@@ -204,7 +204,7 @@ describe('sweep', () => {
   });
 
   it('reclaims what pruned processes have left', async () => {
-    const { kernel, path, parent, fork, make } = await family();
+    const { kernel, path, parent, fork, create: make } = await parentAndChildren();
     await make(await fork(), large('c'));
     await kernel.processes.exit(parent);
     await kernel.processes.prune({ endedBefore: Date.now() + 60_000 });
@@ -215,7 +215,7 @@ describe('sweep', () => {
   });
 
   it('goes on where another kernel has stopped, in more than one batch', async () => {
-    const { kernel, path, parent, make } = await family();
+    const { kernel, path, parent, create: make } = await parentAndChildren();
     const made = await Promise.all(Array.from({ length: 1_201 }, (_, n) => make(parent, n + 1)));
     for (const object of made) await kernel.memory.delete(parent, object);
     const other = (await stage({ store: path })).kernel;

@@ -2,13 +2,20 @@ import { describe, expect, it } from 'vitest';
 import type { Link, ObjectHandle, Relation } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
-import { type Company, company, nowhere, told } from '../support/memory/owner-and-stranger.js';
+import {
+  type OwnerAndStranger,
+  ownerAndStranger,
+  refusalDetails,
+  unknownId,
+} from '../support/memory/owner-and-stranger.js';
 
 type Letters = Readonly<Record<string, ObjectHandle>>;
 
 /** Objects of the owner, called by letters, and a way to show links by them. */
-async function lettered(letters: string): Promise<Company & { at: Letters; show(links: readonly Link[]): string[] }> {
-  const set = await company();
+async function lettered(
+  letters: string,
+): Promise<OwnerAndStranger & { at: Letters; show(links: readonly Link[]): string[] }> {
+  const set = await ownerAndStranger();
   const at: Record<string, ObjectHandle> = {};
   for (const letter of letters) at[letter] = await set.note(letter);
   const names = new Map(Object.entries(at).map(([letter, { id }]) => [id, letter]));
@@ -24,7 +31,7 @@ const to = (at: Letters, letter: string): ObjectHandle => {
 };
 
 /** Links as `ab references`, one per text. */
-async function linked({ kernel, owner }: Company, at: Letters, ...links: string[]): Promise<void> {
+async function linked({ kernel, owner }: OwnerAndStranger, at: Letters, ...links: string[]): Promise<void> {
   for (const link of links) {
     const [ends = '', relation] = link.split(' ');
     await kernel.memory.link(owner, to(at, ends.charAt(0)), to(at, ends.charAt(1)), relation as Relation);
@@ -50,7 +57,7 @@ describe('a link', () => {
   });
 
   it('needs link on the source and read on the target', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const [source, target] = [await note('source'), await note('target')];
     const link = () => kernel.memory.link(stranger, source, target, 'references');
     await kernel.memory.share(owner, stranger, source, ['read', 'write', 'diff']);
@@ -66,7 +73,7 @@ describe('a link', () => {
   });
 
   it('to or from what may not be used is not told from one of what is not there', async () => {
-    const { kernel, stranger, note, refused } = await company();
+    const { kernel, stranger, note, refused } = await ownerAndStranger();
     const foreign = (await note()).id;
     const mine = await kernel.memory.create(stranger, { type: 'claim', payload: 1 });
     const face = kernel.as(stranger).memory;
@@ -75,8 +82,10 @@ describe('a link', () => {
       (id: string) => face.link(id, mine, 'supports'),
       (id: string) => face.links(id),
     ]) {
-      expect(await told(() => call(foreign), foreign)).toMatchObject({ code: 'NO_SUCH_OBJECT' });
-      expect(await told(() => call(foreign), foreign)).toEqual(await told(() => call(nowhere), nowhere));
+      expect(await refusalDetails(() => call(foreign), foreign)).toMatchObject({ code: 'NO_SUCH_OBJECT' });
+      expect(await refusalDetails(() => call(foreign), foreign)).toEqual(
+        await refusalDetails(() => call(unknownId), unknownId),
+      );
       await refused(() => call(foreign));
     }
   });

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import type { Right } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { stage } from '../support/kernel-fixture.js';
-import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
+import { type ParentAndChildren, parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
-const grantTo = ({ kernel, note }: Family, pid: string, rights: readonly Right[], more: object = {}) =>
+const grantTo = ({ kernel, note }: ParentAndChildren, pid: string, rights: readonly Right[], more: object = {}) =>
   kernel.capabilities.grant(pid, { resource: `object:${note.id}`, rights: [...rights], ...more });
 
 describe('a child whose view only reads, and that is given the right to write an object of it', () => {
   it.each(['restricted', 'worker'] as const)('writes the main line and sees what it wrote: %s', async (mode) => {
     // It went on seeing what was there at the fork, and could not even repeat an update that had come too late.
-    const all = await family();
-    const { kernel, path, parent, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, path, parent, note, fork, read: seen } = all;
     const child = await fork({ mode });
     await kernel.memory.update(parent, note, { n: 2 });
     await grantTo(all, child, ['read', 'write', 'diff', 'materialize']);
@@ -25,15 +25,15 @@ describe('a child whose view only reads, and that is given the right to write an
     expect((await kernel.memory.materialize(child, { tokensMax: 1_000 })).text.includes('"n": 3')).toBe(true);
     await kernel.shutdown();
     const again = (await stage({ store: path })).kernel;
-    expect(await seenIn(again, child, note)).toEqual({ n: 3 });
+    expect(await readOrCode(again, child, note)).toEqual({ n: 3 });
     await again.processes.exit(child);
     expect(await again.memory.merge(parent, child)).toEqual({ merged: [], adopted: [], skipped: [], conflicts: [] });
     await checkInvariants(again, path);
   });
 
   it('sees it also where the parent has a version of its own, which stays as it is', async () => {
-    const all = await family();
-    const { kernel, parent, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, note, fork, read: seen } = all;
     const copy = await fork({ mode: 'copy' });
     await kernel.memory.update(copy, note, 'the copy’s');
     const child = await fork({ mode: 'worker' }, copy);
@@ -45,8 +45,8 @@ describe('a child whose view only reads, and that is given the right to write an
   });
 
   it('sees it also when the right was for writing alone, or for one time', async () => {
-    const all = await family();
-    const { kernel, path, parent, note, fork, seen, refused } = all;
+    const all = await parentAndChildren();
+    const { kernel, path, parent, note, fork, read: seen, refused } = all;
     const [one, two] = [await fork(), await fork()];
     await grantTo(all, one, ['write']);
     await grantTo(all, two, ['write'], { uses: 1 });
@@ -59,8 +59,8 @@ describe('a child whose view only reads, and that is given the right to write an
   });
 
   it('goes on seeing the snapshot with the right to read alone, and after the right to write has gone', async () => {
-    const all = await family();
-    const { kernel, parent, note, fork, seen, refused } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, note, fork, read: seen, refused } = all;
     const [reader, writer] = [await fork(), await fork()];
     await grantTo(all, reader, ['read', 'diff', 'materialize']);
     const { id } = await grantTo(all, writer, ['read', 'write']);
@@ -72,8 +72,8 @@ describe('a child whose view only reads, and that is given the right to write an
   });
 
   it('hands on what it sees: a fork of it starts from there, and is merged without a conflict', async () => {
-    const all = await family();
-    const { kernel, path, parent, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, path, parent, note, fork, read: seen } = all;
     const child = await fork({ mode: 'restricted' });
     await kernel.memory.update(parent, note, { n: 2 });
     await grantTo(all, child, ['read', 'write'], { delegable: true });
@@ -90,8 +90,8 @@ describe('a child whose view only reads, and that is given the right to write an
   });
 
   it('is not a child that copies: that one writes its own version, by whatever right', async () => {
-    const all = await family();
-    const { kernel, parent, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, note, fork, read: seen } = all;
     const child = await fork({ mode: 'copy' });
     await grantTo(all, child, ['read', 'write']);
     await kernel.memory.update(parent, note, { n: 2 });

@@ -6,7 +6,7 @@ import { type JsonValue, Tokenizer } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { stage } from '../support/kernel-fixture.js';
-import { family } from '../support/memory/parent-and-children.js';
+import { parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const count = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
 
@@ -66,7 +66,7 @@ describe('materialize', () => {
   }, 60_000);
 
   it('says of each object of the view why it is there or not', async () => {
-    const { kernel, path, parent, note, make } = await family();
+    const { kernel, path, parent, note, create: make } = await parentAndChildren();
     const goal = (await kernel.processes.get(parent)).goal;
     const [long, other, gone] = [
       await make(parent, 'word '.repeat(500)),
@@ -100,7 +100,7 @@ describe('materialize', () => {
   });
 
   it('selects by a query over names, titles, tags and payloads', async () => {
-    const { kernel, parent, make } = await family();
+    const { kernel, parent, create: make } = await parentAndChildren();
     await make(parent, 'one', { title: 'About Whales' });
     await make(parent, { deep: ['whale'] });
     await make(parent, 'three', { tags: ['whales'] });
@@ -110,7 +110,7 @@ describe('materialize', () => {
   });
 
   it.each(['plan', 'evidence', 'recent', 'errors'] as const)('puts first what the order %s names', async (order) => {
-    const { kernel, parent, make } = await family();
+    const { kernel, parent, create: make } = await parentAndChildren();
     for (const type of ['error', 'evidence', 'plan', 'message'] as const) await make(parent, type, { type });
     const { text } = await kernel.memory.materialize(parent, { tokensMax: 1_000, order });
     const types = [...text.matchAll(/^## (\w+)/gm)].map(([, type]) => type);
@@ -119,7 +119,7 @@ describe('materialize', () => {
   });
 
   it('gives the same text for the same view, also after it was opened again, and a copy its own', async () => {
-    const { kernel, path, parent, note, make, fork } = await family();
+    const { kernel, path, parent, note, create: make, fork } = await parentAndChildren();
     for (let n = 0; n < 50; n++) await make(parent, { n, text: 'x'.repeat(n) });
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, 'the child’s');
@@ -150,7 +150,7 @@ describe('materialize', () => {
   });
 
   it('refuses a limit that is none, and a process that has ended', async () => {
-    const { kernel, parent } = await family();
+    const { kernel, parent } = await parentAndChildren();
     for (const tokensMax of [-1, 0.5, Number.NaN, '5' as never]) {
       expect((await refusal(kernel.memory.materialize(parent, { tokensMax }))).code).toBe('INVALID_INPUT');
     }
@@ -164,14 +164,14 @@ describe('materialize', () => {
     const module = new ContainerModule(({ bind }) => {
       bind(Tokenizer).toConstantValue(letters);
     });
-    const { kernel, parent } = await family(await stage({ modules: [module] }));
+    const { kernel, parent } = await parentAndChildren(await stage({ modules: [module] }));
     const { text, tokens } = await kernel.memory.materialize(parent, { tokensMax: 60 });
     expect([tokens, tokens <= 60, loads]).toEqual([text.length, true, 1]);
   });
 
   it('takes what looks like a token of the model’s own for text', async () => {
     // It ended with an error of the tokenizer.
-    const { kernel, parent, make } = await family();
+    const { kernel, parent, create: make } = await parentAndChildren();
     await make(parent, 'before <|endoftext|> after <|im_start|>');
     const { text } = await kernel.memory.materialize(parent, { tokensMax: 1_000 });
     expect(text.includes('<|endoftext|>')).toBe(true);
@@ -179,14 +179,14 @@ describe('materialize', () => {
 
   it.each(['a', '=', '👩‍👩‍👧‍👦', '漢字', ' '])('counts a long run of %j in the time that words take', async (one) => {
     // The time grew with the square of the length: minutes for a payload of the largest size.
-    const { kernel, parent, make } = await family();
+    const { kernel, parent, create: make } = await parentAndChildren();
     await make(parent, one.repeat(Math.floor(500_000 / Buffer.byteLength(one))));
     const { manifest } = await kernel.memory.materialize(parent, { tokensMax: 1_000 });
     expect(manifest.filter(({ reason }) => reason === 'token_budget').length).toBe(1);
   });
 
   it('renders a large view while others go on working', async () => {
-    const { kernel, parent, make } = await family();
+    const { kernel, parent, create: make } = await parentAndChildren();
     await Promise.all(Array.from({ length: 3_000 }, (_, n) => make(parent, { n, text: 'some words '.repeat(20) })));
     let turns = 0;
     const timer = setInterval(() => turns++, 1);

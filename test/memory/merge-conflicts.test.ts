@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue, MergePolicy } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { type Family, family } from '../support/memory/parent-and-children.js';
+import { type ParentAndChildren, parentAndChildren } from '../support/memory/parent-and-children.js';
 
-interface Quarrel extends Family {
+interface Quarrel extends ParentAndChildren {
   readonly child: string;
 }
 
 /** A parent and its ended child that have both changed the note. */
 async function quarrel(ours: JsonValue = 'ours', theirs: JsonValue = 'theirs'): Promise<Quarrel> {
-  const all = await family();
+  const all = await parentAndChildren();
   const { kernel, parent, note } = all;
   const child = await all.fork({ mode: 'copy' });
   await kernel.memory.update(child, note, theirs);
@@ -21,7 +21,7 @@ async function quarrel(ours: JsonValue = 'ours', theirs: JsonValue = 'theirs'): 
 
 describe('an object that both sides have changed', () => {
   it('is refused by default with what it was and is on both sides, and can be merged later', async () => {
-    const { kernel, path, parent, child, note, make, refused, seen } = await quarrel();
+    const { kernel, path, parent, child, note, create: make, refused, read: seen } = await quarrel();
     await make(parent, 'other');
     const { code, facts } = await refused(() => kernel.memory.merge(parent, child));
     const side = (version: number, payload: JsonValue) => ({ version, payload, hash: expect.any(String) });
@@ -39,8 +39,8 @@ describe('an object that both sides have changed', () => {
   });
 
   it('keeps everything else of the child too, when it is refused', async () => {
-    const all = await family();
-    const { kernel, parent, note, make, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, note, create: make, fork, read: seen } = all;
     const other = await make(parent, 1);
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, other, 2);
@@ -107,7 +107,7 @@ describe('an object that both sides have changed', () => {
   });
 
   it('is asked about again when it has changed meanwhile', async () => {
-    const { kernel, parent, child, note, seen } = await quarrel();
+    const { kernel, parent, child, note, read: seen } = await quarrel();
     const asked: unknown[] = [];
     await kernel.memory.merge(parent, child, async (_, ours, theirs) => {
       asked.push(ours);
@@ -121,7 +121,7 @@ describe('an object that both sides have changed', () => {
   });
 
   it('is a conflict that can be tried again when it changes each time', async () => {
-    const { kernel, path, parent, child, note, seen } = await quarrel();
+    const { kernel, path, parent, child, note, read: seen } = await quarrel();
     let times = 0;
     const policy: MergePolicy = async () => {
       await kernel.memory.update(parent, note, { changed: ++times });
@@ -137,8 +137,8 @@ describe('an object that both sides have changed', () => {
   });
 
   it('is not written when the right to write it goes while the function is asked', async () => {
-    const all = await family();
-    const { kernel, parent, make, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, create: make, fork, read: seen } = all;
     const owner = await kernel.processes.spawn({ image: 'worker' });
     const given = await make(owner, 'before');
     const resource = `object:${given.id}`;
@@ -161,8 +161,8 @@ describe('an object that both sides have changed', () => {
   });
 
   it('is no conflict for a child that has put it back', async () => {
-    const all = await family();
-    const { kernel, parent, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, note, fork, read: seen } = all;
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, 'tried');
     await kernel.memory.update(child, note, { n: 1 });

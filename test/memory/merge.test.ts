@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { family } from '../support/memory/parent-and-children.js';
+import { parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 
 describe('merge', () => {
   it('brings back what a child wrote and made, its result among it', async () => {
-    const { kernel, path, parent, note, fork, make, seen, inView } = await family();
+    const { kernel, path, parent, note, fork, create: make, read: seen, inView } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     const made = await make(child, 'made', { name: 'findings' });
@@ -30,7 +30,7 @@ describe('merge', () => {
   });
 
   it('names the version of the child among the sources of the new one', async () => {
-    const { kernel, parent, note, fork } = await family();
+    const { kernel, parent, note, fork } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     for (const n of [2, 3, 4]) await kernel.memory.update(child, note, { n });
     const view = Number((await kernel.memory.view(child)).id.replace('view_', ''));
@@ -46,7 +46,7 @@ describe('merge', () => {
   });
 
   it('twice changes nothing the second time', async () => {
-    const { kernel, parent, note, fork, make, refused } = await family();
+    const { kernel, parent, note, fork, create: make, refused } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     await make(child, 'made');
@@ -60,7 +60,7 @@ describe('merge', () => {
   });
 
   it('at once from two callers brings it back once', async () => {
-    const { kernel, path, parent, note, fork } = await family();
+    const { kernel, path, parent, note, fork } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     await kernel.processes.exit(child);
@@ -71,7 +71,7 @@ describe('merge', () => {
   });
 
   it('is refused for what is no ended child with a view of this one', async () => {
-    const { kernel, parent, fork, refused } = await family();
+    const { kernel, parent, fork, refused } = await parentAndChildren();
     const live = await fork({ mode: 'copy' });
     const grandchild = await fork({ mode: 'copy' }, live);
     const fresh = await kernel.processes.spawnChild(parent, { image: 'worker' });
@@ -94,7 +94,7 @@ describe('merge', () => {
   });
 
   it('of a child that wrote nothing, or that could not, brings back what it made', async () => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     for (const mode of ['restricted', 'worker', 'copy'] as const) {
       const child = await fork({ mode });
       const made = await make(child, mode);
@@ -105,7 +105,7 @@ describe('merge', () => {
 
   it('leaves the goal of the child, also one that it has added to its view again', async () => {
     // It was adopted like something that the child had made.
-    const { kernel, parent, fork } = await family();
+    const { kernel, parent, fork } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.addToView(child, (await kernel.processes.get(child)).goal);
     await kernel.processes.exit(child);
@@ -113,7 +113,7 @@ describe('merge', () => {
   });
 
   it('adopts an object whose name is taken without its name', async () => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     const ours = await make(parent, 'ours', { name: 'report' });
     const child = await fork({ mode: 'copy' });
     const theirs = await make(child, 'theirs', { name: 'report' });
@@ -128,7 +128,7 @@ describe('merge', () => {
   });
 
   it('leaves what lies in a shared namespace where it is', async () => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     const resource = 'ns:team/**';
     await kernel.capabilities.grant(parent, { resource, rights: ['read', 'create', 'write'], delegable: true });
     const child = await fork({ mode: 'copy', delegate: [{ resource, rights: ['read', 'create'] }] });
@@ -139,7 +139,7 @@ describe('merge', () => {
   });
 
   it('skips what the parent may only read, also when it could write it before', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const owner = await kernel.processes.spawn({ image: 'worker' });
     const given = await make(owner, 'before');
     const { id } = await kernel.capabilities.grant(parent, {
@@ -160,7 +160,7 @@ describe('merge', () => {
   });
 
   it('skips what a deny rule closes to the parent', async () => {
-    const { kernel, parent, note, fork, seen } = await family();
+    const { kernel, parent, note, fork, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     await kernel.processes.exit(child);
@@ -171,7 +171,7 @@ describe('merge', () => {
   });
 
   it('skips what is the same on both sides, and what was deleted', async () => {
-    const { kernel, parent, note, fork, make, seen } = await family();
+    const { kernel, parent, note, fork, create: make, read: seen } = await parentAndChildren();
     const [same, back, gone] = [await make(parent, 1), await make(parent, 1), await make(parent, 1)];
     const child = await fork({ mode: 'copy' });
     for (const object of [same, back, gone, note]) await kernel.memory.update(child, object, 2);
@@ -193,7 +193,7 @@ describe('merge', () => {
   });
 
   it('gives the parent no more over what the child made than over what it makes itself', async () => {
-    const { kernel, parent, note, fork, make } = await family();
+    const { kernel, parent, note, fork, create: make } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const made = await make(child, 'made');
     await kernel.processes.exit(child);
@@ -205,7 +205,7 @@ describe('merge', () => {
   });
 
   it('gives the parent nothing on what the child was only given by others', async () => {
-    const { kernel, path, parent, fork, make, seen, inView, note } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen, inView, note } = await parentAndChildren();
     const owner = await kernel.processes.spawn({ image: 'worker' });
     const [lent, written] = [await make(owner, 'lent'), await make(owner, 'before')];
     const child = await fork({ mode: 'copy' });
@@ -226,7 +226,7 @@ describe('merge', () => {
   });
 
   it('leaves what the child made to stay as it is immutable for the parent, too', async () => {
-    const { kernel, parent, fork, make, refused } = await family();
+    const { kernel, parent, fork, create: make, refused } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const made = await make(child, 'made', { immutable: true });
     await kernel.processes.exit(child);
@@ -235,7 +235,7 @@ describe('merge', () => {
   });
 
   it('into a parent that is a copy itself goes into its copy', async () => {
-    const { kernel, path, parent, note, fork, make, seen } = await family();
+    const { kernel, path, parent, note, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const grandchild = await fork({ mode: 'copy' }, child);
     await kernel.memory.update(grandchild, note, { n: 2 });
@@ -258,7 +258,7 @@ describe('merge', () => {
   });
 
   it('into a parent that reads only skips what it may not write', async () => {
-    const { kernel, parent, note, fork, seen } = await family();
+    const { kernel, parent, note, fork, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'restricted' });
     const grandchild = await fork({ mode: 'copy' }, child);
     expect((await refusal(kernel.memory.update(grandchild, note, { n: 2 }))).code).toBe('NO_SUCH_OBJECT');

@@ -5,7 +5,7 @@ import { createKernel, type Kernel, KernelError } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, tempFolder } from '../support/kernel.js';
 import { worker } from '../support/kernel-fixture.js';
-import { MemoryModel, type Mode, type ModelObject, type ModelProcess } from '../support/memory/memory-model.js';
+import { type ForkMode, MemoryModel, type ModelObject, type ModelProcess } from '../support/memory/memory-model.js';
 import { seeded } from '../support/seeded.js';
 
 /** The kernel under test; `reopen` closes it and opens another one on the same file. */
@@ -75,13 +75,19 @@ class ByProcess implements Command {
   }
 }
 
-async function bear(model: MemoryModel, kernel: Kernel, parent: ModelProcess, mode: Mode | null, reparented: boolean) {
+async function bear(
+  model: MemoryModel,
+  kernel: Kernel,
+  parent: ModelProcess,
+  mode: ForkMode | null,
+  reparented: boolean,
+) {
   const spec = { image: 'worker', onParentExit: reparented ? 'reparent' : 'cancel' } as const;
   const { processes } = kernel;
   const call = mode === null ? processes.spawnChild(parent.pid, spec) : processes.fork(parent.pid, { ...spec, mode });
   if (!parent.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
   const pid = await call;
-  model.born(pid, (await processes.get(pid)).goal, parent, mode, reparented);
+  model.addProcess(pid, (await processes.get(pid)).goal, parent, mode, reparented);
 }
 
 async function create(model: MemoryModel, kernel: Kernel, process: ModelProcess, payload: number, immutable: boolean) {
@@ -89,7 +95,7 @@ async function create(model: MemoryModel, kernel: Kernel, process: ModelProcess,
   const place = payload === 2 ? { namespace: `process/${process.pid}/some/place` } : {};
   const call = kernel.memory.create(process.pid, { type: 'claim', payload, immutable, ...place });
   if (!process.isLive) return refusedWith(call, 'CAPABILITY_DENIED');
-  model.created(process, (await call).id, immutable, payload);
+  model.addObject(process, (await call).id, immutable, payload);
 }
 
 async function update(model: MemoryModel, kernel: Kernel, { process, object }: Subjects, payload: number) {
@@ -128,7 +134,7 @@ async function exit(model: MemoryModel, kernel: Kernel, process: ModelProcess, f
   if (!process.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
   await call;
   const { result } = await kernel.processes.result(process.pid);
-  if (value !== undefined) process.result = model.created(process, result?.id ?? '', true, value, 'result');
+  if (value !== undefined) process.result = model.addObject(process, result?.id ?? '', true, value, 'result');
   model.end(process, !failed);
 }
 
@@ -189,7 +195,7 @@ async function agrees(model: MemoryModel, kernel: Kernel, process: ModelProcess)
   }
   expect(found).toEqual(
     model.objects.map((object) => {
-      const versions = model.seen(process, object);
+      const versions = model.versionsSeenBy(process, object);
       return model.canRead(process, object) ? [object.id, versions, true] : [object.id, 'NO_SUCH_OBJECT'];
     }),
   );
@@ -240,7 +246,7 @@ const choice = fc.record({
   object: fc.nat({ max: 19 }),
 });
 const payload = fc.integer({ min: 1, max: 3 });
-const mode = fc.constantFrom<Mode | null>('copy', 'copy', 'speculative', 'worker', 'restricted', null);
+const mode = fc.constantFrom<ForkMode | null>('copy', 'copy', 'speculative', 'worker', 'restricted', null);
 const policy = fc.constantFrom('fail' as const, 'ours' as const, 'theirs' as const);
 
 function by<T>(
@@ -295,7 +301,7 @@ async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<vo
       const model = new MemoryModel();
       try {
         const pid = await subject.kernel.processes.spawn({ image: 'worker' });
-        model.born(pid, (await subject.kernel.processes.get(pid)).goal, null, null, false);
+        model.addProcess(pid, (await subject.kernel.processes.get(pid)).goal, null, null, false);
         await fc.asyncModelRun(() => ({ model, real: subject }), script);
         await allAgree(model, subject.kernel);
         await checkInvariants(subject.kernel, subject.path);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { stage } from '../support/kernel-fixture.js';
-import { family, seenIn } from '../support/memory/parent-and-children.js';
+import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 
 describe('a namespace below the own one of a process', () => {
   it('is the process’s own: nobody else creates, reads or looks up there', async () => {
-    const { kernel, parent, make, seen, refused } = await family();
+    const { kernel, parent, create: make, read: seen, refused } = await parentAndChildren();
     const namespace = `process/${parent}/drafts`;
     const draft = await make(parent, 'draft', { namespace, name: 'one' });
     const other = await kernel.processes.spawn({ image: 'worker' });
@@ -19,7 +19,7 @@ describe('a namespace below the own one of a process', () => {
 
   it('moves to the same place below the parent’s own one by a merge', async () => {
     // What lay there was left behind, and was out of reach after the merge.
-    const { kernel, path, parent, fork, make, inView, note } = await family();
+    const { kernel, path, parent, fork, create: make, inView, note } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const own = `process/${child}`;
     const [draft, deep] = [
@@ -36,7 +36,7 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('drops a name that is taken in that place, and only there', async () => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     await make(parent, 'ours', { namespace: `process/${parent}/x`, name: 'one' });
     await make(parent, 'ours', { name: 'two' });
     const child = await fork({ mode: 'copy' });
@@ -54,7 +54,7 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('of another process whose pid begins like this one’s is left where it is', async () => {
-    const { kernel, parent, fork, make, seen } = await family();
+    const { kernel, parent, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy', id: 'a' });
     const longer = await fork({ mode: 'copy', id: 'a.b' });
     expect(longer).toBe(`${child}.b`);
@@ -68,7 +68,7 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('holds results that are the process’s own: the parent gets nothing but what it inherits', async () => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const result = await make(child, 'result', { namespace: `process/${child}/out` });
     await kernel.memory.removeFromView(child, result);
@@ -82,7 +82,7 @@ describe('a namespace below the own one of a process', () => {
 
   it('is left by a sweep while its process lives, and what its parent can still read', async () => {
     // A sweep dropped the payloads of live processes, because no process was found that owned the place.
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork();
     const place = (pid: string) => ({ namespace: `process/${pid}/drafts/today` });
     const [mine, theirs] = [await make(parent, 'mine', place(parent)), await make(child, 'theirs', place(child))];
@@ -95,7 +95,7 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('is reclaimed when its process was merged, but for what somebody was given of it', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const made = async (name: string) => {
       const object = await make(child, name, { namespace: `process/${child}/drafts/${name}` });
@@ -129,12 +129,12 @@ describe('a namespace below the own one of a process', () => {
     await kernel.shutdown();
     const again = (await stage({ store: path })).kernel;
     await again.capabilities.grant(reader, { resource: `object:${left.id}`, rights: ['read'] });
-    expect(await seenIn(again, reader, left)).toBe('NO_SUCH_OBJECT');
+    expect(await readOrCode(again, reader, left)).toBe('NO_SUCH_OBJECT');
     await checkInvariants(again, path);
   });
 
   it('is left by a sweep where a wildcard in the middle of a place could mean it', async () => {
-    const { kernel, parent, fork, make, seen } = await family();
+    const { kernel, parent, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork();
     const made = await make(child, 'made', { namespace: `process/${child}/drafts/today` });
     const resource = `ns:process/${child}/*/today/*`;

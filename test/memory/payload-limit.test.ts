@@ -3,7 +3,7 @@ import { createKernel, type JsonValue, type KernelOptions, type ObjectHandle } f
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal } from '../support/kernel.js';
 import { stage } from '../support/kernel-fixture.js';
-import { type Family, family } from '../support/memory/parent-and-children.js';
+import { type ParentAndChildren, parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const mebibyte = 1024 * 1024;
 
@@ -11,7 +11,12 @@ const mebibyte = 1024 * 1024;
 const ofBytes = (bytes: number) => 'x'.repeat(bytes - 2);
 
 /** Every way in which a caller gives what becomes the payload of an object. */
-function ways({ kernel, parent, note, fork }: Family): Record<string, (payload: JsonValue) => Promise<JsonValue>> {
+function ways({
+  kernel,
+  parent,
+  note,
+  fork,
+}: ParentAndChildren): Record<string, (payload: JsonValue) => Promise<JsonValue>> {
   const { memory, processes } = kernel;
   const read = async (object: ObjectHandle | string, pid = parent) => (await memory.read(pid, object)).payload;
   return {
@@ -39,7 +44,7 @@ function ways({ kernel, parent, note, fork }: Family): Record<string, (payload: 
 
 describe('the size of a payload', () => {
   it.each([2_000, 6 * mebibyte])('is limited to the %i bytes that the kernel was opened with', async (bytes) => {
-    const all = await family(await stage({ payloadBytesMax: bytes }));
+    const all = await parentAndChildren(await stage({ payloadBytesMax: bytes }));
     for (const [way, give] of Object.entries(ways(all))) {
       const most = ofBytes(way === 'goal' ? bytes - '{"payload":}'.length : bytes);
       expect([way, (await give(most)) === most]).toEqual([way, true]);
@@ -52,14 +57,14 @@ describe('the size of a payload', () => {
   });
 
   it('is 1 MiB unless something else is said', async () => {
-    const { kernel, parent } = await family();
+    const { kernel, parent } = await parentAndChildren();
     const made = (bytes: number) => kernel.memory.create(parent, { type: 'claim', payload: ofBytes(bytes) });
     await made(mebibyte);
     expect(await refusal(made(mebibyte + 1))).toMatchObject({ facts: { bytesMax: mebibyte } });
   });
 
   it('bounds what comes in: what a larger limit let in is read, copied and merged under a smaller one', async () => {
-    const before = await family(await stage({ payloadBytesMax: 3 * mebibyte }));
+    const before = await parentAndChildren(await stage({ payloadBytesMax: 3 * mebibyte }));
     const payload = ofBytes(3 * mebibyte);
     const child = await before.fork({ mode: 'copy' });
     await before.kernel.memory.update(child, before.note, payload);

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { stage } from '../support/kernel-fixture.js';
-import { company } from '../support/memory/owner-and-stranger.js';
+import { ownerAndStranger } from '../support/memory/owner-and-stranger.js';
 
 function nested(depth: number): JsonValue {
   let value: JsonValue = 1;
@@ -57,7 +57,7 @@ const notData: Readonly<Record<string, unknown>> = {
 
 describe('a payload that is not data', () => {
   it.each(Object.keys(notData))('is refused when it is made and when it is updated: %s', async (name) => {
-    const { kernel, owner, note, refused } = await company();
+    const { kernel, owner, note, refused } = await ownerAndStranger();
     const payload = notData[name] as JsonValue;
     const handle = await note();
     for (const call of [
@@ -71,7 +71,7 @@ describe('a payload that is not data', () => {
   });
 
   it('is a handle, which is no data either', async () => {
-    const { kernel, owner, note, refused } = await company();
+    const { kernel, owner, note, refused } = await ownerAndStranger();
     const handle = await note();
     for (const payload of [handle, { nested: [handle] }] as unknown as JsonValue[]) {
       expect((await refused(() => kernel.memory.create(owner, { type: 'claim', payload }))).code).toBe('INVALID_INPUT');
@@ -82,7 +82,7 @@ describe('a payload that is not data', () => {
 
 describe('a payload', () => {
   it('is copied clean when the call is made: later changes are not seen, undefined members are absent', async () => {
-    const { kernel, path, owner } = await company();
+    const { kernel, path, owner } = await ownerAndStranger();
     const given: Record<string, unknown> = { a: [1, { b: null }], gone: undefined, [Symbol('x')]: 1, z: -0 };
     Object.defineProperty(given, 'hidden', { value: 1, enumerable: false });
     const creating = kernel.memory.create(owner, { type: 'claim', payload: given as JsonValue, immutable: false });
@@ -98,7 +98,7 @@ describe('a payload', () => {
   });
 
   it('that was read belongs to the reader: changing it changes nothing', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const handle = await note({ list: [1] });
     const first = (await kernel.memory.read(owner, handle)).payload as { list: number[] };
     first.list.push(2);
@@ -106,7 +106,7 @@ describe('a payload', () => {
   });
 
   it('as deep and as large as allowed is taken', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const large = ['x'.repeat(1024 * 1024 - 4), '€'.repeat(349_000), Array(100_000).fill(1), nested(64)];
     for (const payload of large) {
       expect((await kernel.memory.read(owner, await note(payload))).payload).toEqual(payload);
@@ -115,7 +115,7 @@ describe('a payload', () => {
   });
 
   it('of any JSON comes back as it was, in every version and after a restart', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const handle = await note(null);
     const values: JsonValue[] = [null];
     await fc.assert(
@@ -136,7 +136,7 @@ describe('a payload', () => {
   });
 
   it('keeps the largest and the smallest numbers that a double has, also beyond the safe integers', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const { MAX_SAFE_INTEGER, MAX_VALUE, MIN_VALUE, EPSILON } = Number;
     const numbers = [
       MAX_SAFE_INTEGER,
@@ -157,7 +157,7 @@ describe('a payload', () => {
   });
 
   it('keeps members whose names belong to every object', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const payload = JSON.parse('{"constructor":1,"toString":2,"hasOwnProperty":{"prototype":3},"valueOf":null}');
     expect((await kernel.memory.read(owner, await note(payload))).payload).toEqual(payload);
   });
@@ -165,7 +165,7 @@ describe('a payload', () => {
 
 describe('the content hash', () => {
   it('is that of the canonical JSON, whatever the order of the keys', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const hashes = [];
     for (const payload of [
       { b: 1, a: { y: 2, x: [1.0, 1e2] }, 10: 'ten', 9: 'nine' },
@@ -179,7 +179,7 @@ describe('the content hash', () => {
   });
 
   it('names what is stored once, in whatever object, version or view it stands', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const large = { text: 'x'.repeat(2_000), 10: 1, 9: 2 };
     const rows = () => {
       const db = new Database(path, { readonly: true });
@@ -202,7 +202,7 @@ describe('the content hash', () => {
   });
 
   it('is right on both sides of the size up to which a payload stands in its row', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const stored = [];
     for (const length of [1021, 1022, 1023]) {
       const payload = 'x'.repeat(length);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
-import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
+import { type ParentAndChildren, parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const modes = ['restricted', 'copy', 'speculative', 'worker'] as const;
 
 /** Everything that ranges over a view, for one object. */
-async function ranges({ kernel }: Pick<Family, 'kernel'>, pid: string, object: string) {
+async function ranges({ kernel }: Pick<ParentAndChildren, 'kernel'>, pid: string, object: string) {
   const { items } = await kernel.memory.query(pid);
   const { roots } = await kernel.memory.view(pid);
   const { manifest } = await kernel.memory.materialize(pid, { tokensMax: 10_000 });
@@ -25,7 +25,7 @@ describe('what came with a fork and is taken out of its view', () => {
     'is left out by queries, contexts and later forks of a %s child, also after a restart',
     async (mode) => {
       // Nothing happened: only what had been added to the view itself could be taken out.
-      const all = await family();
+      const all = await parentAndChildren();
       const { kernel, path, note, fork } = all;
       const child = await fork({ mode });
       const before = await fork({ mode: 'copy' }, child);
@@ -37,7 +37,7 @@ describe('what came with a fork and is taken out of its view', () => {
       expect(await ranges({ kernel: again }, child, note.id)).toEqual(nowhere);
       expect(await ranges({ kernel: again }, before, note.id)).toEqual(everywhere);
       expect(await ranges({ kernel: again }, after, note.id)).toEqual(nowhere);
-      expect([await seenIn(again, before, note), await seenIn(again, after, note)]).toEqual([
+      expect([await readOrCode(again, before, note), await readOrCode(again, after, note)]).toEqual([
         { n: 1 },
         'NO_SUCH_OBJECT',
       ]);
@@ -46,7 +46,7 @@ describe('what came with a fork and is taken out of its view', () => {
   );
 
   it('is there for the parent, for siblings, and for a worker of theirs, but not for a worker of the child', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { kernel, parent, note, fork } = all;
     const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
     const [ofChild, ofSibling] = [await fork({ mode: 'worker' }, child), await fork({ mode: 'worker' }, sibling)];
@@ -56,8 +56,8 @@ describe('what came with a fork and is taken out of its view', () => {
   });
 
   it('can still be read and written by who took it out, in its own version, and is merged', async () => {
-    const all = await family();
-    const { kernel, path, parent, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, path, parent, note, fork, read: seen } = all;
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     await kernel.memory.removeFromView(child, note);
@@ -71,8 +71,8 @@ describe('what came with a fork and is taken out of its view', () => {
   });
 
   it('comes back with addToView as it was, with no further rights', async () => {
-    const all = await family();
-    const { kernel, path, parent, note, fork, seen, refused } = all;
+    const all = await parentAndChildren();
+    const { kernel, path, parent, note, fork, read: seen, refused } = all;
     const child = await fork({ mode: 'restricted' });
     await kernel.memory.removeFromView(child, note);
     await kernel.memory.update(parent, note, { n: 2 });
@@ -87,7 +87,7 @@ describe('what came with a fork and is taken out of its view', () => {
   });
 
   it('is also the goal of the parent, but never the own one', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { kernel, parent, fork } = all;
     const child = await fork();
     const goals = [(await kernel.processes.get(parent)).goal, (await kernel.processes.get(child)).goal];
@@ -96,8 +96,8 @@ describe('what came with a fork and is taken out of its view', () => {
   });
 
   it('stays out when an entry of the child’s own lay over it', async () => {
-    const all = await family();
-    const { kernel, note, fork, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, note, fork, read: seen } = all;
     const child = await fork({ mode: 'copy' });
     await kernel.capabilities.grant(child, { resource: `object:${note.id}`, rights: ['read'], delegable: true });
     await kernel.memory.addToView(child, note);
@@ -106,7 +106,7 @@ describe('what came with a fork and is taken out of its view', () => {
   });
 
   it('is told once; what is not in the view changes nothing and tells nothing', async () => {
-    const { kernel, parent, note, fork, make } = await family();
+    const { kernel, parent, note, fork, create: make } = await parentAndChildren();
     const child = await fork();
     const foreign = await make(await kernel.processes.spawn({ image: 'worker' }), 'foreign');
     const later = await make(parent, 'later');
@@ -120,7 +120,7 @@ describe('what came with a fork and is taken out of its view', () => {
   });
 
   it('is left out of pages of any size, with what lies before and behind it', async () => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     const made: string[] = [];
     for (let n = 0; n < 450; n++) made.push((await make(parent, n)).id);
     const child = await fork({ mode: 'copy' });
@@ -141,8 +141,8 @@ describe('what came with a fork and is taken out of its view', () => {
 describe('what was added to a view under a capability that has died', () => {
   it('is added anew under one that lives, and forks have it again', async () => {
     // It counted as being there already, and no fork reached it.
-    const all = await family();
-    const { kernel, parent, fork, make, seen } = all;
+    const all = await parentAndChildren();
+    const { kernel, parent, fork, create: make, read: seen } = all;
     const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
     const grant = { resource: `object:${given.id}`, rights: ['read', 'materialize'], delegable: true } as const;
     const { id } = await kernel.capabilities.grant(parent, grant);

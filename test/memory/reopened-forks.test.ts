@@ -3,7 +3,7 @@ import type { Kernel, MergePolicy, ObjectHandle, Pid } from '../../src/index.js'
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { stage } from '../support/kernel-fixture.js';
-import { type Family, family, seenIn } from '../support/memory/parent-and-children.js';
+import { type ParentAndChildren, parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 
@@ -14,7 +14,7 @@ class Reopened {
     readonly path: string,
   ) {}
 
-  static of({ kernel, path }: Family): Reopened {
+  static of({ kernel, path }: ParentAndChildren): Reopened {
     return new Reopened(kernel, path);
   }
 
@@ -25,7 +25,7 @@ class Reopened {
   }
 
   seen(object: ObjectHandle, ...pids: Pid[]): Promise<unknown[]> {
-    return this.step((kernel) => Promise.all(pids.map((pid) => seenIn(kernel, pid, object))));
+    return this.step((kernel) => Promise.all(pids.map((pid) => readOrCode(kernel, pid, object))));
   }
 
   merge(parent: Pid, child: Pid, policy?: MergePolicy) {
@@ -46,10 +46,10 @@ const refusedUpdate = (pid: Pid, object: ObjectHandle) => async (kernel: Kernel)
 
 describe('after the kernel was closed and opened again', () => {
   it('what a copy writes is seen by the copy alone until it is merged, and what the parent writes by the parent', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent, note } = all;
     const [child, sibling] = [await all.fork({ mode: 'copy' }), await all.fork({ mode: 'copy' })];
-    const untouched = await all.make(parent, 'as it was');
+    const untouched = await all.create(parent, 'as it was');
     const late = await all.fork({ mode: 'copy' });
     const kernels = Reopened.of(all);
     await kernels.step((kernel) => kernel.memory.update(child, note, { n: 2 }));
@@ -73,7 +73,7 @@ describe('after the kernel was closed and opened again', () => {
     ['fails', { failed: true }],
     ['succeeds', {}],
   ])('what a speculative child wrote and made is there to be merged only if it %s', async (_, outcome) => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent, note } = all;
     const child = await all.fork({ mode: 'speculative' });
     const kernels = Reopened.of(all);
@@ -90,7 +90,7 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('what a speculative child wrote is gone when it is killed, and when its parent ends', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent, note } = all;
     const [killed, orphan] = [await all.fork({ mode: 'speculative' }), await all.fork({ mode: 'speculative' })];
     const kernels = Reopened.of(all);
@@ -106,7 +106,7 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('a restricted child reads what was there at the fork, and writes nothing', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent, note } = all;
     const child = await all.fork({ mode: 'restricted' });
     const kernels = Reopened.of(all);
@@ -119,7 +119,7 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('a worker reads what its parent has now, and writes nothing', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent, note } = all;
     const child = await all.fork({ mode: 'worker' });
     const kernels = Reopened.of(all);
@@ -134,7 +134,7 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('three levels of copies see what is above them, and are merged one at a time', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent, note } = all;
     const kernels = Reopened.of(all);
     const fork = (of: Pid) => kernels.step((kernel) => kernel.processes.fork(of, { image: 'worker', mode: 'copy' }));
@@ -175,9 +175,9 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('a capability that was revoked between the fork and the merge is respected', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { kernel, parent } = all;
-    const given = await all.make(await kernel.processes.spawn({ image: 'worker' }), 'before');
+    const given = await all.create(await kernel.processes.spawn({ image: 'worker' }), 'before');
     const resource = `object:${given.id}`;
     const { id } = await kernel.capabilities.grant(parent, { resource, rights: ['read', 'write'], delegable: true });
     await kernel.capabilities.grant(parent, { resource, rights: ['read'] });
@@ -194,10 +194,10 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('the result and what a child made are readable for its parent until it merges', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent } = all;
     const child = await all.fork({ mode: 'copy' });
-    const [made, dropped] = [await all.make(child, 'made'), await all.make(child, 'dropped')];
+    const [made, dropped] = [await all.create(child, 'made'), await all.create(child, 'dropped')];
     await all.kernel.memory.removeFromView(child, dropped);
     await all.kernel.processes.exit(child, { result: 'result' });
     const kernels = Reopened.of(all);
@@ -220,11 +220,11 @@ describe('after the kernel was closed and opened again', () => {
   });
 
   it('they are readable until the parent ends, which leaves them to nobody', async () => {
-    const all = await family();
+    const all = await parentAndChildren();
     const { parent } = all;
     const child = await all.fork({ mode: 'copy' });
     const grandchild = await all.fork({ mode: 'copy' }, child);
-    const made = await all.make(grandchild, 'made');
+    const made = await all.create(grandchild, 'made');
     await all.kernel.processes.exit(grandchild, { result: made });
     const kernels = Reopened.of(all);
     expect(await kernels.seen(made, child, parent)).toEqual(['made', 'NO_SUCH_OBJECT']);

@@ -2,9 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectHandle } from '../../src/index.js';
 import { pending, watched } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Company, company, nowhere, told } from '../support/memory/owner-and-stranger.js';
+import {
+  type OwnerAndStranger,
+  ownerAndStranger,
+  refusalDetails,
+  unknownId,
+} from '../support/memory/owner-and-stranger.js';
 
-interface Placed extends Company {
+interface Placed extends OwnerAndStranger {
   readonly handle: ObjectHandle;
   /** The two names that the object goes by. */
   readonly names: readonly [string, string];
@@ -13,7 +18,7 @@ interface Placed extends Company {
 /** An object in a namespace that the owner holds everything on. */
 async function placed(): Promise<Placed> {
   const rights = ['create', 'read', 'write', 'delete', 'link', 'diff', 'materialize'] as const;
-  const set = await company({ resource: 'ns:team/**', rights: [...rights], delegable: true });
+  const set = await ownerAndStranger({ resource: 'ns:team/**', rights: [...rights], delegable: true });
   const handle = await set.note({ n: 1 }, { namespace: 'team/a', name: 'n' });
   return { ...set, handle, names: [`object:${handle.id}`, `ns:team/a/${handle.id}`] };
 }
@@ -22,7 +27,9 @@ describe('the two names of an object', () => {
   it('are each enough for an allow', async () => {
     for (const which of [0, 1] as const) {
       const { kernel, path, stranger, handle, names } = await placed();
-      expect(await told(() => kernel.memory.read(stranger, handle))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
+      expect(await refusalDetails(() => kernel.memory.read(stranger, handle))).toMatchObject({
+        code: 'NO_SUCH_OBJECT',
+      });
       const { id } = await kernel.capabilities.grant(stranger, { resource: names[which], rights: ['read', 'write'] });
       expect((await kernel.memory.read(stranger, handle)).payload).toEqual({ n: 1 });
       expect((await kernel.memory.update(stranger, handle, 2)).capability).toBe(id);
@@ -63,7 +70,9 @@ describe('the two names of an object', () => {
       (id: string) => face.update(id, 1),
       (id: string) => face.delete(id),
     ]) {
-      expect(await told(() => call(handle.id), handle.id)).toEqual(await told(() => call(nowhere), nowhere));
+      expect(await refusalDetails(() => call(handle.id), handle.id)).toEqual(
+        await refusalDetails(() => call(unknownId), unknownId),
+      );
     }
   });
 });
@@ -135,7 +144,7 @@ describe('a rule that asks', () => {
       ['delete', () => memory.delete(owner, handle)],
     ];
     for (const [name, call] of calls) {
-      expect([name, await told(call)]).toMatchObject([name, { code: 'APPROVAL_PENDING', retryable: true }]);
+      expect([name, await refusalDetails(call)]).toMatchObject([name, { code: 'APPROVAL_PENDING', retryable: true }]);
       for (const { id } of await kernel.approvals.list())
         await kernel.approvals.answer(id, { decision: 'once', by: 'ann' });
       await call();
@@ -165,7 +174,7 @@ describe('a rule that asks', () => {
 
 describe('finite uses', () => {
   it('are claimed by each look at an object, once', async () => {
-    const looks: Record<string, (set: Company, handle: ObjectHandle) => Promise<unknown>> = {
+    const looks: Record<string, (set: OwnerAndStranger, handle: ObjectHandle) => Promise<unknown>> = {
       read: ({ kernel, stranger }, handle) => kernel.memory.read(stranger, handle),
       version: ({ kernel, stranger }, handle) => kernel.memory.read(stranger, handle, { version: 1 }),
       history: ({ kernel, stranger }, handle) => kernel.memory.history(stranger, handle),
@@ -186,7 +195,7 @@ describe('finite uses', () => {
     };
     const left: Record<string, number | undefined> = {};
     for (const [name, look] of Object.entries(looks)) {
-      const set = await company();
+      const set = await ownerAndStranger();
       const handle = await set.note({ n: 1 }, { name: 'n' });
       const resource = `object:${handle.id}`;
       const { id } = await set.kernel.capabilities.grant(set.stranger, {
@@ -202,7 +211,7 @@ describe('finite uses', () => {
   });
 
   it('let exactly so many of many readers through, and lists claim none', async () => {
-    const { kernel, path, stranger, note } = await company();
+    const { kernel, path, stranger, note } = await ownerAndStranger();
     const handle = await note();
     await kernel.capabilities.grant(stranger, { resource: `object:${handle.id}`, rights: ['read'], uses: 2 });
     expect((await kernel.memory.query(stranger, { types: ['claim'] })).items).toEqual([]);
@@ -212,7 +221,7 @@ describe('finite uses', () => {
   });
 
   it('are not claimed where something unlimited is held as well', async () => {
-    const { kernel, stranger, note } = await company();
+    const { kernel, stranger, note } = await ownerAndStranger();
     const handle = await note();
     const resource = `object:${handle.id}`;
     const { id } = await kernel.capabilities.grant(stranger, { resource, rights: ['read'], uses: 1 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Capability, Kernel, Pid, Right } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
-import { company, nowhere, told } from '../support/memory/owner-and-stranger.js';
+import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
 
 async function heldOn(kernel: Kernel, pid: Pid, object: string): Promise<Partial<Capability>[]> {
   const held = (await kernel.capabilities.list(pid)).filter(({ resource }) => resource === `object:${object}`);
@@ -15,7 +15,7 @@ const plain = { grantable: undefined, uses: undefined, expiresAt: undefined, dep
 
 describe('sharing an object', () => {
   it('mints a capability on that object for the receiver, and puts nothing into its view', async () => {
-    const { kernel, path, owner, stranger, note } = await company();
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger();
     const [handle, other] = [await note(), await note()];
     const view = await kernel.memory.view(stranger);
     const before = await lastSeq(kernel);
@@ -29,14 +29,14 @@ describe('sharing an object', () => {
     await kernel.shutdown();
     const again = (await stage({ store: path })).kernel;
     expect((await again.memory.read(stranger, shared)).payload).toEqual({ n: 1 });
-    expect(await told(() => again.memory.read(stranger, other))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
+    expect(await refusalDetails(() => again.memory.read(stranger, other))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
     await again.memory.addToView(stranger, shared);
     expect((await again.memory.view(stranger)).roots.map(({ id }) => id)).toContain(handle.id);
     await checkInvariants(again, path);
   });
 
   it('is seen by the next check, also of a receiver that was asked about before', async () => {
-    const { kernel, owner, stranger, note } = await company();
+    const { kernel, owner, stranger, note } = await ownerAndStranger();
     const { id } = await note();
     const may = async () => (await kernel.capabilities.check(stranger, 'read', `object:${id}`)).effect;
     expect(await may()).toBe('deny');
@@ -45,7 +45,7 @@ describe('sharing an object', () => {
   });
 
   it('ends with what it was shared from', async () => {
-    const { kernel, path, owner, stranger, note } = await company();
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger();
     const handle = await note();
     const shared = await kernel.memory.share(owner, stranger, handle, ['read', 'grant']);
     const third = await kernel.processes.spawn({});
@@ -53,14 +53,14 @@ describe('sharing an object', () => {
     expect((await kernel.memory.read(third, handle)).payload).toEqual({ n: 1 });
     await kernel.capabilities.revoke(shared.capability);
     for (const pid of [stranger, third]) {
-      expect(await told(() => kernel.memory.read(pid, handle))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
+      expect(await refusalDetails(() => kernel.memory.read(pid, handle))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
     }
     expect((await kernel.memory.read(owner, handle)).payload).toEqual({ n: 1 });
     await checkInvariants(kernel, path);
   });
 
   it('with grant among the rights makes the others grantable, and grant itself not', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     const third = await kernel.processes.spawn({});
     const give = (rights: Right[]) => () => kernel.memory.share(stranger, third, handle, rights);
@@ -81,7 +81,7 @@ describe('sharing an object', () => {
   });
 
   it('of rights that there are not, or none, or nothing but grant, is refused', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     for (const rights of [[], ['call'], ['create'], ['list'], ['own'], 'read', ['grant'], [1], undefined]) {
       const call = () => kernel.memory.share(owner, stranger, handle, rights as never);
@@ -90,7 +90,7 @@ describe('sharing an object', () => {
   });
 
   it('hands on expiry and uses, and prefers what has neither', async () => {
-    const { kernel, path, owner, stranger, note } = await company();
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger();
     const handle = await note();
     const third = await kernel.processes.spawn({});
     const resource = `object:${handle.id}`;
@@ -104,7 +104,7 @@ describe('sharing an object', () => {
     await kernel.memory.read(third, handle);
     await kernel.memory.read(stranger, handle);
     for (const pid of [third, stranger]) {
-      expect(await told(() => kernel.memory.read(pid, handle))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
+      expect(await refusalDetails(() => kernel.memory.read(pid, handle))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
     }
     await kernel.capabilities.grant(stranger, { resource, rights, uses: 5 });
     await kernel.capabilities.grant(stranger, { resource, rights });
@@ -115,7 +115,7 @@ describe('sharing an object', () => {
   });
 
   it('never goes back to the giver, nor to anyone above it in the chain', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.share(owner, stranger, handle, ['read', 'grant']);
     for (const [from, to] of [
@@ -133,7 +133,7 @@ describe('sharing an object', () => {
   });
 
   it('goes no deeper than the chain may be', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     const resource = `object:${handle.id}`;
     await kernel.capabilities.grant(stranger, { resource, rights: ['read'], delegable: true, maxDepth: 0 });
@@ -146,7 +146,7 @@ describe('sharing an object', () => {
 
 describe('a receiver', () => {
   it('on a process’s face is a child, the parent, or one that it may send to', async () => {
-    const { kernel, path, owner, stranger, note } = await company();
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger();
     const child = await kernel.processes.spawnChild(owner, {});
     const handle = await note();
     const face = kernel.as(owner).memory;
@@ -155,22 +155,24 @@ describe('a receiver', () => {
     await kernel.as(child).memory.share(owner, upward, ['read']);
     await kernel.capabilities.grant(owner, { resource: `process:${stranger}`, rights: ['send'], uses: 1 });
     await face.share(stranger, handle, ['read']);
-    expect(await told(() => face.share(stranger, handle, ['read']))).toMatchObject({ code: 'CAPABILITY_DENIED' });
+    expect(await refusalDetails(() => face.share(stranger, handle, ['read']))).toMatchObject({
+      code: 'CAPABILITY_DENIED',
+    });
     await checkInvariants(kernel, path);
   });
 
   it('that is out of reach is not told from one that is not there', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     const face = kernel.as(owner).memory;
-    const give = (to: Pid) => told(() => face.share(to, handle, ['read']), to);
+    const give = (to: Pid) => refusalDetails(() => face.share(to, handle, ['read']), to);
     expect(await give(stranger)).toMatchObject({ code: 'CAPABILITY_DENIED' });
     expect(await give(stranger)).toEqual(await give('p_nobody'));
     await refused(() => face.share(stranger, handle, ['read']));
   });
 
   it('that has ended, is being stopped, or never was gets nothing from the host either', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.processes.exit(stranger);
     const give = (from: Pid, to: Pid) => refused(() => kernel.memory.share(from, to, handle, ['read']));
@@ -180,12 +182,13 @@ describe('a receiver', () => {
   });
 
   it('does not learn from a giver whether there is an object that the giver may not see', async () => {
-    const { kernel, owner, note } = await company();
+    const { kernel, owner, note } = await ownerAndStranger();
     const child = await kernel.processes.spawnChild(owner, {});
     const grandchild = await kernel.processes.spawnChild(child, {});
     const { id } = await note();
-    const give = (object: string) => told(() => kernel.as(child).memory.share(grandchild, object, ['read']), object);
+    const give = (object: string) =>
+      refusalDetails(() => kernel.as(child).memory.share(grandchild, object, ['read']), object);
     expect(await give(id)).toMatchObject({ code: 'NO_SUCH_OBJECT' });
-    expect(await give(id)).toEqual(await give(nowhere));
+    expect(await give(id)).toEqual(await give(unknownId));
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
-import { company, nowhere, told } from '../support/memory/owner-and-stranger.js';
+import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
 
 describe('updating an object', () => {
   it('gives it a new version and keeps the earlier ones, also after a restart', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const handle = await note({ n: 1 }, { name: 'n', title: 't', tags: ['x'] });
     const before = await lastSeq(kernel);
     const first = await kernel.memory.read(owner, handle);
@@ -27,7 +27,7 @@ describe('updating an object', () => {
   });
 
   it('counts a version also for a payload that is the same', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const handle = await note({ n: 1 });
     await kernel.memory.update(owner, handle, { n: 1 });
     const history = await kernel.memory.history(owner, handle);
@@ -37,7 +37,7 @@ describe('updating an object', () => {
   });
 
   it('of one that is immutable is refused', async () => {
-    const { kernel, owner, note, refused } = await company();
+    const { kernel, owner, note, refused } = await ownerAndStranger();
     const handle = await note(1, { immutable: true });
     const facts = { object: handle.id };
     expect(await refused(() => kernel.memory.update(owner, handle, 2))).toEqual({ code: 'IMMUTABLE', facts });
@@ -46,7 +46,7 @@ describe('updating an object', () => {
   });
 
   it('is refused to those that may only read it, as if there were nothing', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.share(owner, stranger, handle, ['read', 'diff', 'materialize', 'link']);
     expect((await kernel.memory.read(stranger, handle)).payload).toEqual({ n: 1 });
@@ -59,7 +59,7 @@ describe('updating an object', () => {
 
 describe('a condition on the version', () => {
   it('lets one of two writers pass that have read the same', async () => {
-    const { kernel, path, owner, note, refused } = await company();
+    const { kernel, path, owner, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.update(owner, handle, { n: 2 }, { ifVersion: 1 });
     expect(await refused(() => kernel.memory.update(owner, handle, { n: 3 }, { ifVersion: 1 }))).toEqual({
@@ -74,7 +74,7 @@ describe('a condition on the version', () => {
   });
 
   it('that is no version is refused', async () => {
-    const { kernel, owner, note, refused } = await company();
+    const { kernel, owner, note, refused } = await ownerAndStranger();
     const handle = await note();
     for (const ifVersion of [0, -1, 1.5, Number.NaN, 2 ** 63, '1', null]) {
       const call = () => kernel.memory.update(owner, handle, 2, { ifVersion: ifVersion as number });
@@ -88,7 +88,7 @@ describe('a condition on the version', () => {
 
 describe('a version', () => {
   it('that there is not is refused, and the newest one named', async () => {
-    const { kernel, owner, note, refused } = await company();
+    const { kernel, owner, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.update(owner, handle, 2);
     expect(await refused(() => kernel.memory.read(owner, handle, { version: 3 }))).toEqual({
@@ -102,20 +102,20 @@ describe('a version', () => {
   });
 
   it('of what may not be read is not told from one of what is not there', async () => {
-    const { kernel, owner, stranger, note } = await company();
+    const { kernel, owner, stranger, note } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.update(owner, handle, 2);
     const face = kernel.as(stranger).memory;
     for (const version of [1, 2, 3]) {
-      const asked = (id: string) => told(() => face.read(id, { version }), id);
-      expect(await asked(handle.id)).toEqual(await asked(nowhere));
+      const asked = (id: string) => refusalDetails(() => face.read(id, { version }), id);
+      expect(await asked(handle.id)).toEqual(await asked(unknownId));
     }
-    const history = (id: string) => told(() => face.history(id), id);
-    expect(await history(handle.id)).toEqual(await history(nowhere));
+    const history = (id: string) => refusalDetails(() => face.history(id), id);
+    expect(await history(handle.id)).toEqual(await history(unknownId));
   });
 
   it('of a copy is one that led to it, and never one that the parent wrote after the fork', async () => {
-    const { kernel, path, owner, note } = await company();
+    const { kernel, path, owner, note } = await ownerAndStranger();
     const handle = await note('parent 1');
     await kernel.memory.update(owner, handle, 'parent 2');
     const child = await kernel.processes.fork(owner, { mode: 'copy' });
@@ -141,7 +141,7 @@ describe('a version', () => {
 
 describe('the history', () => {
   it('says who made each version, when, and from what', async () => {
-    const { kernel, owner, stranger, note } = await company();
+    const { kernel, owner, stranger, note } = await ownerAndStranger();
     const source = await note('source');
     const handle = await note(1, { sources: [source] });
     await kernel.memory.share(owner, stranger, handle, ['read', 'write']);
@@ -165,7 +165,7 @@ describe('the history', () => {
 
 describe('deleting an object', () => {
   it('takes it from everybody and frees its name', async () => {
-    const { kernel, path, owner, stranger, note, refused } = await company();
+    const { kernel, path, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note(1, { name: 'n' });
     const other = await note(2);
     await kernel.memory.share(owner, stranger, handle, ['read']);
@@ -197,10 +197,10 @@ describe('deleting an object', () => {
   });
 
   it('is refused without the right to, and for what is not there', async () => {
-    const { kernel, owner, stranger, note, refused } = await company();
+    const { kernel, owner, stranger, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.share(owner, stranger, handle, ['read', 'write', 'link']);
-    for (const ref of [handle, nowhere]) {
+    for (const ref of [handle, unknownId]) {
       expect((await refused(() => kernel.memory.delete(stranger, ref))).code).toBe('NO_SUCH_OBJECT');
     }
     await kernel.memory.share(owner, stranger, handle, ['delete']);
@@ -208,7 +208,7 @@ describe('deleting an object', () => {
   });
 
   it('leaves nothing that could be handed on as goal or result', async () => {
-    const { kernel, path, owner, note, refused } = await company();
+    const { kernel, path, owner, note, refused } = await ownerAndStranger();
     const handle = await note();
     await kernel.memory.delete(owner, handle);
     for (const call of [
@@ -226,7 +226,7 @@ describe('deleting an object', () => {
 
 describe('forgetting ended processes', () => {
   it('leaves objects, versions, links and views whole', async () => {
-    const { kernel, path, owner, stranger, note } = await company();
+    const { kernel, path, owner, stranger, note } = await ownerAndStranger();
     const handle = await note('x'.repeat(3_000), { name: 'n' });
     await kernel.memory.update(owner, handle, 2);
     await kernel.memory.share(owner, stranger, handle, ['read']);

@@ -3,7 +3,7 @@ import type { ForkSpec, Right } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { handClock, stage } from '../support/kernel-fixture.js';
-import { family } from '../support/memory/parent-and-children.js';
+import { parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const all: readonly Right[] = ['read', 'write', 'delete', 'link', 'diff', 'materialize', 'grant'];
 
@@ -14,7 +14,7 @@ describe('the view of a fork can be narrowed', () => {
     ['several of them', { types: ['claim'], tags: ['red'] }, ['red']],
     ['nothing that there is', { types: ['error'] }, []],
   ])('to %s', async (_, view, expected) => {
-    const { kernel, parent, fork, make } = await family();
+    const { kernel, parent, fork, create: make } = await parentAndChildren();
     await make(parent, 'plan', { type: 'plan', tags: ['blue'] });
     await make(parent, 'red', { tags: ['red', 'old'] });
     const child = await fork({ mode: 'copy', view });
@@ -25,7 +25,7 @@ describe('the view of a fork can be narrowed', () => {
 
   it('to roots: everything else is closed, its name is told nowhere', async () => {
     // The manifest named what the fork had left out.
-    const { kernel, parent, note, fork, make, seen, inView } = await family();
+    const { kernel, parent, note, fork, create: make, read: seen, inView } = await parentAndChildren();
     const other = await make(parent, 'other');
     const child = await fork({ mode: 'copy', view: { roots: [note] } });
     const later = await fork({ mode: 'worker', view: { roots: [note.id] } }, child);
@@ -38,7 +38,7 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('only to roots that the parent sees', async () => {
-    const { kernel, parent, make, refused, fork } = await family();
+    const { kernel, parent, create: make, refused, fork } = await parentAndChildren();
     const foreign = await make(await kernel.processes.spawn({ image: 'worker' }), 1);
     for (const root of [foreign, foreign.id, 'o_nothing']) {
       expect((await refused(() => fork({ view: { roots: [root] } }))).code).toBe('NO_SUCH_OBJECT');
@@ -48,7 +48,7 @@ describe('the view of a fork can be narrowed', () => {
 
   it('only to roots that are in the view of the parent, and that it may hand on', async () => {
     // They were taken, and the child had nothing of them.
-    const { kernel, parent, note, make, refused, fork, seen } = await family();
+    const { kernel, parent, note, create: make, refused, fork, read: seen } = await parentAndChildren();
     const other = await kernel.processes.spawn({ image: 'worker' });
     const [lent, kept] = [await make(other, 'lent'), await make(other, 'kept')];
     const grant = (id: string, more: object) =>
@@ -76,7 +76,7 @@ describe('the view of a fork can be narrowed', () => {
 
   it('only to rights that the entry in the view of the parent has', async () => {
     // It was asked what the parent may do by any capability.
-    const { kernel, parent, make, refused, fork } = await family();
+    const { kernel, parent, create: make, refused, fork } = await parentAndChildren();
     const given = await make(await kernel.processes.spawn({ image: 'worker' }), 1);
     const resource = `object:${given.id}`;
     await kernel.capabilities.grant(parent, { resource, rights: ['read'], delegable: true });
@@ -91,7 +91,7 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('only to rights that the parent has', async () => {
-    const { kernel, parent, make, refused, fork } = await family();
+    const { kernel, parent, create: make, refused, fork } = await parentAndChildren();
     const other = await kernel.processes.spawn({ image: 'worker' });
     const given = await make(other, 1);
     await kernel.capabilities.grant(parent, {
@@ -117,7 +117,7 @@ describe('the view of a fork can be narrowed', () => {
     [{ mode: 'restricted', view: { rights: ['read', 'write'] } }, ['read']],
     [{ mode: 'copy', view: { rights: ['read', 'delete', 'grant'] } }, ['read']],
   ])('%j leaves the rights %j, and a handle says so', async (spec, rights) => {
-    const { kernel, path, note, fork } = await family();
+    const { kernel, path, note, fork } = await parentAndChildren();
     const child = await fork(spec);
     const root = (await kernel.memory.view(child)).roots.find(({ id }) => id === note.id);
     expect([...(root?.rights ?? [])].sort()).toEqual([...rights].sort());
@@ -146,7 +146,7 @@ describe('the view of a fork can be narrowed', () => {
 
   it('and a fork of it has no more, whatever was added to the view in between', async () => {
     // What was added was added with all the rights of the capability behind it.
-    const { kernel, note, fork, seen } = await family();
+    const { kernel, note, fork, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy', view: { rights: ['read'] } });
     await kernel.memory.addToView(child, note);
     const grandchild = await fork({ mode: 'copy' }, child);
@@ -162,7 +162,7 @@ describe('the view of a fork can be narrowed', () => {
 
 describe('a snapshot is not authority', () => {
   it('a capability that is revoked closes what was forked under it at once', async () => {
-    const { kernel, path, parent, fork, make, seen } = await family();
+    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
     const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
     const { id } = await kernel.capabilities.grant(parent, {
       resource: `object:${given.id}`,
@@ -181,7 +181,7 @@ describe('a snapshot is not authority', () => {
 
   it('and one that expires does the same', async () => {
     const clock = handClock();
-    const { kernel, parent, fork, make, seen } = await family(await stage({ clock }));
+    const { kernel, parent, fork, create: make, read: seen } = await parentAndChildren(await stage({ clock }));
     const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
     const expiresAt = clock.now() + 1_000;
     const spec = { resource: `object:${given.id}`, rights: ['read'], delegable: true, expiresAt } as const;
@@ -198,7 +198,7 @@ describe('a snapshot is not authority', () => {
     ['can be handed on, but not for reading', { rights: ['read', 'write', 'grant'], grantable: ['write'] }],
     ['has finite uses', { rights: all, delegable: true, uses: 9 }],
   ] as const)('a capability that %s is not reached through a fork', async (_, given) => {
-    const { kernel, parent, fork, make, seen, inView, note } = await family();
+    const { kernel, parent, fork, create: make, read: seen, inView, note } = await parentAndChildren();
     const other = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
     await kernel.capabilities.grant(parent, { resource: `object:${other.id}`, ...given });
     await kernel.memory.addToView(parent, other.id);
@@ -208,7 +208,7 @@ describe('a snapshot is not authority', () => {
   });
 
   it('a deny rule on the child binds it, by either name of the object, and not its sibling', async () => {
-    const { kernel, path, parent, note, fork, seen } = await family();
+    const { kernel, path, parent, note, fork, read: seen } = await parentAndChildren();
     for (const resource of [`object:${note.id}`, `ns:process/${parent}/**`]) {
       const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
       const rule = await kernel.capabilities.deny(child, { resource, rights: ['read'] });
@@ -220,7 +220,7 @@ describe('a snapshot is not authority', () => {
   });
 
   it('the end of the parent closes what its fork had from it', async () => {
-    const { kernel, parent, note, fork, make, seen } = await family();
+    const { kernel, parent, note, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy', onParentExit: 'detach' });
     await kernel.memory.update(child, note, 'mine');
     const own = await make(child, 'own');

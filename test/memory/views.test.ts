@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { stage } from '../support/kernel-fixture.js';
-import { family, seenIn } from '../support/memory/parent-and-children.js';
+import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 describe('a view', () => {
   it('lists what a process made, and what was added to it', async () => {
-    const { kernel, parent, note, make } = await family();
+    const { kernel, parent, note, create: make } = await parentAndChildren();
     const other = await kernel.processes.spawn({ image: 'worker' });
     const theirs = await make(other, 'theirs');
     await kernel.capabilities.grant(parent, { resource: `object:${theirs.id}`, rights: ['read'] });
@@ -22,7 +22,7 @@ describe('a view', () => {
   });
 
   it('takes nothing that the process may not read, and tells of nothing', async () => {
-    const { kernel, parent, make, refused } = await family();
+    const { kernel, parent, create: make, refused } = await parentAndChildren();
     const secret = await make(await kernel.processes.spawn({ image: 'worker' }), 'secret');
     const unknown = await refused(() => kernel.memory.addToView(parent, 'o_nothing'));
     const foreign = await refused(() => kernel.memory.addToView(parent, secret));
@@ -33,7 +33,7 @@ describe('a view', () => {
   });
 
   it('gives back what it holds, and the authority over it stays', async () => {
-    const { kernel, path, parent, note, seen, inView } = await family();
+    const { kernel, path, parent, note, read: seen, inView } = await parentAndChildren();
     await kernel.memory.removeFromView(parent, note);
     await kernel.memory.removeFromView(parent, note);
     expect([await inView(parent), await seen(parent, note)]).toEqual([[], { n: 1 }]);
@@ -43,7 +43,7 @@ describe('a view', () => {
   });
 
   it('of an ended process cannot be looked at or changed', async () => {
-    const { kernel, parent, note } = await family();
+    const { kernel, parent, note } = await parentAndChildren();
     await kernel.processes.exit(parent);
     for (const call of [
       () => kernel.memory.view(parent),
@@ -57,7 +57,7 @@ describe('a view', () => {
 
 describe('a fork', () => {
   it('has what was in the view then: what comes and goes later is seen by workers only', async () => {
-    const { kernel, path, parent, note, fork, make, inView, seen } = await family();
+    const { kernel, path, parent, note, fork, create: make, inView, read: seen } = await parentAndChildren();
     const kept = await make(parent, 'kept');
     const children = await Promise.all(
       (['restricted', 'copy', 'speculative', 'worker'] as const).map((mode) => fork({ mode })),
@@ -75,7 +75,7 @@ describe('a fork', () => {
 
   it('of a fork has what its parent made before, as it was then', async () => {
     // It had the first version: the mark of the fork above was used for what was made below it.
-    const { kernel, fork, make, seen } = await family();
+    const { kernel, fork, create: make, read: seen } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const made = await make(child, 1);
     await kernel.memory.update(child, made, 2);
@@ -86,7 +86,7 @@ describe('a fork', () => {
 
   it('has a history of its own: versions that its parent wrote later are not in it', async () => {
     // They were, in the place of its own ones.
-    const { kernel, parent, note, fork } = await family();
+    const { kernel, parent, note, fork } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     for (const n of [2, 3]) {
       await kernel.memory.update(child, note, { mine: n });
@@ -112,7 +112,7 @@ describe('a fork', () => {
   });
 
   it('sees exactly what was written before it, also when both wait for one commit', async () => {
-    const { kernel, path, parent, note, fork } = await family();
+    const { kernel, path, parent, note, fork } = await parentAndChildren();
     const update = (n: number) => kernel.memory.update(parent, note, { n });
     const calls: Promise<unknown>[] = [];
     for (let n = 2; n < 26; n++) {
@@ -136,14 +136,14 @@ describe('a fork', () => {
   });
 
   it('sees what was written before it through another kernel on the same file', async () => {
-    const one = await family();
+    const one = await parentAndChildren();
     const two = (await stage({ store: one.path })).kernel;
     const child = await one.fork({ mode: 'copy' });
     await two.memory.update(one.parent, one.note, { n: 2 });
     const second = await two.processes.fork(one.parent, { image: 'worker' });
     await one.kernel.memory.update(child, one.note, { n: 10 });
     for (const kernel of [one.kernel, two]) {
-      const seen = await Promise.all([one.parent, child, second].map((pid) => seenIn(kernel, pid, one.note)));
+      const seen = await Promise.all([one.parent, child, second].map((pid) => readOrCode(kernel, pid, one.note)));
       expect(seen).toEqual([{ n: 2 }, { n: 10 }, { n: 2 }]);
     }
     await one.kernel.processes.exit(child);
@@ -152,7 +152,7 @@ describe('a fork', () => {
   });
 
   it('keeps its view over an exec, unless it asks for a new one', async () => {
-    const { kernel, parent, note, fork, make, seen, inView } = await family();
+    const { kernel, parent, note, fork, create: make, read: seen, inView } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     const made = await make(child, 'made');
@@ -170,7 +170,7 @@ describe('a fork', () => {
   });
 
   it('of a process that took a new view sees the new one, and the forks of the old one stay as they are', async () => {
-    const { kernel, parent, note, fork, seen, inView } = await family();
+    const { kernel, parent, note, fork, read: seen, inView } = await parentAndChildren();
     const before = await fork({ mode: 'copy' });
     await kernel.processes.exec(parent, { image: 'worker', preserveMemory: false });
     const after = await fork({ mode: 'copy' });

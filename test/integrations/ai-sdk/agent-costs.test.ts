@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
-import { add, agent, callModel, callTools } from '../../support/integrations/agent-fixture.js';
+import { add, callModel, callTools, startAgent } from '../../support/integrations/agent-fixture.js';
 import { scriptedModel } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
 import { faultsIn } from '../../support/store-consistency.js';
@@ -23,7 +23,7 @@ describe('what the turns of an agent cost', () => {
 
   it('stops the turn after the one that used the budget up; what was used is shown as overrun', async () => {
     const model = scriptedModel(() => ({ calls: [['math_add', { a: 1, b: 1 }]], tokens: [400, 200] }));
-    const { kernel, pid } = await agent({ model }, [add], { budget: { tokens: 1_000 } });
+    const { kernel, pid } = await startAgent({ model }, [add], { budget: { tokens: 1_000 } });
     expect(await kernel.processes.result(pid)).toMatchObject({
       status: 'failed',
       outcome: {
@@ -43,25 +43,25 @@ describe('what the turns of an agent cost', () => {
 
   it('stops the first turn where there is nothing, and ends the process that asked for that', async () => {
     const model = scriptedModel(['never']);
-    const { kernel, pid } = await agent({ model }, [], { budget: { tokens: 0 }, onBudget: 'cancel' });
+    const { kernel, pid } = await startAgent({ model }, [], { budget: { tokens: 0 }, onBudget: 'cancel' });
     expect(await kernel.processes.result(pid)).toMatchObject({ outcome: { kind: 'budget_exhausted' } });
-    const dear = await agent({ model, cost: () => 1 }, [], { budget: { costMicros: 0 } });
+    const dear = await startAgent({ model, cost: () => 1 }, [], { budget: { costMicros: 0 } });
     expect(await dear.kernel.processes.result(dear.pid)).toMatchObject({ outcome: { reason: 'BUDGET_EXCEEDED' } });
-    const free = await agent({ model: scriptedModel(['yes']), cost: () => 0 }, [], { budget: { costMicros: 0 } });
+    const free = await startAgent({ model: scriptedModel(['yes']), cost: () => 0 }, [], { budget: { costMicros: 0 } });
     expect(await free.kernel.processes.result(free.pid)).toMatchObject({ value: { text: 'yes' } });
     expect(model.doGenerateCalls).toEqual([]);
   });
 
   it('is estimated where the provider does not tell', async () => {
     const model = scriptedModel([{ text: 'yes', tokens: [undefined, undefined] }]);
-    const { kernel, pid } = await agent({ model, maxOutputTokens: 50 });
+    const { kernel, pid } = await startAgent({ model, maxOutputTokens: 50 });
     await kernel.processes.result(pid);
     expect((await kernel.processes.budget(pid)).tokens.used).toBeGreaterThan(50);
   });
 
   it('is charged in tokens also where the price cannot be told, and the process fails', async () => {
     const model = scriptedModel([{ text: 'yes', tokens: [100, 20] }]);
-    const { kernel, pid } = await agent({ model, cost: ({ inputTokens }) => (inputTokens === 100 ? 0.5 : 1) });
+    const { kernel, pid } = await startAgent({ model, cost: ({ inputTokens }) => (inputTokens === 100 ? 0.5 : 1) });
     expect(await kernel.processes.result(pid)).toMatchObject({
       status: 'failed',
       outcome: { reason: 'INVALID_INPUT' },

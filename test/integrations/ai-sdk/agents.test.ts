@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { defineTool } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { gate } from '../../support/gate.js';
-import { add, agent, callModel, callTools, tool } from '../../support/integrations/agent-fixture.js';
-import { scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
+import { add, callModel, callTools, simpleTool, startAgent } from '../../support/integrations/agent-fixture.js';
+import { scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
 import { faultsIn } from '../../support/store-consistency.js';
 
@@ -12,9 +12,9 @@ describe('an agent', () => {
   it('asks its model, makes the calls that it wants, and ends with what it says', async () => {
     const model = scriptedModel((asked, turn) => {
       if (turn === 1) return { text: 'Let me see.', calls: [['math_add', { a: 2, b: 3 }]] };
-      return `The sum is ${toldResults(asked)[0]}.`;
+      return `The sum is ${toolResultsIn(asked)[0]}.`;
     });
-    const { kernel, pid } = await agent({ model, system: 'You add.', tools: ['math.add'] }, [add], {
+    const { kernel, pid } = await startAgent({ model, system: 'You add.', tools: ['math.add'] }, [add], {
       goal: 'Add two and three.',
       args: { kindly: true },
     });
@@ -74,7 +74,7 @@ describe('an agent', () => {
       if (turn === 1) await kernel.capabilities.revoke(held?.id ?? '');
       return { calls: [['math_add', { a: 1, b: 1 }]] };
     });
-    const { kernel, pid } = await agent({ model }, [add], { held: true });
+    const { kernel, pid } = await startAgent({ model }, [add], { held: true });
     await kernel.processes.resume(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({
       status: 'failed',
@@ -85,7 +85,7 @@ describe('an agent', () => {
 
   it('has as many turns as the uses of its capability', async () => {
     const model = scriptedModel((asked) =>
-      toldResults(asked).length === 0 ? { calls: [['math_add', { a: 1, b: 1 }]] } : 'enough',
+      toolResultsIn(asked).length === 0 ? { calls: [['math_add', { a: 1, b: 1 }]] } : 'enough',
     );
     const kernel = await openKernel({ tools: [add], images: [agentImage({ name: 'agent', model })] });
     const spawn = (uses: number) =>
@@ -99,7 +99,7 @@ describe('an agent', () => {
   });
 
   it('reads why a call was refused or failed, and goes on', async () => {
-    const broken = tool('broken', () => Promise.reject(new Error('no luck')));
+    const broken = simpleTool('broken', () => Promise.reject(new Error('no luck')));
     const calls: [string, unknown][] = [
       ['math_add', { a: 1, b: 2 }],
       ['math_add', { a: 'one' }],
@@ -109,7 +109,7 @@ describe('an agent', () => {
     ];
     const read: unknown[] = [];
     const model = scriptedModel((asked, turn) => {
-      read.push(...toldResults(asked));
+      read.push(...toolResultsIn(asked));
       return turn === 1 ? { calls } : 'I see.';
     });
     const kernel = await openKernel({ tools: [add, broken], images: [agentImage({ name: 'agent', model })] });
@@ -150,16 +150,16 @@ describe('an agent', () => {
               ['meet', { who: 'bob' }],
             ],
           }
-        : JSON.stringify(toldResults(asked)),
+        : JSON.stringify(toolResultsIn(asked)),
     );
-    const { kernel, pid } = await agent({ model }, [meet]);
+    const { kernel, pid } = await startAgent({ model }, [meet]);
     expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: '["ann met","bob met"]' } });
   });
 
   it('ends after as many turns as it may have, with what it has; the calls of the last one are not made', async () => {
     let calls = 0;
     const model = scriptedModel((_asked, turn) => ({ text: `turn ${turn}`, calls: [['count', {}]] }));
-    const { kernel, pid } = await agent({ model, maxTurns: 3 }, [tool('count', () => ++calls)]);
+    const { kernel, pid } = await startAgent({ model, maxTurns: 3 }, [simpleTool('count', () => ++calls)]);
     expect(await kernel.processes.result(pid)).toMatchObject({
       status: 'exited',
       value: { text: 'turn 3', turns: 3, finishReason: 'max_turns' },
@@ -170,14 +170,14 @@ describe('an agent', () => {
   it('makes no call of a turn that was cut in the middle', async () => {
     let calls = 0;
     const model = scriptedModel([{ text: 'I will', calls: [['count', {}]], finish: 'length' }]);
-    const { kernel, pid } = await agent({ model }, [tool('count', () => ++calls)]);
+    const { kernel, pid } = await startAgent({ model }, [simpleTool('count', () => ++calls)]);
     expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: 'I will', finishReason: 'length' } });
     expect(calls).toBe(0);
   });
 
   it('begins with what is in its view, and leaves a transcript', async () => {
     const model = scriptedModel(['Thank you.']);
-    const { kernel, pid } = await agent({ model }, [], { goal: 'Write it.', held: true });
+    const { kernel, pid } = await startAgent({ model }, [], { goal: 'Write it.', held: true });
     await kernel.memory.create(pid, { type: 'evidence', title: 'tide', payload: 'The tide is high at nine.' });
     await kernel.processes.resume(pid);
     await kernel.processes.result(pid);
@@ -196,7 +196,7 @@ describe('an agent', () => {
   });
 
   it('ends also where its transcript cannot be kept', async () => {
-    const { kernel, pid } = await agent(
+    const { kernel, pid } = await startAgent(
       { model: scriptedModel(['x'.repeat(2_000)]), contextTokens: 0 },
       [],
       {},
@@ -205,7 +205,7 @@ describe('an agent', () => {
       },
     );
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited' });
-    const small = await agent(
+    const small = await startAgent(
       { model: scriptedModel(['x'.repeat(700)]), contextTokens: 0 },
       [],
       {},
@@ -227,27 +227,27 @@ describe('an agent', () => {
               ['echo', '{"a":"\\ud83d"}'],
             ],
           }
-        : JSON.stringify(toldResults(asked)).slice(0, 20),
+        : JSON.stringify(toolResultsIn(asked)).slice(0, 20),
     );
-    const { kernel, pid } = await agent({ model }, [tool('echo', (args) => args)]);
+    const { kernel, pid } = await startAgent({ model }, [simpleTool('echo', (args) => args)]);
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited', value: { turns: 2 } });
   });
 
   it('is told of a long result that it is cut', async () => {
     const model = scriptedModel((asked, turn) => {
       if (turn === 1) return { calls: [['much', {}]] };
-      const [told] = toldResults(asked) as { cut: boolean; characters: number; text: string }[];
+      const [told] = toolResultsIn(asked) as { cut: boolean; characters: number; text: string }[];
       return `${told?.cut} ${told?.characters} ${told?.text.length}`;
     });
-    const { kernel, pid } = await agent({ model }, [tool('much', () => 'x'.repeat(100_000))]);
+    const { kernel, pid } = await startAgent({ model }, [simpleTool('much', () => 'x'.repeat(100_000))]);
     expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: 'true 100002 65536' } });
   });
 
   it('finds its model by a function, and fails for what is none', async () => {
     const model = scriptedModel(['yes']);
-    const { kernel, pid } = await agent({ model: (ctx) => (ctx.pid === '' ? (null as never) : model) });
+    const { kernel, pid } = await startAgent({ model: (ctx) => (ctx.pid === '' ? (null as never) : model) });
     expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: 'yes' } });
-    const none = await agent({ model: () => 'openai/gpt-5' as never });
+    const none = await startAgent({ model: () => 'openai/gpt-5' as never });
     expect(await none.kernel.processes.result(none.pid)).toMatchObject({ outcome: { reason: 'INVALID_INPUT' } });
   });
 

@@ -50,7 +50,7 @@ describe('an agent on a server', () => {
       status: 'killed',
       outcome: { kind: 'cancelled', reason: 'not needed' },
     });
-    await vi.waitFor(() => expect(server.givenUp).toBe(1));
+    await vi.waitFor(() => expect(server.abandoned).toBe(1));
     expect(server.requests).toHaveLength(1);
     expect((await kernel.processes.budget(pid)).tokens).toMatchObject({ used: 0, reserved: 0 });
   });

@@ -4,7 +4,7 @@ import { defineTool, type KernelOptions } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { gate } from '../../support/gate.js';
 import { callModel, callTools } from '../../support/integrations/agent-fixture.js';
-import { type Said, scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
+import { type ScriptedTurn, scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { newStore, openKernel } from '../../support/kernel.js';
 import { faultsIn } from '../../support/store-consistency.js';
 
@@ -24,7 +24,7 @@ describe('an agent whose kernel is closed', () => {
         return text;
       },
     });
-    const script: Said[] = [
+    const script: ScriptedTurn[] = [
       { calls: [['note', { text: 'first' }]] },
       {
         calls: [
@@ -45,7 +45,7 @@ describe('an agent whose kernel is closed', () => {
     await vi.waitFor(async () => expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(2));
     await kernel.shutdown({ graceMs: 0 });
 
-    const after = scriptedModel((asked) => JSON.stringify(toldResults(asked)));
+    const after = scriptedModel((asked) => JSON.stringify(toolResultsIn(asked)));
     const again = await openKernel(options(after));
     const { value } = await again.processes.result(pid);
     open();
@@ -63,7 +63,7 @@ describe('an agent whose kernel is closed', () => {
   it('asks again the turn that was under way, since nobody has heard its answer', async () => {
     const store = newStore();
     const asked: string[] = [];
-    const model = (name: string, said: () => Promise<Said>) =>
+    const model = (name: string, said: () => Promise<ScriptedTurn>) =>
       scriptedModel(async (question) => {
         asked.push(name);
         question.abortSignal?.addEventListener('abort', () => asked.push(`${name} given up`));

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { type CapabilitySpec, defineImage, defineTool, type JsonValue, type Tool } from '../../../src/index.js';
 import { toolsFor } from '../../../src/integrations/ai-sdk/index.js';
-import { scriptedModel, toldResults } from '../../support/integrations/scripted-model.js';
+import { scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { openKernel, refusal } from '../../support/kernel.js';
 
 const add = defineTool({
@@ -22,7 +22,7 @@ describe('the tools of a process for the AI SDK', () => {
     expect(Object.keys(tools).sort()).toEqual(['mail', 'math_add']);
     const model = scriptedModel((asked, turn) => {
       if (turn === 1) return { calls: [['math_add', { a: 1, b: 2 }]] };
-      return JSON.stringify(toldResults(asked));
+      return JSON.stringify(toolResultsIn(asked));
     });
     const { text } = await generateText({ model, prompt: 'add', tools, stopWhen: stepCountIs(3) });
     expect(text).toBe('[3]');
@@ -134,7 +134,7 @@ describe('the tools of a process for the AI SDK', () => {
 
   it('serve a body that calls a model itself', async () => {
     const model = scriptedModel((asked, turn) =>
-      turn === 1 ? { calls: [['math_add', { a: 20, b: 1 }]] } : `it is ${toldResults(asked)[0]}`,
+      turn === 1 ? { calls: [['math_add', { a: 20, b: 1 }]] } : `it is ${toolResultsIn(asked)[0]}`,
     );
     const image = defineImage({
       name: 'own-loop',

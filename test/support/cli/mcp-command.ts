@@ -12,7 +12,7 @@ import { openKernel, tempFolder } from '../kernel.js';
 export interface McpCommand {
   readonly client: Client;
   /** What it has written to standard error so far. */
-  readonly said: () => string;
+  readonly stderr: () => string;
   /** The id of its OS process. */
   readonly osPid: number;
   /** Resolves when its end of the connection is closed. */
@@ -20,7 +20,7 @@ export interface McpCommand {
 }
 
 /** A kernel of the test's own, on a file that the command is called on. */
-export async function ownKernel(): Promise<{ kernel: Kernel; store: string; folder: string }> {
+export async function openOwnKernel(): Promise<{ kernel: Kernel; store: string; folder: string }> {
   const folder = tempFolder();
   const store = path.join(folder, 'agents.db');
   const kernel = await openKernel({ store, workspace: folder, node: { pollMs: 20 } });
@@ -35,9 +35,9 @@ export async function startMcp(store: string, ...args: string[]): Promise<McpCom
     env: { PATH: process.env.PATH ?? '' },
     stderr: 'pipe',
   });
-  let said = '';
+  let stderr = '';
   transport.stderr?.on('data', (chunk) => {
-    said += String(chunk);
+    stderr += String(chunk);
   });
   const client = newClient();
   const closed = new Promise<void>((resolve) => {
@@ -45,11 +45,11 @@ export async function startMcp(store: string, ...args: string[]): Promise<McpCom
   });
   onTestFinished(() => client.close());
   await client.connect(transport);
-  return { client, closed, said: () => said, osPid: transport.pid ?? 0 };
+  return { client, closed, stderr: () => stderr, osPid: transport.pid ?? 0 };
 }
 
 /** A module for `--images`, which prints where only the protocol should stand. */
-export function programs(folder: string, body: string): string {
+export function writePrograms(folder: string, body: string): string {
   const file = path.join(folder, `programs-${readdirSync(folder).length}.mjs`);
   writeFileSync(file, `console.log('loaded'); process.stdout.write('noise\\n');\n${body}`);
   return file;

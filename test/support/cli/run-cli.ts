@@ -39,8 +39,8 @@ export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {
 }
 
 /** The code that the command was refused with; fails when it was not, or when the lines are not as they should be. */
-export function refusedWith({ exitCode, stderr }: CliRun): { exitCode: number | null; code: string } {
-  const told = /^error ([A-Z_]+): .+\nhint: .+\n$/.exec(stderr);
-  if (told === null) throw new Error(`not an error with a hint: ${JSON.stringify(stderr)}`);
-  return { exitCode, code: told[1] ?? '' };
+export function refusalOf({ exitCode, stderr }: CliRun): { exitCode: number | null; code: string } {
+  const match = /^error ([A-Z_]+): .+\nhint: .+\n$/.exec(stderr);
+  if (match === null) throw new Error(`not an error with a hint: ${JSON.stringify(stderr)}`);
+  return { exitCode, code: match[1] ?? '' };
 }

@@ -24,18 +24,18 @@ export const add = defineTool({
 });
 
 /** A tool without arguments worth a schema. */
-export function tool(name: string, run: (args: never, context: ToolContext) => unknown): Tool {
+export function simpleTool(name: string, run: (args: never, context: ToolContext) => unknown): Tool {
   return defineTool({ name, description: name, effect: 'once', input: {}, run: run as never });
 }
 
 /** A process of an agent that may do everything, on a kernel of its own. */
-export async function agent(
+export async function startAgent(
   spec: Omit<AgentSpec, 'name'>,
   tools: Tool[] = [],
-  spawning: SpawnSpec = {},
+  spawnSpec: SpawnSpec = {},
   options: KernelOptions = {},
 ): Promise<{ kernel: Kernel; pid: Pid }> {
   const kernel = await openKernel({ tools, images: [agentImage({ name: 'agent', ...spec })], ...options });
-  const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel, callTools], ...spawning });
+  const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel, callTools], ...spawnSpec });
   return { kernel, pid };
 }

@@ -23,14 +23,14 @@ export type ChatReply =
 export class ChatServer {
   readonly requests: ChatRequest[] = [];
   /** Requests whose client went away before they were answered. */
-  givenUp = 0;
+  abandoned = 0;
   private readonly server = createServer();
   private calls = 0;
 
   constructor(private readonly script: (request: ChatRequest) => ChatReply | Promise<ChatReply>) {
     this.server.on('request', async (request, response) => {
       response.on('close', () => {
-        if (!response.writableFinished) this.givenUp++;
+        if (!response.writableFinished) this.abandoned++;
       });
       let body = '';
       for await (const chunk of request) body += String(chunk);

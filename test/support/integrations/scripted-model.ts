@@ -1,7 +1,7 @@
 import { MockLanguageModelV3 } from 'ai/test';
 
 /** What the model says in a turn: a text, or calls of tools by the names that it knows them by. */
-export type Said =
+export type ScriptedTurn =
   | string
   | {
       readonly text?: string;
@@ -12,26 +12,28 @@ export type Said =
     };
 
 type Generate = MockLanguageModelV3['doGenerate'];
-type Asked = Parameters<Generate>[0];
+type ModelCall = Parameters<Generate>[0];
 type Answer = Awaited<ReturnType<Generate>>;
 
 /** A model that says one thing after another, or what a function makes of the conversation. */
-export function scriptedModel(script: readonly Said[] | ((asked: Asked, turn: number) => Said | Promise<Said>)) {
+export function scriptedModel(
+  script: readonly ScriptedTurn[] | ((modelCall: ModelCall, turn: number) => ScriptedTurn | Promise<ScriptedTurn>),
+) {
   let turn = 0;
   return new MockLanguageModelV3({
     provider: 'mock.chat',
     modelId: 'scripted',
-    doGenerate: async (asked) => {
+    doGenerate: async (modelCall) => {
       turn++;
-      const said = typeof script === 'function' ? await script(asked, turn) : script[turn - 1];
-      if (said === undefined) throw new Error(`the script has no turn ${turn}`);
-      return answer(said, turn);
+      const scripted = typeof script === 'function' ? await script(modelCall, turn) : script[turn - 1];
+      if (scripted === undefined) throw new Error(`the script has no turn ${turn}`);
+      return toAnswer(scripted, turn);
     },
   });
 }
 
 /** The results of tools that the model was told last, as it reads them. */
-export function toldResults({ prompt }: Asked): unknown[] {
+export function toolResultsIn({ prompt }: ModelCall): unknown[] {
   const last = prompt.at(-1);
   if (last?.role !== 'tool') return [];
   return last.content.map((part) =>
@@ -39,9 +41,9 @@ export function toldResults({ prompt }: Asked): unknown[] {
   );
 }
 
-function answer(given: Said, turn: number): Answer {
-  const said = typeof given === 'string' ? { text: given } : given;
-  const { text = '', calls = [], tokens = [10, 5], finish = calls.length === 0 ? 'stop' : 'tool-calls' } = said;
+function toAnswer(turnScript: ScriptedTurn, turn: number): Answer {
+  const fullScript = typeof turnScript === 'string' ? { text: turnScript } : turnScript;
+  const { text = '', calls = [], tokens = [10, 5], finish = calls.length === 0 ? 'stop' : 'tool-calls' } = fullScript;
   const [input, output] = tokens;
   return {
     content: [

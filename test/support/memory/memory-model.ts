@@ -2,7 +2,7 @@
  * A small model of what processes see of memory, written from the design and nothing else. Where the kernel keeps marks
  * in logs, the model copies everything at a fork.
  */
-export type Mode = 'restricted' | 'copy' | 'speculative' | 'worker';
+export type ForkMode = 'restricted' | 'copy' | 'speculative' | 'worker';
 
 export interface ModelVersion {
   readonly version: number;
@@ -32,11 +32,11 @@ type MainLine = ReadonlyMap<ModelObject, readonly ModelVersion[]>;
 class ModelView {
   readonly entries = new Map<ModelObject, ModelCapability>();
   /** Taken out, wherever it came from. */
-  readonly out = new Set<ModelObject>();
+  readonly removed = new Set<ModelObject>();
   readonly overlay = new Map<ModelObject, ModelVersion[]>();
 
   constructor(
-    readonly copies: boolean,
+    readonly hasOverlay: boolean,
     readonly base: { readonly view: ModelView; readonly main: MainLine | 'live' } | null,
   ) {}
 
@@ -44,15 +44,15 @@ class ModelView {
   copy(main: MainLine): ModelView {
     const frozen = this.base === null ? null : { view: this.base.view, main: this.base.main };
     const base = frozen?.main === 'live' ? { view: frozen.view.copy(main), main } : frozen;
-    const copy = new ModelView(this.copies, base);
+    const copy = new ModelView(this.hasOverlay, base);
     for (const [object, capability] of this.entries) copy.entries.set(object, capability);
-    for (const object of this.out) copy.out.add(object);
+    for (const object of this.removed) copy.removed.add(object);
     for (const [object, versions] of this.overlay) copy.overlay.set(object, [...versions]);
     return copy;
   }
 
   has(object: ModelObject): boolean {
-    return this.entries.has(object) || (!this.out.has(object) && this.isInBase(object));
+    return this.entries.has(object) || (!this.removed.has(object) && this.isInBase(object));
   }
 
   isInBase(object: ModelObject): boolean {
@@ -80,7 +80,7 @@ export class ModelProcess {
   constructor(
     readonly pid: string,
     public parent: ModelProcess | null,
-    readonly mode: Mode | null,
+    readonly mode: ForkMode | null,
     readonly isReparented: boolean,
     readonly view: ModelView,
     readonly forkedFrom: ModelView | null,
@@ -102,7 +102,13 @@ export class MemoryModel {
   private readonly main = new Map<ModelObject, ModelVersion[]>();
 
   /** A root without `parent`; a child of `spawnChild` without `mode`. */
-  born(pid: string, goal: string, parent: ModelProcess | null, mode: Mode | null, isReparented: boolean): ModelProcess {
+  addProcess(
+    pid: string,
+    goal: string,
+    parent: ModelProcess | null,
+    mode: ForkMode | null,
+    isReparented: boolean,
+  ): ModelProcess {
     const from = parent === null || mode === null ? null : parent.view;
     const main = new Map([...this.main].map(([object, versions]) => [object, [...versions]]));
     const snapshot = () => (from === null ? null : { view: from.copy(main), main });
@@ -111,11 +117,11 @@ export class MemoryModel {
     const process = new ModelProcess(pid, parent, mode, isReparented, new ModelView(copies, base), from);
     process.capabilities.push({ holder: process, over: process, writes: true, isReleased: false });
     this.processes.push(process);
-    this.created(process, goal, true, 0, 'goal');
+    this.addObject(process, goal, true, 0, 'goal');
     return process;
   }
 
-  created(by: ModelProcess, id: string, isImmutable: boolean, payload: number, as?: 'goal' | 'result'): ModelObject {
+  addObject(by: ModelProcess, id: string, isImmutable: boolean, payload: number, as?: 'goal' | 'result'): ModelObject {
     const object = { id, isImmutable, isGoal: as === 'goal', owner: by, isDeleted: false };
     this.objects.push(object);
     this.main.set(object, [{ version: 1, payload }]);
@@ -125,20 +131,22 @@ export class MemoryModel {
   }
 
   canRead(process: ModelProcess, object: ModelObject): boolean {
-    return this.byOwn(process, object) !== undefined || this.reached(process.view, object) !== undefined;
+    return (
+      this.ownCapability(process, object) !== undefined || this.inheritedAccess(process.view, object) !== undefined
+    );
   }
 
   canWrite(process: ModelProcess, object: ModelObject): boolean {
-    const own = this.byOwn(process, object, true);
-    return own !== undefined || this.reached(process.view, object)?.writes === true;
+    const own = this.ownCapability(process, object, true);
+    return own !== undefined || this.inheritedAccess(process.view, object)?.writes === true;
   }
 
   canDelete(process: ModelProcess, object: ModelObject): boolean {
-    return this.byOwn(process, object, true) !== undefined;
+    return this.ownCapability(process, object, true) !== undefined;
   }
 
   /** What the process can see in its view, with the versions that it sees of each. */
-  seen(process: ModelProcess, object: ModelObject): readonly ModelVersion[] {
+  versionsSeenBy(process: ModelProcess, object: ModelObject): readonly ModelVersion[] {
     if (process.view.isInBase(object)) return process.view.history(object, this.main);
     return this.main.get(object) ?? [];
   }
@@ -148,28 +156,29 @@ export class MemoryModel {
   }
 
   update(process: ModelProcess, object: ModelObject, payload: number): void {
-    const version = (this.seen(process, object).at(-1)?.version ?? 0) + 1;
+    const version = (this.versionsSeenBy(process, object).at(-1)?.version ?? 0) + 1;
     const { view } = process;
-    const branch = view.copies && view.isInBase(object) ? view.overlay : this.main;
+    const branch = view.hasOverlay && view.isInBase(object) ? view.overlay : this.main;
     branch.set(object, [...(branch.get(object) ?? []), { version, payload }]);
   }
 
   add(process: ModelProcess, object: ModelObject): void {
-    const own = this.byOwn(process, object, true) ?? this.byOwn(process, object);
-    process.view.out.delete(object);
+    const own = this.ownCapability(process, object, true) ?? this.ownCapability(process, object);
+    process.view.removed.delete(object);
     // What is reached through a base is in the view as it is; an entry that no longer works gives way to one that does.
     const entry = process.view.entries.get(object);
-    if (own !== undefined && (entry === undefined || !this.works(entry, object))) process.view.entries.set(object, own);
+    if (own !== undefined && (entry === undefined || !this.isUsable(entry, object)))
+      process.view.entries.set(object, own);
   }
 
   remove(process: ModelProcess, object: ModelObject): void {
     if ((object.isGoal && object.owner === process) || !process.view.has(object)) return;
     process.view.entries.delete(object);
-    process.view.out.add(object);
+    process.view.removed.add(object);
   }
 
   end(process: ModelProcess, succeeded: boolean): void {
-    const ended = this.ending(process);
+    const ended = this.endingWith(process);
     for (const one of ended) {
       one.isLive = false;
       one.succeeded = succeeded && one === process;
@@ -199,7 +208,7 @@ export class MemoryModel {
     const writes: (() => void)[] = [];
     for (const [object, versions] of child.view.overlay) {
       const theirs = versions.at(-1)?.payload ?? 0;
-      const step = this.step(process, child, object, theirs);
+      const step = this.classify(process, child, object, theirs);
       if (step !== 'write' && step !== 'conflict') outcome.skipped.push({ object: object.id, reason: step });
       if (step === 'conflict') outcome.conflicts.push(object.id);
       if (step !== 'write' && (step !== 'conflict' || policy !== 'theirs')) continue;
@@ -208,22 +217,22 @@ export class MemoryModel {
     }
     if (policy === 'fail' && outcome.conflicts.length > 0) return { code: 'MERGE_CONFLICT' };
     for (const write of writes) write();
-    outcome.adopted.push(...this.adopted(process, child));
+    outcome.adopted.push(...this.adoptObjects(process, child));
     child.isMerged = true;
     for (const one of process.capabilities) if (one.over === child) one.isReleased = true;
     return outcome;
   }
 
-  private step(process: ModelProcess, child: ModelProcess, object: ModelObject, theirs: number) {
+  private classify(process: ModelProcess, child: ModelProcess, object: ModelObject, theirs: number) {
     if (object.isDeleted) return 'deleted';
     if (!this.canWrite(process, object)) return 'no_right';
-    const ours = this.seen(process, object).at(-1)?.payload;
+    const ours = this.versionsSeenBy(process, object).at(-1)?.payload;
     const base = child.view.base?.view.history(object, child.view.base.main as MainLine).at(-1)?.payload;
     if (ours === theirs || theirs === base) return 'same';
     return ours === base ? 'write' : 'conflict';
   }
 
-  private adopted(process: ModelProcess, child: ModelProcess): string[] {
+  private adoptObjects(process: ModelProcess, child: ModelProcess): string[] {
     const [own] = process.capabilities;
     const made = [...child.view.entries.keys(), ...(child.result === undefined ? [] : [child.result])];
     const adopted = made.filter((one) => one.owner === child && !one.isDeleted && !one.isGoal);
@@ -231,40 +240,41 @@ export class MemoryModel {
       object.owner = process;
       if (own === undefined) continue;
       process.view.entries.set(object, own);
-      process.view.out.delete(object);
+      process.view.removed.delete(object);
     }
     return adopted.map(({ id }) => id);
   }
 
-  private byOwn(process: ModelProcess, object: ModelObject, writing = false): ModelCapability | undefined {
-    return process.capabilities.find((one) => this.works(one, object) && (one.writes || !writing));
+  private ownCapability(process: ModelProcess, object: ModelObject, writing = false): ModelCapability | undefined {
+    return process.capabilities.find((one) => this.isUsable(one, object) && (one.writes || !writing));
   }
 
   /** By the nearest entry whose capability still works; what a fork on the way takes is gone. */
-  private reached(view: ModelView, object: ModelObject): { readonly writes: boolean } | undefined {
+  private inheritedAccess(view: ModelView, object: ModelObject): { readonly writes: boolean } | undefined {
     let copies = true;
-    for (let at = view; at.base !== null; at = at.base.view) {
-      copies &&= at.copies;
-      if (at.base.view.out.has(object)) return undefined;
-      const entry = at.base.view.entries.get(object);
-      if (entry !== undefined && this.works(entry, object)) return { writes: copies && entry.writes && !object.isGoal };
+    for (let view2 = view; view2.base !== null; view2 = view2.base.view) {
+      copies &&= view2.hasOverlay;
+      if (view2.base.view.removed.has(object)) return undefined;
+      const entry = view2.base.view.entries.get(object);
+      if (entry !== undefined && this.isUsable(entry, object))
+        return { writes: copies && entry.writes && !object.isGoal };
     }
     return undefined;
   }
 
-  private works({ holder, over, isReleased }: ModelCapability, object: ModelObject): boolean {
+  private isUsable({ holder, over, isReleased }: ModelCapability, object: ModelObject): boolean {
     return holder.isLive && !isReleased && object.owner === over && !object.isDeleted;
   }
 
-  private ending(process: ModelProcess): ModelProcess[] {
+  private endingWith(process: ModelProcess): ModelProcess[] {
     const children = this.processes.filter(({ parent, isLive }) => isLive && parent === process);
     const cancelled = children.filter(({ isReparented }) => !isReparented);
-    return [process, ...cancelled.flatMap((child) => this.tree(child))];
+    return [process, ...cancelled.flatMap((child) => this.treeOf(child))];
   }
 
-  private tree(process: ModelProcess): ModelProcess[] {
+  private treeOf(process: ModelProcess): ModelProcess[] {
     const children = this.processes.filter(({ parent, isLive }) => isLive && parent === process);
-    return [process, ...children.flatMap((child) => this.tree(child))];
+    return [process, ...children.flatMap((child) => this.treeOf(child))];
   }
 }
 

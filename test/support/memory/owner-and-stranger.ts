@@ -2,28 +2,28 @@ import { type CapabilitySpec, KernelError, type ObjectHandle, type ObjectSpec, t
 import { type Stage, stage } from '../kernel-fixture.js';
 
 /** Two roots that know nothing of each other, on one kernel. */
-export interface Company extends Stage {
+export interface OwnerAndStranger extends Stage {
   readonly owner: Pid;
   readonly stranger: Pid;
   /** A mutable object of the owner. */
   note(payload?: ObjectSpec['payload'], more?: Partial<ObjectSpec>): Promise<ObjectHandle>;
 }
 
-export async function company(...capabilities: CapabilitySpec[]): Promise<Company> {
-  const set = await stage();
-  const owner = await set.kernel.processes.spawn({ image: 'worker', capabilities });
-  const stranger = await set.kernel.processes.spawn({ image: 'worker' });
+export async function ownerAndStranger(...capabilities: CapabilitySpec[]): Promise<OwnerAndStranger> {
+  const fixture = await stage();
+  const owner = await fixture.kernel.processes.spawn({ image: 'worker', capabilities });
+  const stranger = await fixture.kernel.processes.spawn({ image: 'worker' });
   return {
-    ...set,
+    ...fixture,
     owner,
     stranger,
     note: (payload = { n: 1 }, more = {}) =>
-      set.kernel.memory.create(owner, { type: 'claim', payload, immutable: false, ...more }),
+      fixture.kernel.memory.create(owner, { type: 'claim', payload, immutable: false, ...more }),
   };
 }
 
 /** All that a caller learns from the refusal of `call`; the names in `hidden` are shown as `?`. */
-export async function told(call: () => Promise<unknown>, ...hidden: string[]): Promise<unknown> {
+export async function refusalDetails(call: () => Promise<unknown>, ...hidden: string[]): Promise<unknown> {
   try {
     await call();
   } catch (error) {
@@ -36,4 +36,4 @@ export async function told(call: () => Promise<unknown>, ...hidden: string[]): P
 }
 
 /** An id of the same form that is nobody's. */
-export const nowhere = 'o_00000000000000000000';
+export const unknownId = 'o_00000000000000000000';

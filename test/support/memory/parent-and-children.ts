@@ -3,30 +3,30 @@ import { refusal } from '../kernel.js';
 import { type Stage, stage } from '../kernel-fixture.js';
 
 /** A process with a mutable note, and what a test does with it and its children. */
-export interface Family extends Stage {
+export interface ParentAndChildren extends Stage {
   readonly parent: Pid;
   readonly note: ObjectHandle;
   fork(spec?: ForkSpec, of?: Pid): Promise<Pid>;
-  make(pid: Pid, payload: ObjectSpec['payload'], rest?: Partial<ObjectSpec>): Promise<ObjectHandle>;
+  create(pid: Pid, payload: ObjectSpec['payload'], rest?: Partial<ObjectSpec>): Promise<ObjectHandle>;
   /** The payload that a process sees, or the code of the refusal. */
-  seen(pid: Pid, object: ObjectHandle): Promise<unknown>;
+  read(pid: Pid, object: ObjectHandle): Promise<unknown>;
   /** The ids of what is in the view of a process, but for goals. */
   inView(pid: Pid): Promise<string[]>;
 }
 
-export async function family(given?: Stage): Promise<Family> {
-  const place = given ?? (await stage());
-  const { kernel } = place;
+export async function parentAndChildren(existing?: Stage): Promise<ParentAndChildren> {
+  const fixture = existing ?? (await stage());
+  const { kernel } = fixture;
   const parent = await kernel.processes.spawn({ image: 'worker' });
-  const make: Family['make'] = (pid, payload, rest = {}) =>
+  const make: ParentAndChildren['create'] = (pid, payload, rest = {}) =>
     kernel.memory.create(pid, { type: 'claim', payload, immutable: false, ...rest });
   return {
-    ...place,
+    ...fixture,
     parent,
     note: await make(parent, { n: 1 }),
     fork: (spec = {}, of = parent) => kernel.processes.fork(of, { image: 'worker', ...spec }),
-    make,
-    seen: (pid, object) => seenIn(kernel, pid, object),
+    create: make,
+    read: (pid, object) => readOrCode(kernel, pid, object),
     async inView(pid) {
       const { items } = await kernel.memory.query(pid);
       return items.filter(({ type }) => type !== 'goal').map(({ id }) => id);
@@ -34,7 +34,7 @@ export async function family(given?: Stage): Promise<Family> {
   };
 }
 
-export async function seenIn(kernel: Kernel, pid: Pid, object: ObjectHandle): Promise<unknown> {
+export async function readOrCode(kernel: Kernel, pid: Pid, object: ObjectHandle): Promise<unknown> {
   const call = kernel.memory.read(pid, object);
   return call.then(
     ({ payload }) => payload,
