@@ -25,7 +25,6 @@ import { Evaluator } from './decision/evaluator.js';
 import { QuestionParser } from './decision/question.js';
 import { CapabilityViews } from './holding/capability-views.js';
 import { Derivation } from './holding/derivation.js';
-import { FamilyRights } from './holding/family-rights.js';
 import { Grants } from './holding/grants.js';
 import { HolderLookup } from './holding/holders.js';
 import { Holdings } from './holding/holdings.js';
@@ -64,7 +63,6 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
     Holdings,
     HolderLookup,
     RuleGate,
-    FamilyRights,
     CapabilityViews,
     QuestionParser,
     Receivers,

@@ -13,13 +13,12 @@ import { EventFeed } from '../../events/event-feed.js';
 import { EventOutbox } from '../../events/event-outbox.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
-import { kinTargetOf } from '../holding/family-rights.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { FilePlaces } from '../resource/workspace-files.js';
 import { Rules } from '../rule/rules.js';
 import { AuthorityGraph, GraphLoader, type GraphNode, RecordInterner } from './authority-graph.js';
 import { CompiledAuthority } from './compiled-authority.js';
-import { decide, type RawDecision } from './decide.js';
+import { decide, kinTargetOf, type RawDecision } from './decide.js';
 import { Evaluator } from './evaluator.js';
 import type { Question } from './question.js';
 
@@ -106,11 +105,9 @@ export class AuthorityCache {
     if (holder === undefined || compiled?.rulesVersion !== this.rulesVersion || this.stale.size > 0) return undefined;
     const target = kinTargetOf(right, request);
     if (target !== undefined && !graph.holders.has(target)) return undefined;
-    const isChild = target !== undefined && graph.holders.get(target)?.parent === pid;
     const input = {
       holder,
       rules: compiled.rulesMatching(names),
-      isKin: isChild || (right === 'send' && target !== undefined && holder.parent === target),
       matching: compiled.capabilitiesMatching(names),
       graph,
     };

@@ -1,10 +1,12 @@
+import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ConstraintEnv } from '../constraint/atoms.js';
 import { accepts } from '../constraint/constraints.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import { byPreference, type CapabilityRecord } from '../holding/capability-record.js';
 import type { HolderState } from '../holding/capability-repository.js';
-import { maskOfRight } from '../resource/rights.js';
+import type { Request } from '../resource/resource.js';
+import { maskOfRight, type Right } from '../resource/rights.js';
 import { isInForce, type RuleEffect, type RuleRecord } from '../rule/rule.js';
 import type { AuthorityGraph, GraphNode } from './authority-graph.js';
 import type { DecisionCode, NearMiss } from './decision.js';
@@ -16,13 +18,11 @@ export interface DecisionInput {
   readonly holder: HolderState | undefined;
   /** Of the rules that bind it, those whose pattern matches one of the names. */
   readonly rules: readonly RuleRecord[];
-  /** Whether the family tie alone allows it. */
-  readonly isKin: boolean;
   /** Of all capabilities that it was ever given, dead or alive, those whose pattern matches all names. */
   readonly matching: readonly GraphNode[];
   /** Some of the others, where near misses are wanted. */
   readonly notMatching?: readonly CapabilityRecord[];
-  /** Holds everything in `matching`, with all that it was derived from. */
+  /** Has everything in `matching` with all that it was derived from, and the process that `kinTargetOf` names. */
   readonly graph: AuthorityGraph;
 }
 
@@ -50,7 +50,7 @@ export function decide(question: Question, input: DecisionInput, env: DecisionEn
   if (input.holder?.live !== true) return rawDecision(input, 'PROCESS_ENDED');
   const denies = applicableRules('deny', input.rules, question, env.now);
   if (denies.length > 0) return rawDecision(input, 'DENY_RULE', undefined, none, denies);
-  const decision = input.isKin ? rawDecision(input, 'KIN') : decideByCapability(question, input, env);
+  const decision = isKin(question, input) ? rawDecision(input, 'KIN') : decideByCapability(question, input, env);
   if (!allows(decision.code)) return decision;
   const asks = applicableRules('ask', input.rules, question, env.now);
   return asks.length === 0 ? decision : rawDecision(input, 'ASK', decision.node, none, none, asks);
@@ -58,6 +58,12 @@ export function decide(question: Question, input: DecisionInput, env: DecisionEn
 
 export function allows(code: DecisionCode): code is 'ALLOWED' | 'KIN' {
   return code === 'ALLOWED' || code === 'KIN';
+}
+
+/** The process that the request names, if a family tie can give the right; undefined otherwise. */
+export function kinTargetOf(right: Right, { kind, segments }: Request): Pid | undefined {
+  const isKinRight = right === 'wait' || right === 'signal' || right === 'send';
+  return kind === 'process' && isKinRight ? segments.join('/') : undefined;
 }
 
 /** The SHA-256 of arguments, by which rules and approvals are bound to them. */
@@ -97,6 +103,13 @@ export function applicableRules(
 
 function hasHash(args: JsonValue | undefined, hash: string): boolean {
   return args !== undefined && hashOfArgs(args) === hash;
+}
+
+/** A process needs no capability to wait for, signal and send to its children, and to send to its parent. */
+function isKin({ pid, right, request, using }: Question, { holder, graph }: DecisionInput): boolean {
+  const target = using === undefined ? kinTargetOf(right, request) : undefined;
+  if (target === undefined) return false;
+  return (right === 'send' && holder?.parent === target) || graph.holders.get(target)?.parent === pid;
 }
 
 /** The best of the capabilities that allow it, or why none does. */

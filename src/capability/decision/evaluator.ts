@@ -2,12 +2,11 @@ import { inject, injectable } from 'inversify';
 import type { ReadTx } from '../../base/store.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
-import { FamilyRights } from '../holding/family-rights.js';
 import { Holdings } from '../holding/holdings.js';
 import { FilePlaces } from '../resource/workspace-files.js';
 import { Rules } from '../rule/rules.js';
 import { AuthorityGraph, GraphLoader } from './authority-graph.js';
-import { decide, type RawDecision } from './decide.js';
+import { decide, kinTargetOf, type RawDecision } from './decide.js';
 import type { Question } from './question.js';
 
 /** Decides inside a unit, by the rows as this unit sees them, its own changes among them. */
@@ -17,7 +16,6 @@ export class Evaluator {
     @inject(GraphLoader) private readonly loader: GraphLoader,
     @inject(Holdings) private readonly holdings: Holdings,
     @inject(Rules) private readonly rules: Rules,
-    @inject(FamilyRights) private readonly familyRights: FamilyRights,
     @inject(FilePlaces) private readonly filePlaces: FilePlaces,
   ) {}
 
@@ -46,8 +44,9 @@ export class Evaluator {
     const { pid, names, using, right, request } = question;
     const graph = new AuthorityGraph();
     const holder = await this.loader.loadHolder(tx, graph, pid);
-    if (holder?.live !== true)
-      return decide(question, { holder, rules: [], isKin: false, matching: [], graph }, { now });
+    if (holder?.live !== true) return decide(question, { holder, rules: [], matching: [], graph }, { now });
+    const kinTarget = kinTargetOf(right, request);
+    if (kinTarget !== undefined) await this.loader.loadHolder(tx, graph, kinTarget);
     const matching = [];
     for (const record of await this.holdings.findMatching(tx, question)) {
       if (using === undefined || record.id === using) matching.push(await this.loader.loadChain(tx, graph, record));
@@ -55,7 +54,6 @@ export class Evaluator {
     const input = {
       holder,
       rules: await this.rules.findMatching(tx, holder, names),
-      isKin: using === undefined && (await this.familyRights.isAllowed(tx, pid, holder.parent, right, request)),
       matching,
       notMatching: near.filter(({ id }) => !graph.nodes.has(id)),
       graph,

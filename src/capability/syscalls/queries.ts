@@ -3,19 +3,19 @@ import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { Pid } from '../../base/ids.js';
 import { parseId, parseSpec } from '../../base/spec.js';
-import { Store } from '../../base/store.js';
-import { allows } from '../decision/decide.js';
+import { type ReadTx, Store } from '../../base/store.js';
+import { allows, kinTargetOf } from '../decision/decide.js';
 import { Evaluator } from '../decision/evaluator.js';
 import type { Question } from '../decision/question.js';
 import { QuestionParser } from '../decision/question.js';
 import type { Capability } from '../holding/capability.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
 import { CapabilityViews } from '../holding/capability-views.js';
-import { FamilyRights } from '../holding/family-rights.js';
 import { HolderLookup } from '../holding/holders.js';
 import { CaseFolding } from '../resource/case-folding.js';
+import type { Request } from '../resource/resource.js';
 import { matches } from '../resource/resource-matching.js';
-import { maskOfRight } from '../resource/rights.js';
+import { maskOfRight, type Right } from '../resource/rights.js';
 
 const listOptions = z.strictObject({
   status: z.enum(['live', 'any']).default('live'),
@@ -33,7 +33,6 @@ export class CapabilityQueries {
     @inject(HolderLookup) private readonly holderLookup: HolderLookup,
     @inject(CapabilityViews) private readonly capabilityViews: CapabilityViews,
     @inject(Evaluator) private readonly evaluator: Evaluator,
-    @inject(FamilyRights) private readonly familyRights: FamilyRights,
     @inject(QuestionParser) private readonly questionParser: QuestionParser,
     @inject(CaseFolding) private readonly caseFolding: CaseFolding,
   ) {}
@@ -88,7 +87,7 @@ export class CapabilityQueries {
   }
 
   private async findCandidates({ right, request, names }: Question): Promise<Set<Pid>> {
-    const found = new Set(await this.store.read((tx) => this.familyRights.findAllowed(tx, right, request)));
+    const found = new Set(await this.store.read((tx) => this.findKin(tx, right, request)));
     const mask = maskOfRight(right);
     for (let after = 0, more = true; more; ) {
       const from = after;
@@ -101,5 +100,14 @@ export class CapabilityQueries {
       more = page.length === pageRows;
     }
     return found;
+  }
+
+  /** The processes that a family tie may allow it to. */
+  private async findKin(tx: ReadTx, right: Right, request: Request): Promise<Pid[]> {
+    const target = kinTargetOf(right, request);
+    const holder = target === undefined ? undefined : await this.repository.findHolder(tx, target);
+    if (target === undefined || holder === undefined) return [];
+    const children = right === 'send' ? await this.repository.findChildren(tx, target) : [];
+    return holder.parent === null ? [...children] : [holder.parent, ...children];
   }
 }
