@@ -6,7 +6,7 @@ import { inTempFolder, median, rate } from './support.js';
 
 type ExpectedAnswer = keyof typeof toolCalls;
 
-/** Of one engine that was loaded with few grants and with many. */
+/** Times of one engine, loaded with few grants and with many. */
 interface CheckTimes {
   readonly fewUs: number;
   readonly manyUs: number;
@@ -23,11 +23,11 @@ export interface AllTimes {
 
 const warmUpRounds = 10;
 const rounds = 30;
-/** A batch asks all the questions once, or as many as fit into the time; the next batch goes on with the rest. */
+/** A batch asks each question once, or as many as fit into `batchMs`; the next batch continues with the rest. */
 const questions = 1_000;
 const batchMs = 50;
 
-/** One check of a process with few capabilities and of one with many, and of the same grants in other engines. */
+/** Times of one check with few and with many capabilities, in the kernel and in other engines with the same grants. */
 export function checkTimes(few: number, many: number): Promise<AllTimes> {
   return inTempFolder(async (folder) => {
     await using kernel = await createKernel({ store: join(folder, 'check.db'), durability: 'normal' });
@@ -68,7 +68,7 @@ async function kernelEngine(kernel: Kernel, held: number): Promise<PolicyEngine<
   };
 }
 
-/** The two take turns; what they take at first does not count. */
+/** Runs batches of both in turns; the first rounds are warm-up and do not count. */
 async function compareInTurns(few: () => Promise<number>, many: () => Promise<number>): Promise<CheckTimes> {
   const measured: CheckTimes[] = [];
   for (let round = -warmUpRounds; round < rounds; round++) {
@@ -83,7 +83,7 @@ async function compareInTurns(few: () => Promise<number>, many: () => Promise<nu
   };
 }
 
-/** Runs one batch whenever it is called, awaiting each check: microseconds per check. Throws for a wrong answer. */
+/** A function that runs one batch, awaiting each check, and returns microseconds per check. Throws for a wrong answer. */
 function batchRunner<T>(engine: PolicyEngine<T>, held: number, verdict: ExpectedAnswer): () => Promise<number> {
   const checks = cycle(spreadIndexes(held).map((at) => engine.prepare(toolCalls[verdict](at))));
   return async () => {
@@ -100,7 +100,7 @@ function batchRunner<T>(engine: PolicyEngine<T>, held: number, verdict: Expected
   };
 }
 
-/** Positions from 0 to `held`, evenly spread however few of them are used: an engine may look from either end. */
+/** Indexes from 0 to `held`, evenly spread in every prefix, because an engine may search from either end. */
 function spreadIndexes(held: number): number[] {
   const golden = (Math.sqrt(5) - 1) / 2;
   return Array.from({ length: questions }, (_, index) => Math.floor(((index * golden) % 1) * held));

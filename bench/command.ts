@@ -22,7 +22,7 @@ export function commandRates(callers: number, runs: number): Promise<{ kernel: n
   });
 }
 
-/** As a tool without a kernel would do it: output is read through pipes to its end. */
+/** The same run without a kernel: output is read through pipes to its end. */
 function bareSpawn(): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn('true', [], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -22,7 +22,7 @@ export function lifeRate(callers: number, lives: number): Promise<number> {
   });
 }
 
-/** Bytes of heap for each of so many processes whose bodies wait, in a program of its own that runs the built package. */
+/** Bytes of heap per process whose body waits, measured in a separate program that runs the built package. */
 export function bytesPerWaiting(count: number): Promise<number> {
   return inTempFolder(async (folder) => {
     const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));

@@ -1,7 +1,7 @@
 import { createMongoAbility, subject } from '@casl/ability';
 import { newEnforcer, newModel, StringAdapter } from 'casbin';
 
-/** Leave to call a tool; where `to` is given, only with one of these as the argument `to`. */
+/** Permission to call a tool; where `to` is given, only with one of these as the argument `to`. */
 interface ToolGrant {
   readonly tool: string;
   readonly to?: readonly string[];
@@ -12,7 +12,7 @@ interface ToolCall {
   readonly to: string;
 }
 
-/** What every engine is loaded with, in this order: every other one looks at an argument. */
+/** The grant at an index, the same for every engine. Every other grant constrains an argument. */
 export function toolGrant(at: number): ToolGrant {
   return { tool: `team/t${at}`, ...(at % 2 === 0 ? {} : { to: ['ops@example.com', 'team@example.com'] }) };
 }
@@ -22,11 +22,11 @@ export const toolCalls = {
   denied: (at: number): ToolCall => ({ tool: `team/u${at}`, to: 'team@example.com' }),
 };
 
-/** Something that decides whether one agent may make a call, by the grants that it was loaded with. */
+/** Decides whether an agent may make a call, by the grants that it was loaded with. */
 export interface PolicyEngine<T> {
-  /** Builds what the question needs; what it returns makes the decision and nothing else. */
+  /** Prepares a question. The returned function only decides, so that nothing else is measured. */
   prepare(call: ToolCall): () => Promise<T> | T;
-  /** What an answer amounts to: `allowed`, `denied` for want of a grant, or something else. */
+  /** The answer as text: `allowed`, `denied` for lack of a grant, or something else. */
   toText(answer: T): string;
 }
 
@@ -43,7 +43,7 @@ e = some(where (p.eft == allow))
 m = r.sub == p.sub && r.obj == p.obj && r.act == p.act
 `;
 
-/** casbin, in memory, comparing for plain equality, which is the least that it can do; it does not look at `to`. */
+/** casbin in memory with plain equality, its cheapest matcher; it ignores `to`. */
 export async function casbinEngine(held: number): Promise<PolicyEngine<boolean>> {
   const policy = Array.from({ length: held }, (_, at) => `p, agent, ${toolGrant(at).tool}, call`).join('\n');
   const enforcer = await newEnforcer(newModel(model), new StringAdapter(policy));
@@ -51,7 +51,7 @@ export async function casbinEngine(held: number): Promise<PolicyEngine<boolean>>
     prepare({ tool }) {
       return () => enforcer.enforce('agent', tool, 'call');
     },
-    toText: toText,
+    toText,
   };
 }
 
@@ -67,6 +67,6 @@ export function caslEngine(held: number): PolicyEngine<boolean> {
       const toolSubject = subject('Tool', { ...call });
       return () => ability.can('call', toolSubject);
     },
-    toText: toText,
+    toText,
   };
 }

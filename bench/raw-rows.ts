@@ -32,7 +32,7 @@ export function rowsOfSpawns(path: string, spawns: number): SpawnRows {
   return { spawns, rows };
 }
 
-/** better-sqlite3 writing the same rows with prepared statements, and nothing else: no ids, no hashes, no checks. */
+/** Writes the same rows with better-sqlite3 and prepared statements alone: no ids, no hashes, no checks. */
 export class RawWriter {
   private readonly db: Database.Database;
   private readonly inserts: Database.Statement[];

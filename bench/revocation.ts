@@ -4,17 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CapabilityId, createKernel, type Kernel, type Pid } from '../src/index.js';
 import { elapsedMs, inTempFolder, median, rate } from './support.js';
 
-/** Milliseconds of the longest call that others made: the median of the rounds' longest. */
+/** The longest call of other callers in milliseconds: the median over the rounds. */
 export interface RevocationStalls {
   /** Between the start of the revoke and the end of its sweep. */
   readonly duringMs: number;
-  /** In a stretch as long, afterwards, in which nothing is revoked. */
+  /** In an equally long time afterwards, in which nothing is revoked. */
   readonly withoutMs: number;
 }
 
 const rounds = 3;
 const holders = 1_000;
-/** Of those that charge, and of those that require. */
+/** The number of callers of `charge`, and of callers of `require`. */
 const callersEach = 8;
 const settleMs = 300;
 const sweepMsMax = 120_000;
@@ -41,7 +41,7 @@ export function revocationStalls(derived: number, durability: 'full' | 'normal')
 
 interface FilledStore {
   readonly source: CapabilityId;
-  /** Has nothing to do with what is revoked. */
+  /** A process that is not affected by the revocation. */
   readonly bystander: Pid;
 }
 
@@ -57,7 +57,7 @@ async function fill(path: string, derived: number): Promise<FilledStore> {
       await kernel.capabilities.delegate(root, pid, { from: source, resource: `tool:team/t${at}`, rights: ['call'] });
     }
   });
-  return { source, bystander: bystander };
+  return { source, bystander };
 }
 
 async function measureStalls(
@@ -73,7 +73,7 @@ async function measureStalls(
   return { duringMs, withoutMs };
 }
 
-/** The longest of the calls that callers make one after another, of those that touch the time of `work`. */
+/** The longest call, of those that overlap with `work`, that callers make one after another. */
 async function longestCallMs(kernel: Kernel, pid: Pid, work: () => Promise<unknown>): Promise<number> {
   let working = true;
   let longestMs = 0;
@@ -98,7 +98,7 @@ async function longestCallMs(kernel: Kernel, pid: Pid, work: () => Promise<unkno
   return longestMs;
 }
 
-/** Resolves when the sweep has marked `count`; throws when it has marked others, or has not come to an end in time. */
+/** Resolves when the sweep has marked `count` capabilities. Throws when it marked more, or did not finish in time. */
 async function waitForSweep(kernel: Kernel, count: number): Promise<void> {
   const end = new AbortController();
   let left = count;
@@ -106,7 +106,7 @@ async function waitForSweep(kernel: Kernel, count: number): Promise<void> {
     left -= data.count;
     if (left <= 0) end.abort();
   });
-  // It is the end of the sweep that aborts.
+  // Aborted at the end of the sweep.
   await sleep(sweepMsMax, undefined, { signal: end.signal }).catch(() => undefined);
   if (left !== 0) throw new Error(`The sweep should have marked ${count}; it differs by ${left}.`);
 }

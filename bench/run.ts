@@ -10,23 +10,23 @@ import { spawnRates } from './spawn-child.js';
 import { flatRates } from './table-size.js';
 
 interface Figure {
-  readonly title: string;
+  readonly what: string;
   readonly measured: string;
-  readonly target: string;
+  readonly reach: string;
   readonly reached: boolean;
 }
 
 const figures: Figure[] = [];
 const figure = (what: string, measured: string, reach: string, reached: boolean) => {
-  figures.push({ title: what, measured, target: reach, reached });
+  figures.push({ what, measured, reach, reached });
   console.error(`${what}: ${measured}`);
 };
 const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`;
 const rounded = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
 
-/** What can be measured by itself: `npm run bench -- check revoke`. */
+/** The parts, which can also be run alone: `npm run bench -- check revoke`. */
 const parts: Readonly<Record<string, () => Promise<void>>> = {
-  // First, in a heap that nothing else has filled: it is bound by memory.
+  // First, on an empty heap, because it is bound by memory.
   async check() {
     const { kernel, casbin, casl } = await checkTimes(10, 100_000);
     for (const verdict of ['allowed', 'denied'] as const) {
@@ -132,18 +132,18 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !Object.hasOwn(parts, name));
-if (unknown.length > 0) throw new Error(`No part ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}.`);
+const requestedParts = process.argv.slice(2);
+const unknownParts = requestedParts.filter((name) => !Object.hasOwn(parts, name));
+if (unknownParts.length > 0)
+  throw new Error(`No part ${unknownParts.join(', ')}; there are ${Object.keys(parts).join(', ')}.`);
 for (const [name, measure] of Object.entries(parts)) {
-  if (asked.length === 0 || asked.includes(name)) await measure();
+  if (requestedParts.length === 0 || requestedParts.includes(name)) await measure();
 }
 
 const table = new Table({ head: ['operation', 'measured', 'to reach', ''] });
-for (const { title: what, measured, target: reach, reached } of figures)
-  table.push([what, measured, reach, reached ? 'yes' : 'NO']);
+for (const { what, measured, reach, reached } of figures) table.push([what, measured, reach, reached ? 'yes' : 'NO']);
 console.log(table.toString());
-if (asked.length === 0) {
+if (requestedParts.length === 0) {
   writeFileSync(
     new URL('results.json', import.meta.url),
     `${JSON.stringify({ node: process.version, figures }, null, 2)}\n`,

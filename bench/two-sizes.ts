@@ -3,8 +3,8 @@ import Database from 'better-sqlite3';
 import { createKernel, type Kernel, type Pid } from '../src/index.js';
 import { median, rate } from './support.js';
 
-/** A database that was filled, opened again. */
-export interface Filled {
+/** A kernel on a database that was filled and opened again. */
+export interface FilledDatabase {
   readonly path: string;
   readonly kernel: Kernel;
   readonly parent: Pid;
@@ -26,7 +26,7 @@ const callers = 64;
 export async function openFilled(
   path: string,
   fill: (kernel: Kernel, parent: Pid) => Promise<unknown>,
-): Promise<Filled> {
+): Promise<FilledDatabase> {
   const kernel = await createKernel({ store: path, durability: 'normal' });
   const parent = await kernel.processes.spawn({ goal: 'fill' });
   await fill(kernel, parent);
@@ -34,18 +34,18 @@ export async function openFilled(
   return { path, kernel: await createKernel({ store: path }), parent };
 }
 
-/** One call on a small and on a large database that take turns, after which both are shut down. */
+/** Measures a call on a small and on a large database in turns, and shuts both down. */
 export async function compareSizes(
-  small: Filled,
-  large: Filled,
+  small: FilledDatabase,
+  large: FilledDatabase,
   rounds: number,
-  call: (on: Filled) => Promise<unknown>,
+  call: (on: FilledDatabase) => Promise<unknown>,
 ): Promise<TwoSizes> {
   const measured: { small: number; large: number }[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const one = await rate(calls, callers, () => call(small));
-    const two = await rate(calls, callers, () => call(large));
-    if (round > 0) measured.push({ small: one, large: two });
+    const smallRate = await rate(calls, callers, () => call(small));
+    const largeRate = await rate(calls, callers, () => call(large));
+    if (round > 0) measured.push({ small: smallRate, large: largeRate });
   }
   const pagesSmall = await pagesPerCall(small, call);
   const pagesLarge = await pagesPerCall(large, call);
@@ -63,8 +63,8 @@ export async function compareSizes(
 const walBatches = 8;
 const walCalls = 50;
 
-/** Counts the pages in the write-ahead log after batches of calls that begin with an empty one: a split is rare and dear. */
-async function pagesPerCall(on: Filled, call: (on: Filled) => Promise<unknown>): Promise<number> {
+/** WAL pages per call, over batches that each begin with an empty log: page splits are rare but write many pages. */
+async function pagesPerCall(on: FilledDatabase, call: (on: FilledDatabase) => Promise<unknown>): Promise<number> {
   const db = new Database(on.path);
   let pages = 0;
   for (let batch = 0; batch < walBatches; batch++) {

@@ -41,7 +41,7 @@ export function buildContainer(options: ParsedOptions): Container {
     commandModule({ path }),
   );
   if (options.signer !== undefined) container.rebind<Signer>(Signer).toConstantValue(options.signer);
-  container.load(...options.modules.map(replacing));
+  container.load(...options.modules.map(withReplacedBindings));
   return container;
 }
 
@@ -60,19 +60,19 @@ function baseModule(options: ParsedOptions): ContainerModule {
       operator: operatorOf(options),
     }));
     bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null });
-    bind(CheckpointAnnouncer).toDynamicValue(({ get }) => announcer(get(EventOutbox)));
+    bind(CheckpointAnnouncer).toDynamicValue(({ get }) => checkpointAnnouncer(get(EventOutbox)));
   });
 }
 
 /** A checkpoint is also an event. */
-function announcer(events: EventOutbox): CheckpointAnnouncer {
+function checkpointAnnouncer(events: EventOutbox): CheckpointAnnouncer {
   return {
     announce: (tx, { at, size, root }) => events.append(tx, { type: 'audit.checkpointed', at, data: { size, root } }),
   };
 }
 
 /** A second plain binding would be ambiguous, so a caller's `bind` takes the place of what is there. */
-function replacing(module: ContainerModule): ContainerModule {
+function withReplacedBindings(module: ContainerModule): ContainerModule {
   return new ContainerModule((options) => {
     const loaded: unknown = module.load({
       ...options,

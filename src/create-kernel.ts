@@ -27,13 +27,12 @@ import { ProcessFaces } from './kernel/face/process-faces.js';
 import { ProcessManager } from './kernel/face/process-manager.js';
 import { graceMsDefault } from './kernel/lifecycle/process-ends.js';
 import { ProcessTimers } from './kernel/lifecycle/process-timers.js';
-import { ExitWatch } from './kernel/waiting/exit-watch.js';
-import { InboxWatch } from './kernel/waiting/inbox-watch.js';
+import { ExitWatch, InboxWatch } from './kernel/waiting/process-watch.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
 import { ImageRegistry } from './runtime/image/image-registry.js';
 import { Executor } from './runtime/node/executor.js';
-import { NodeLease, type Relinquished } from './runtime/node/node-lease.js';
+import { NodeLease, type RelinquishedProcesses } from './runtime/node/node-lease.js';
 import { Recovery } from './runtime/node/recovery.js';
 import type { RecoveryReport } from './runtime/node/recovery-report.js';
 import { BuiltinTools } from './tools/builtin/builtin-tools.js';
@@ -67,7 +66,7 @@ export interface Kernel extends AsyncDisposable {
 }
 
 /** What a kernel did not finish. */
-export interface ShutdownReport extends Relinquished {
+export interface ShutdownReport extends RelinquishedProcesses {
   /** Their bodies were still at work when the grace was over; what they do changes nothing any more. */
   readonly fenced: readonly Pid[];
 }
@@ -111,9 +110,9 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   if (options.readOnly) return;
   await container.get(AuditVerifier).verifyTail();
   await container.get(Checkpoints).start();
-  await announce(container, options);
+  await recordNodeStart(container, options);
   if (!options.node.executor) return;
-  await container.get(NodeLease).hold();
+  await container.get(NodeLease).acquire();
   await container.get(Recovery).start();
   await container.get(ProcessTimers).start();
   await container.get(RevocationSweep).start();
@@ -121,7 +120,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(CommandService).start();
 }
 
-async function announce(container: Container, { node }: ParsedOptions): Promise<void> {
+async function recordNodeStart(container: Container, { node }: ParsedOptions): Promise<void> {
   const at = container.get(Clock).now();
   const { nodeId, operator } = container.get(NodeIdentity);
   await container.get(Store).write(async (tx) => {
@@ -196,7 +195,7 @@ class OpenKernel implements Kernel {
   private async close(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { readOnly } = this.options;
-    const report = await this.giveUp(graceMs);
+    const report = await this.stopRuns(graceMs);
     if (!readOnly) {
       await container.get(RevocationSweep).waitUntilIdle();
       await container.get(Refusals).close();
@@ -213,7 +212,7 @@ class OpenKernel implements Kernel {
   }
 
   /** Bodies first, while everything that they need still works. */
-  private async giveUp(graceMs: number): Promise<ShutdownReport> {
+  private async stopRuns(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { node, readOnly } = this.options;
     const lease = container.get(NodeLease);

@@ -66,7 +66,7 @@ export {
   type Usage,
 } from './kernel/budget/budget.js';
 export type { CommandHandle, CommandResult, CommandSpec, EnvMode } from './kernel/command/command.js';
-export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command/command-output.js';
+export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command/command-ports.js';
 export type { ProcessFace, RunCommand } from './kernel/face/process-face.js';
 export { ProcessManager } from './kernel/face/process-manager.js';
 export type {
@@ -126,24 +126,32 @@ export type { MemoryView } from './memory/syscalls/find.js';
 export type { ManifestEntry, ManifestReason, MaterializedContext } from './memory/syscalls/materialize.js';
 export { Tokenizer } from './memory/tokenizer.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/view/merge-plan.js';
-export { type CommandImageSpec, commandImage } from './runtime/image/command-image.js';
 export type { CommandProgram } from './runtime/image/command-program.js';
-export { defineImage, externalImage, type Image, type ImageResult, type ImageSpec } from './runtime/image/image.js';
+export {
+  type CommandImageSpec,
+  commandImage,
+  defineImage,
+  defineSteps,
+  defineSupervisor,
+  externalImage,
+  type Image,
+  type ImageResult,
+  type ImageSpec,
+  type StepsSpec,
+  type SupervisorSpec,
+} from './runtime/image/image.js';
 export { ImageRegistry } from './runtime/image/image-registry.js';
 export type { JsonSchema } from './runtime/image/json-schema.js';
-export type { Schema } from './runtime/image/schema.js';
-export type { StandardSchema } from './runtime/image/standard-schema.js';
+export type { Schema, StandardSchema } from './runtime/image/schema.js';
 export type { RecoveryReport } from './runtime/node/recovery-report.js';
-export { OsProcesses } from './runtime/os/host-identity.js';
 export { type GroupMember, OsGroups } from './runtime/os/os-groups.js';
+export { OsProcesses } from './runtime/os/os-processes.js';
 export type { Syscalls } from './runtime/run/body-context.js';
-export { RunEnded } from './runtime/run/run-ended.js';
+export { RunEnded } from './runtime/run/run-errors.js';
 export type { RetryPolicy } from './runtime/step/retry.js';
 export type { StepSpec } from './runtime/step/step-list.js';
 export type { StepOptions } from './runtime/step/steps.js';
-export { defineSteps, type StepsSpec } from './runtime/step/steps-image.js';
 export type { RestartRule, RestartStrategy, SupervisedChild, Supervision } from './runtime/supervision/supervision.js';
-export { defineSupervisor, type SupervisorSpec } from './runtime/supervision/supervisor.js';
 export type { McpConnection, McpEndpoint, McpProgram, McpTarget } from './tools/mcp/mcp-target.js';
 export {
   defineTool,

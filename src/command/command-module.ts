@@ -1,8 +1,6 @@
 import { ContainerModule } from 'inversify';
-import { CommandOutput, OutputPaths } from '../kernel/command/command-output.js';
-import { CommandPlans } from '../kernel/command/command-plans.js';
-import { CommandRuns } from '../kernel/command/command-runs.js';
-import { CommandRecovery } from '../runtime/node/command-recovery.js';
+import { CommandOutput, CommandPlans, CommandRuns, OutputPaths } from '../kernel/command/command-ports.js';
+import { CommandRecovery } from '../runtime/node/recovery.js';
 import { CommandService } from './command-service.js';
 import { CommandClaimer } from './drive/command-claimer.js';
 import { CommandDriverDeps } from './drive/command-driver.js';

@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import type { Relinquished } from '../runtime/node/node-lease.js';
+import type { RelinquishedProcesses } from '../runtime/node/node-lease.js';
 import { NodeSettings } from '../runtime/node/node-settings.js';
 import { CommandClaimer } from './drive/command-claimer.js';
 import { CommandDrivers } from './drive/command-drivers.js';
@@ -21,7 +21,7 @@ export class CommandService {
   }
 
   /** Stops the commands that do not survive the kernel. The others can be adopted once the lease is given back. */
-  async close(graceMs: number): Promise<Relinquished> {
+  async close(graceMs: number): Promise<RelinquishedProcesses> {
     this.claims.stop();
     return this.drivers.close(graceMs);
   }

@@ -5,8 +5,7 @@ import { FilePlaces } from '../capability/resource/workspace-files.js';
 import { TokenCharges } from '../memory/token-charges.js';
 import { hostFaceOf } from '../unit/faces.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
-import { AccountCharges } from './budget/account-charges.js';
-import { Accounts } from './budget/accounts.js';
+import { AccountCharges, Accounts } from './budget/accounts.js';
 import { CommandEnds } from './command/command-ends.js';
 import { Effects } from './effect/effects.js';
 import { ProcessFaces } from './face/process-faces.js';
@@ -16,10 +15,12 @@ import { BudgetStops } from './lifecycle/budget-stops.js';
 import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
 import { Spawning } from './lifecycle/spawning.js';
+import { Timers } from './lifecycle/timers.js';
 import { Attachments } from './message/attachments.js';
 import { ProcessLineage } from './process/process-lineage.js';
 import { ProcessLookup } from './process/process-lookup.js';
 import { ProcessResults } from './process/process-results.js';
+import { ShareableObjects } from './process/shareable-objects.js';
 import { SignalAuthority } from './signal/signal-authority.js';
 import { SignalTargets } from './signal/signal-targets.js';
 import { Budgets } from './syscalls/budgets.js';
@@ -29,20 +30,17 @@ import { Exit } from './syscalls/exit.js';
 import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
 import { RunHistory } from './syscalls/history.js';
-import { SpawnPreparer } from './syscalls/prepare-spawn.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
 import { Send } from './syscalls/send.js';
 import { Signal } from './syscalls/signal.js';
 import { Spawn } from './syscalls/spawn.js';
-import { SpawnChild } from './syscalls/spawn-child.js';
 import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
 import { ExitWait } from './waiting/exit-wait.js';
-import { ExitWatch } from './waiting/exit-watch.js';
 import { InboxWait } from './waiting/inbox-wait.js';
-import { InboxWatch } from './waiting/inbox-watch.js';
+import { ExitWatch, InboxWatch } from './waiting/process-watch.js';
 import { WaitGraph } from './waiting/wait-graph.js';
 import { Waker } from './waiting/waker.js';
 import { FolderAccess } from './workspace/folder-access.js';
@@ -52,6 +50,7 @@ import { WorkspacePlaces } from './workspace/workspace-places.js';
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [
     Accounts,
+    Timers,
     ProcessTimers,
     InboxWatch,
     InboxWait,
@@ -82,14 +81,13 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Send,
     Signal,
     Spawn,
-    SpawnChild,
     Wait,
     WaitSignal,
   ];
   for (const part of [
     ...parts,
     ...syscalls,
-    SpawnPreparer,
+    ShareableObjects,
     SignalTargets,
     SignalAuthority,
     WorkingDirectories,

@@ -84,7 +84,7 @@ export class MemoryRecorder {
   }
 
   private recordEvent<T extends EventType>(tx: WriteTx, { at }: Act, pid: Pid, type: T, data: EventData[T]): void {
-    this.recorder.event(tx, { type, at, pid, data } as NewEvent);
+    this.recorder.recordEvent(tx, { type, at, pid, data } as NewEvent);
   }
 
   private recordAudit(
@@ -101,7 +101,7 @@ export class MemoryRecorder {
     const approvals = [authority, ...others].flatMap(({ approval }) => approval ?? []);
     const facts = { ...ownFacts, ...otherCapabilities(others), ...factsOfApprovals(approvals) };
     const entry = { action, outcome: 'ok', target: pid, facts } as const;
-    this.recorder.audit(tx, { ...act, ...entry, generation, capability, approval: approvals[0], subject });
+    this.recorder.recordAudit(tx, { ...act, ...entry, generation, capability, approval: approvals[0], subject });
   }
 }
 

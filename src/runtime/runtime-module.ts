@@ -6,20 +6,19 @@ import { Executor } from './node/executor.js';
 import { NodeLease } from './node/node-lease.js';
 import { Recovery } from './node/recovery.js';
 import { Releases } from './node/releases.js';
-import { OsProcesses, SystemOsProcesses } from './os/host-identity.js';
 import { OsGroups, SystemOsGroups } from './os/os-groups.js';
+import { OsProcesses, SystemOsProcesses } from './os/os-processes.js';
+import { BodyCalls } from './run/body-calls.js';
 import { BodyContexts } from './run/body-context.js';
 import { BodyRunner } from './run/body-runner.js';
-import { Calls } from './run/calls.js';
 import { ProgressReports } from './run/progress-reports.js';
 import { ReplayJournal } from './run/replay-journal.js';
-import { RunEndings } from './run/run-endings.js';
+import { RunOutcomes } from './run/run-outcomes.js';
 import { RunTable } from './run/run-table.js';
 import { RunTools } from './run/run-tools.js';
 import { Sleeps } from './run/sleeps.js';
-import { Timers } from './run/timers.js';
 import { Steps } from './step/steps.js';
-import { Restarts } from './supervision/restarts.js';
+import { Supervisors } from './supervision/supervisor.js';
 
 export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(MemoryImageRegistry).toSelf();
@@ -29,22 +28,21 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(OsGroups).to(SystemOsGroups);
   const parts = [
     BodyRunner,
-    Calls,
+    BodyCalls,
     Claims,
     Executor,
     NodeLease,
     ProgressReports,
     Recovery,
     Releases,
-    Restarts,
-    RunEndings,
+    RunOutcomes,
     ReplayJournal,
     RunTable,
     RunTools,
+    Supervisors,
     Sleeps,
     Steps,
     BodyContexts,
-    Timers,
   ];
   for (const part of parts) bind<object>(part).toSelf();
 });

@@ -8,9 +8,9 @@ import { ToolRegistry } from './tool-registry.js';
 
 /** The tools of a kernel. Processes call them through their own face: `kernel.as(pid).tools`. */
 export interface ToolBroker {
-  /** Adds a tool, and takes it away again when that is disposed of. Throws INVALID_INPUT, CONFLICT. */
+  /** Adds a tool; disposing of the result removes it. Throws INVALID_INPUT, CONFLICT. */
   register(tool: Tool): Disposable;
-  /** All that are registered, those that come with the kernel among them. */
+  /** All registered tools, including those that come with the kernel. */
   list(): ToolInfo[];
   /**
    * Connects an MCP server and registers its tools as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name that is

@@ -4,8 +4,7 @@ import type { JsonObject } from '../base/json.js';
 import { copyPlain, payloadLimits } from '../base/plain.js';
 import { timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
-import { type Schema, toStandardSchema } from '../runtime/image/schema.js';
-import { isStandardSchema, type StandardSchema } from '../runtime/image/standard-schema.js';
+import { isStandardSchema, type Schema, type StandardSchema, toStandardSchema } from '../runtime/image/schema.js';
 import type { Tool } from './tool.js';
 
 const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');

@@ -1,17 +1,17 @@
 import { errorText, KernelError, ProcessError, ToolError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 
-const knownMax = 100;
+const knownNamesMax = 100;
 const messageMax = 1_000;
 
 export function noSuchTool(pid: Pid, name: string, known: readonly string[]): ToolError {
   return new ToolError('NO_SUCH_TOOL', `Process ${pid} sees no tool ${JSON.stringify(name)}.`, {
-    facts: { pid, tool: name, known: known.slice(0, knownMax) },
+    facts: { pid, tool: name, known: known.slice(0, knownNamesMax) },
     hint: 'Use one of the tools that tools.list() shows, or register it with kernel.tools.register.',
   });
 }
 
-/** What a tool threw. A refusal of the kernel that it met stays what it is. */
+/** The error that a tool threw. Kernel errors, such as a refusal that the tool ran into, stay as they are. */
 export function toolFailed(tool: string, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
   const message = errorText(error).slice(0, messageMax).toWellFormed();
@@ -22,7 +22,7 @@ export function toolFailed(tool: string, error: unknown): KernelError {
   });
 }
 
-/** What a tool gave back is not what it says it gives. */
+/** The tool returned a value that is not JSON, or does not fit its output schema. */
 export function invalidResult(tool: string, error: KernelError): ToolError {
   const { problem = error.message, path = 'result' } = error.facts;
   return new ToolError('TOOL_FAILED', `Tool ${tool} gave back what is no result of it: ${path}: ${problem}.`, {

@@ -7,16 +7,16 @@ import type { ProcessFace } from '../kernel/face/process-face.js';
 import type { Effect } from '../kernel/face/process-tools.js';
 import type { Schema } from '../runtime/image/schema.js';
 
-/** What a call needs besides `call` on the tool itself. */
+/** A right that a call needs besides `call` on the tool itself. */
 export interface ToolResource {
   readonly right: Right;
   /** Names one thing, such as `fs:src/main.ts`. */
   readonly resource: string;
-  /** What constraints of capabilities on it look at. */
+  /** The arguments that constraints of capabilities on it are compared with. */
   readonly args?: JsonObject;
 }
 
-/** Where a call is made from. */
+/** The process and the folder that a call is made from. */
 export interface ToolPlace {
   readonly pid: Pid;
   /** The working directory of the process, relative to the workspace. */
@@ -25,48 +25,48 @@ export interface ToolPlace {
   readonly workspace: string;
 }
 
-/** What a tool is given besides its arguments. */
+/** The second parameter of a tool's `run`. */
 export interface ToolContext extends ToolPlace {
-  /** Aborts when the process is stopped or the time is over. */
+  /** Aborts when the process is stopped, the caller gives the call up, or the time is over. */
   readonly signal: AbortSignal;
-  /** Counts from 1; more when an earlier run had begun the call. */
+  /** Counts from 1; more when an earlier run began the same call. */
   readonly attempt: number;
   /** The same whenever the call is repeated. */
   readonly idempotencyKey: string;
-  /** Acts as the process that called, and with no more than it may do. */
+  /** Acts as the process that calls, with its authority. */
   readonly process: ProcessFace;
-  /** What `resources` gave for this call, and was allowed. */
+  /** The result of `resources` for this call; all of it is allowed. */
   readonly resources: readonly ToolResource[];
   /**
-   * The files of the resources that were checked, as absolute real paths, by the text of the resource: what was decided on
-   * is what has to be opened.
+   * The files among the resources as absolute real paths, by the text of the resource. These are the paths that the
+   * decision was made on, and the ones to open.
    */
   readonly files: ReadonlyMap<string, string>;
-  /** Checks something that was not known before, such as where a redirect leads; on record. Throws CAPABILITY_DENIED. */
+  /** Requires a right that was not known before, such as on the target of a redirect; recorded. Throws CAPABILITY_DENIED. */
   require(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
 }
 
 export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
   readonly name: string;
-  /** For whoever chooses between tools, often a model. */
+  /** For those who choose between tools, often a model. */
   readonly description: string;
   readonly input: Schema;
   readonly output?: Schema;
   readonly effect: Effect;
-  /** For arguments that do less than the tool can. */
+  /** For arguments with which the tool has a weaker effect. */
   readonly effectOf?: (args: Args) => Effect;
   readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
-  /** What of its arguments goes on record, where they may hold secrets; absent: all of them. */
+  /** The arguments as they are recorded, if they may hold secrets; absent: all of them. */
   readonly shown?: (args: Args) => JsonValue;
-  /** What a call cost besides itself, settled when it is over. */
+  /** The cost of a call besides the call itself, settled when it is over. */
   readonly cost?: (args: Args, result: Result) => Usage;
   readonly timeoutMs?: number;
-  /** How many calls of it may be under way on this node at the same time. */
+  /** The number of calls of it that may run on this node at the same time; absent: any number. */
   readonly concurrency?: number;
   readonly run: (args: Args, context: ToolContext) => Result | Promise<Result>;
 }
 
-/** Something that processes can do to the world, used once it is registered. */
+/** Something that processes can do to the world. It can be called once it is registered. */
 export interface Tool extends Omit<ToolSpec<never, never>, 'run'> {
   readonly run: (args: never, context: ToolContext) => unknown;
 }

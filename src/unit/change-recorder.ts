@@ -40,23 +40,23 @@ export interface ChangedProcess {
 export class ChangeRecorder {
   constructor(
     @inject(EventOutbox) private readonly events: EventOutbox,
-    @inject(AuditWriter) private readonly writer: AuditWriter,
+    @inject(AuditWriter) private readonly auditWriter: AuditWriter,
   ) {}
 
-  event(tx: WriteTx, event: NewEvent): void {
+  recordEvent(tx: WriteTx, event: NewEvent): void {
     this.events.append(tx, event);
   }
 
   /** Answers with the id of the record. */
-  audit(tx: WriteTx, entry: NewAuditEntry & { readonly action: AuditAction }): string {
-    return this.writer.append(tx, entry);
+  recordAudit(tx: WriteTx, entry: NewAuditEntry & { readonly action: AuditAction }): string {
+    return this.auditWriter.append(tx, entry);
   }
 
   /** The event and the audit record of a change of a process. */
   record<T extends EventType>(tx: WriteTx, act: Act, process: ChangedProcess, change: Change<T>): void {
     const { pid, root, generation } = process;
-    this.event(tx, { type: change.event, at: act.at, pid, root, data: change.data } as NewEvent);
-    this.audit(tx, {
+    this.recordEvent(tx, { type: change.event, at: act.at, pid, root, data: change.data } as NewEvent);
+    this.recordAudit(tx, {
       actor: act.actor,
       via: act.via,
       at: act.at,

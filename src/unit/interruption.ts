@@ -11,7 +11,7 @@ export abstract class Interruption extends KernelError {}
 
 /** The process of the caller's run is paused. Resolved when the process is resumed. */
 export class PausedInterruption extends Interruption {
-  constructor(readonly resumed: () => Promise<void>) {
+  constructor(readonly waitUntilResumed: () => Promise<void>) {
     super('PAUSED', 'The process is paused.', { hint: 'The call goes on when the process is resumed.' });
   }
 }
@@ -21,6 +21,6 @@ export interface InterruptionHandler {
   /** Resolves when the unit is worth running again. Throws the refusal when it is not. */
   resolve(call: Call, act: Act, interruption: Interruption): Promise<void>;
   /** Whether the handler writes the audit record of this refusal itself. */
-  records(refusal: KernelError): boolean;
+  hasOwnRecord(refusal: KernelError): boolean;
 }
 export const InterruptionHandler: Token<InterruptionHandler> = token('InterruptionHandler');

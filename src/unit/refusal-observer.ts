@@ -14,8 +14,8 @@ export interface RefusedCall {
 /** Reacts to refusals. Any number of observers can be bound. */
 export interface RefusalObserver {
   /** In the transaction of the audit record: appends events. Not called for a refusal that was only counted. */
-  recording?(tx: WriteTx, refused: RefusedCall): void;
+  onRecord?(tx: WriteTx, refused: RefusedCall): void;
   /** After every refusal, in transactions of its own. */
-  refused?(refused: RefusedCall): Promise<void>;
+  onRefusal?(refused: RefusedCall): Promise<void>;
 }
 export const RefusalObserver: Token<RefusalObserver> = token('RefusalObserver');

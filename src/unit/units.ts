@@ -32,7 +32,7 @@ export class Units {
 
   /** One atomic write unit. Resolves after its commit. */
   commit<T>(call: Call, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
-    return this.recorded(call, () => this.store.write((tx) => this.write(call, tx, work)));
+    return this.recordRefusals(call, () => this.store.write((tx) => this.write(call, tx, work)));
   }
 
   /**
@@ -56,8 +56,8 @@ export class Units {
 
   /** One read unit, for what a call has to know before it writes. A refusal is recorded as in `commit`. */
   read<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    const run = runOf(call);
-    return this.recorded(call, () =>
+    const run = runHooksOf(call);
+    return this.recordRefusals(call, () =>
       this.store.read(async (tx) => {
         await run?.beforeRead(tx);
         return work(tx);
@@ -67,7 +67,7 @@ export class Units {
 
   private async write<T>(call: Call, tx: WriteTx, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
     const act = this.actOf(call);
-    const run = runOf(call);
+    const run = runHooksOf(call);
     if (run === undefined) return work(tx, act);
     await run.beforeWrite(tx, act);
     const answer = await work(tx, act);
@@ -81,22 +81,22 @@ export class Units {
     return { actor, via: `host:${this.node.operator}`, at };
   }
 
-  private async recorded<T>(call: Call, unit: () => Promise<T>): Promise<T> {
+  private async recordRefusals<T>(call: Call, unit: () => Promise<T>): Promise<T> {
     try {
-      return await this.uninterrupted(call, unit);
+      return await this.retryInterrupted(call, unit);
     } catch (error) {
-      if (this.isRefusal(error)) await this.recordSafely(call, error);
+      if (this.isRefusal(error)) await this.recordRefusalSafely(call, error);
       throw error;
     }
   }
 
-  private async uninterrupted<T>(call: Call, unit: () => Promise<T>): Promise<T> {
+  private async retryInterrupted<T>(call: Call, unit: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await unit();
       } catch (error) {
         if (!(error instanceof Interruption)) throw error;
-        if (error instanceof PausedInterruption) await error.resumed();
+        if (error instanceof PausedInterruption) await error.waitUntilResumed();
         else await this.interruptions.resolve(call, this.actOf(call), error);
       }
     }
@@ -105,12 +105,12 @@ export class Units {
   /** Errors of the store, of the form of the input and of an outdated preparation are no decisions of the kernel. */
   private isRefusal(error: unknown): error is KernelError {
     if (!(error instanceof KernelError) || error instanceof StoreError || error instanceof InputError) return false;
-    return !(error instanceof OutdatedPreparation) && !this.interruptions.records(error);
+    return !(error instanceof OutdatedPreparation) && !this.interruptions.hasOwnRecord(error);
   }
 
-  private async recordSafely(call: Call, error: KernelError): Promise<void> {
+  private async recordRefusalSafely(call: Call, error: KernelError): Promise<void> {
     try {
-      await this.record(call, this.actOf(call), error);
+      await this.recordRefusal(call, this.actOf(call), error);
     } catch (failure) {
       this.logger.error(
         { action: call.action, code: error.code, failure: String(failure) },
@@ -119,7 +119,7 @@ export class Units {
     }
   }
 
-  private async record({ action, target }: Call, act: Act, error: KernelError): Promise<void> {
+  private async recordRefusal({ action, target }: Call, act: Act, error: KernelError): Promise<void> {
     const { code, facts } = error;
     const refused: RefusedCall = { act, pid: act.actor === 'host' ? target : act.actor, error };
     await this.refusals.record(
@@ -135,10 +135,10 @@ export class Units {
         ...nearestOf(facts),
       },
       (tx) => {
-        for (const observer of this.observers) observer.recording?.(tx, refused);
+        for (const observer of this.observers) observer.onRecord?.(tx, refused);
       },
     );
-    for (const observer of this.observers) await observer.refused?.(refused);
+    for (const observer of this.observers) await observer.onRefusal?.(refused);
   }
 }
 
@@ -153,7 +153,7 @@ export class OutdatedPreparation extends ProcessError {
   }
 }
 
-function runOf({ caller }: Call): RunHooks | undefined {
+function runHooksOf({ caller }: Call): RunHooks | undefined {
   return caller.face === 'process' ? caller.run : undefined;
 }
 

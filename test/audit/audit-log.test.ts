@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/audit/audit-filter.js';
 import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle/merkle-proof.js';
-import {
-  closedLog,
-  entry,
-  fill,
-  type Harness,
-  openAudit,
-  tamper,
-  tempDatabase,
-} from '../support/audit/audit-fixture.js';
+import { type AuditFixture, closedLog, entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { execute } from '../support/storage/files.js';
 
 describe('list', () => {
   it('filters by every field, alone and together', async () => {
@@ -24,8 +17,8 @@ describe('list', () => {
       outcome: 'refused',
     } as const;
     await audit.store.write(async (tx) => {
-      for (let n = 0; n < 20; n++) audit.ledger.append(tx, entry(n, { resource: 'tool:a' }));
-      audit.ledger.append(tx, entry(20, special));
+      for (let n = 0; n < 20; n++) audit.writer.append(tx, entry(n, { resource: 'tool:a' }));
+      audit.writer.append(tx, entry(20, special));
     });
     const seqs = async (filter: object) => (await audit.log.list(filter)).items.map(({ seq }) => seq);
     for (const [field, value] of Object.entries(special)) expect(await seqs({ [field]: value })).toEqual([21]);
@@ -37,27 +30,27 @@ describe('list', () => {
     expect(await seqs({ from: at + 3, to: at + 4 })).toEqual([4, 5]);
   });
 
-  it('of nothing is an empty page', async () => {
+  it('of an empty log is an empty page', async () => {
     const audit = await openAudit({ path: ':memory:' });
     expect(await audit.log.list()).toEqual({ items: [] });
   });
 
   it('pages with a cursor that is the decimal seq', async () => {
     const audit = await openAudit({ path: await closedLog(25) });
-    const seen: number[] = [];
+    const seqs: number[] = [];
     for (let after: string | undefined = '0'; after !== undefined; ) {
       const page = await audit.log.list({ limit: 10, after });
-      seen.push(...page.items.map(({ seq }) => seq));
-      expect(page.next).toBe(page.items.length === 10 ? String(seen.at(-1)) : undefined);
+      seqs.push(...page.items.map(({ seq }) => seq));
+      expect(page.next).toBe(page.items.length === 10 ? String(seqs.at(-1)) : undefined);
       after = page.next;
     }
-    expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
+    expect(seqs).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
   });
 
-  it('looks at no more than 10,000 records for one page and then answers with next', async () => {
+  it('reads at most 10,000 records for one page, then returns next', async () => {
     const audit = await openAudit({ path: ':memory:' });
     await audit.store.write(async (tx) => {
-      for (let n = 0; n < 10_050; n++) audit.ledger.append(tx, entry(n, n > 10_000 ? { actor: 'p_late' } : {}));
+      for (let n = 0; n < 10_050; n++) audit.writer.append(tx, entry(n, n > 10_000 ? { actor: 'p_late' } : {}));
     });
     expect(await audit.log.list({ actor: 'p_late' })).toEqual({ items: [], next: '10000' });
     const rest = await audit.log.list({ actor: 'p_late', after: '10000' });
@@ -89,7 +82,7 @@ describe('get', () => {
     const audit = await openAudit({ path: ':memory:' });
     const id = await audit.store.write(async (tx) => {
       const more = { resource: 'tool:a', payload: { reason: 'because' }, facts: { n: 1 }, right: 'call', code: 'X' };
-      return audit.ledger.append(tx, entry(1, { ...more, generation: 2, subject: 'p_1' }));
+      return audit.writer.append(tx, entry(1, { ...more, generation: 2, subject: 'p_1' }));
     });
     const { hash, prev, ...record } = await audit.log.get(1);
     expect([hash, prev]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), '0'.repeat(64)]);
@@ -107,7 +100,7 @@ describe('get', () => {
     });
   });
 
-  it('refuses a seq that is not there, and what is no seq', async () => {
+  it('refuses a seq without a record, and values that are not a seq', async () => {
     const audit = await openAudit({ path: ':memory:' });
     await expect(audit.log.get(1)).rejects.toMatchObject({
       name: 'AuditError',
@@ -126,9 +119,9 @@ describe('erase', () => {
     const audit = await openAudit({ path });
     const before = await audit.log.get(4);
     await audit.log.erase(4, 'the customer asked');
-    const { resource, ...kept } = before;
+    const { resource, ...members } = before;
     expect(resource).toBe('tool:t3');
-    expect(await audit.log.get(4)).toEqual({ ...kept, payload: null });
+    expect(await audit.log.get(4)).toEqual({ ...members, payload: null });
     expect(await audit.log.get(11)).toMatchObject({
       actor: 'host',
       via: 'host:tester',
@@ -149,7 +142,7 @@ describe('erase', () => {
     expect(await audit.log.verify()).toMatchObject({ ok: true, erased: [1, 11] });
   });
 
-  it('refuses what has no payload, was erased before, or is not there, and writes nothing', async () => {
+  it('refuses a record that has no payload, was erased before, or does not exist, and writes nothing', async () => {
     const audit = await openAudit({ path: await closedLog(10) });
     await audit.log.erase(4, 'once');
     await expect(audit.log.erase(2, 'none')).rejects.toMatchObject({ code: 'NO_PAYLOAD' });
@@ -159,11 +152,11 @@ describe('erase', () => {
     expect(await audit.log.verify()).toMatchObject({ ok: true, size: 11, erased: [4] });
   });
 
-  it('is lawful only with its record: an erasure record for another seq does not help', async () => {
+  it('needs its own record: an erasure record for another seq does not explain a missing payload', async () => {
     const path = await closedLog(10);
     const audit = await openAudit({ path });
     await audit.log.erase(4, 'asked');
-    tamper(path, 'DELETE FROM audit_payloads WHERE seq = 7');
+    execute(path, 'DELETE FROM audit_payloads WHERE seq = 7');
     expect(await audit.log.verify()).toMatchObject({
       ok: false,
       firstBad: { seq: 7, kind: 'PAYLOAD_ERASED' },
@@ -173,7 +166,7 @@ describe('erase', () => {
 });
 
 describe('proofs', () => {
-  it('show that a record stands in the log that a checkpoint signed', async () => {
+  it('show that a record is in the log that a checkpoint signed', async () => {
     const audit = await openAudit({ path: await closedLog(700, 600) });
     const checkpoint = await lastCheckpoint(audit);
     for (const seq of [1, 2, 255, 256, 257, 512, 513, 600]) {
@@ -213,7 +206,7 @@ it('refuses options that it does not know', async () => {
   await expect(lines.next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-async function lastCheckpoint(audit: Harness) {
+async function lastCheckpoint(audit: AuditFixture) {
   const checkpoint = await audit.store.read((tx) => audit.repository.lastCheckpoint(tx));
   if (checkpoint === undefined) throw new Error('no checkpoint');
   return checkpoint;

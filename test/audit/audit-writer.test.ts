@@ -8,7 +8,7 @@ import { entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fix
 it('numbers and chains the records of many units that commit together', async () => {
   const audit = await openAudit({ path: tempDatabase() });
   const units = Array.from({ length: 50 }, (_, n) =>
-    audit.store.write(async (tx) => [audit.ledger.append(tx, entry(n)), audit.ledger.append(tx, entry(n))]),
+    audit.store.write(async (tx) => [audit.writer.append(tx, entry(n)), audit.writer.append(tx, entry(n))]),
   );
   const ids = (await Promise.all(units)).flat();
   const { items } = await audit.log.list({ limit: 1000 });
@@ -20,26 +20,26 @@ it('numbers and chains the records of many units that commit together', async ()
 it('leaves no gap for a unit that is refused', async () => {
   const audit = await openAudit({ path: tempDatabase() });
   const refused = audit.store.write(async (tx) => {
-    audit.ledger.append(tx, entry(1));
+    audit.writer.append(tx, entry(1));
     throw new Error('refused');
   });
-  const kept = audit.store.write(async (tx) => audit.ledger.append(tx, entry(2)));
+  const committed = audit.store.write(async (tx) => audit.writer.append(tx, entry(2)));
   await expect(refused).rejects.toMatchObject({ code: 'INTERNAL' });
-  await kept;
+  await committed;
   expect((await audit.log.list()).items).toMatchObject([{ seq: 1, target: 'p_child_2' }]);
   expect(await audit.log.verify()).toMatchObject({ ok: true, size: 1 });
 });
 
 it('refuses text without a canonical form with its own unit only', async () => {
   const audit = await openAudit({ path: tempDatabase() });
-  const bad = audit.store.write(async (tx) => audit.ledger.append(tx, entry(1, { target: '\udc00' })));
-  const good = audit.store.write(async (tx) => audit.ledger.append(tx, entry(2)));
+  const bad = audit.store.write(async (tx) => audit.writer.append(tx, entry(1, { target: '\udc00' })));
+  const good = audit.store.write(async (tx) => audit.writer.append(tx, entry(2)));
   await expect(bad).rejects.toMatchObject({ name: 'StoreError' });
   await good;
   expect(await audit.log.verify()).toMatchObject({ ok: true, size: 1 });
 });
 
-it('goes on with the same chain after a reopening and beside another kernel', async () => {
+it('continues the chain after it is reopened and beside another kernel', async () => {
   const path = tempDatabase();
   const first = await openAudit({ path, seed: 'first' });
   await fill(first, 300);
@@ -78,11 +78,11 @@ it('stores one inner node for every 256 records and finds every root from them',
   }
 });
 
-it('stores an inner node of the second kind after 65,536 records', async () => {
+it('stores an inner node of the second stored level after 65,536 records', async () => {
   const audit = await openAudit({ path: ':memory:' });
   for (let unit = 0; unit < 33; unit++) {
     await audit.store.write(async (tx) => {
-      for (let n = 0; n < 2_000; n++) audit.ledger.append(tx, entry(n));
+      for (let n = 0; n < 2_000; n++) audit.writer.append(tx, entry(n));
     });
   }
   expect(await audit.store.read((tx) => audit.repository.newestNode(tx, 16))).toBe(0);
@@ -96,9 +96,9 @@ it('commits the intent and the outcome of an effect under one salt, and other re
   const audit = await openAudit({ path });
   await audit.store.write(async (tx) => {
     for (const outcome of ['intent', 'ok', 'intent'] as const) {
-      audit.ledger.append(tx, entry(1, { effectId: 'e1', outcome, resource: 'tool:a' }));
+      audit.writer.append(tx, entry(1, { effectId: 'e1', outcome, resource: 'tool:a' }));
     }
-    audit.ledger.append(tx, entry(1, { resource: 'tool:a' }));
+    audit.writer.append(tx, entry(1, { resource: 'tool:a' }));
   });
   const raw = new Database(path, { readonly: true });
   const salts = raw.prepare('SELECT hex(salt) FROM audit_payloads ORDER BY seq').pluck().all();

@@ -8,7 +8,7 @@ import { emptyRoot } from '../../src/audit/merkle/merkle-tree.js';
 import { exportLines } from '../../src/audit/query/audit-export.js';
 import { LogWalk } from '../../src/audit/verify/log-walk.js';
 import { Store } from '../../src/base/store.js';
-import { closedLog, entry, fill, type Harness, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { type AuditFixture, closedLog, entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
 import { openKernel } from '../support/kernel.js';
 
 afterEach(() => void vi.useRealTimers());
@@ -23,7 +23,7 @@ describe('a checkpoint', () => {
     expect(checkpoint).toMatchObject({ size: 10, key: keyIdOf(publicKey) });
     expect(checkpoint).not.toHaveProperty('replaced');
     expect(isSignedBy(checkpoint, publicKey)).toBe(true);
-    expect(await stored(audit)).toEqual(checkpoint);
+    expect(await readCheckpoint(audit)).toEqual(checkpoint);
     expect(fileLines(path)).toEqual([{ ...checkpoint, publicKey }]);
   });
 
@@ -44,7 +44,7 @@ describe('a checkpoint', () => {
     expect(isSignedBy(checkpoint, 'not a key')).toBe(false);
   });
 
-  it('is made once for the same size', async () => {
+  it('is signed once for the same size', async () => {
     const path = tempDatabase();
     const audit = await openAudit({ path });
     await fill(audit, 10);
@@ -76,13 +76,13 @@ describe('a checkpoint', () => {
 
   it('is refused when the signer does not sign with its own key', async () => {
     const audit = await openAudit({ path: ':memory:' });
-    const liar = { publicKey: () => audit.signer.publicKey(), sign: () => Buffer.alloc(64) };
-    const other = await openAudit({ path: tempDatabase(), signer: liar });
+    const wrongSigner = { publicKey: () => audit.signer.publicKey(), sign: () => Buffer.alloc(64) };
+    const other = await openAudit({ path: tempDatabase(), signer: wrongSigner });
     await expect(other.log.checkpoint()).rejects.toMatchObject({ name: 'AuditError', code: 'SIGNER_FAILED' });
-    expect(await stored(other)).toBeUndefined();
+    expect(await readCheckpoint(other)).toBeUndefined();
   });
 
-  it('stays when the copy outside the database cannot be kept, and the log tells', async () => {
+  it('stays when its copy outside the database cannot be written, and the failure is logged', async () => {
     const sink = {
       append: () => Promise.reject(new Error('disk full')),
       list: async function* () {
@@ -92,7 +92,7 @@ describe('a checkpoint', () => {
     const audit = await openAudit({ path: tempDatabase(), sink });
     await fill(audit, 1);
     const checkpoint = await audit.log.checkpoint();
-    expect(await stored(audit)).toEqual(checkpoint);
+    expect(await readCheckpoint(audit)).toEqual(checkpoint);
     expect(audit.logged).toMatchObject([{ facts: { size: 1, reason: 'Error: disk full' } }]);
   });
 
@@ -110,13 +110,13 @@ describe('checkpoints by themselves', () => {
     await audit.checkpoints.start();
     await append(audit, checkpointRecords - 1);
     await audit.store.read(async () => undefined);
-    expect(await stored(audit)).toBeUndefined();
+    expect(await readCheckpoint(audit)).toBeUndefined();
     await append(audit, 1);
-    await vi.waitFor(async () => expect(await stored(audit)).toMatchObject({ size: checkpointRecords }));
+    await vi.waitFor(async () => expect(await readCheckpoint(audit)).toMatchObject({ size: checkpointRecords }));
     await audit.checkpoints.close();
   });
 
-  it('come after a minute with something new, and not after one without', async () => {
+  it('come after a minute with new records, and not after one without', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const path = tempDatabase();
     const audit = await openAudit({ path });
@@ -129,16 +129,16 @@ describe('checkpoints by themselves', () => {
     expect(fileLines(path)).toHaveLength(1);
   });
 
-  it('come at the end, when there is something new', async () => {
+  it('come at shutdown when there are new records', async () => {
     const audit = await openAudit({ path: tempDatabase() });
     await audit.checkpoints.start();
     await audit.checkpoints.close();
-    expect(await stored(audit)).toBeUndefined();
+    expect(await readCheckpoint(audit)).toBeUndefined();
     const again = await openAudit({ path: tempDatabase() });
     await again.checkpoints.start();
     await fill(again, 5);
     await again.checkpoints.close();
-    expect(await stored(again)).toMatchObject({ size: 5 });
+    expect(await readCheckpoint(again)).toMatchObject({ size: 5 });
   });
 
   it('that fail are reported and stop nothing', async () => {
@@ -217,7 +217,7 @@ describe('the checkpoint file', () => {
     }
   });
 
-  it('of a database that was thrown away does not speak against the next one', async () => {
+  it('of a deleted database does not make the verification of a new one fail', async () => {
     const path = await closedLog(10);
     rmSync(path);
     const audit = await openAudit({ path, seed: 'next' });
@@ -226,7 +226,7 @@ describe('the checkpoint file', () => {
   });
 });
 
-function stored(audit: Harness) {
+function readCheckpoint(audit: AuditFixture) {
   return audit.store.read((tx) => audit.repository.lastCheckpoint(tx));
 }
 
@@ -238,8 +238,8 @@ function fileLines(path: string): unknown[] {
     .map((line) => JSON.parse(line));
 }
 
-function append(audit: Harness, count: number): Promise<void> {
+function append(audit: AuditFixture, count: number): Promise<void> {
   return audit.store.write(async (tx) => {
-    for (let n = 0; n < count; n++) audit.ledger.append(tx, entry(n));
+    for (let n = 0; n < count; n++) audit.writer.append(tx, entry(n));
   });
 }

@@ -7,12 +7,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
 import { verifyExport } from '../../src/verify.js';
-import { closedLog, fill, type Harness, openAudit, tempFolder } from '../support/audit/audit-fixture.js';
+import { type AuditFixture, closedLog, fill, openAudit, tempFolder } from '../support/audit/audit-fixture.js';
 
 describe('an export', () => {
   it('begins with a manifest, then records in order, each checkpoint after the record it ends with', async () => {
     const audit = await openAudit({ path: await closedLog(5, 3) });
-    const lines = (await exported(audit)).map((line) => JSON.parse(line));
+    const lines = (await exportOf(audit)).map((line) => JSON.parse(line));
     expect(lines.map(({ kind, seq, size }) => [kind, seq ?? size])).toEqual([
       ['manifest', 5],
       ['record', 1],
@@ -32,7 +32,7 @@ describe('an export', () => {
   it.each([{}, { payloads: true }])('with options %j is accepted by the standalone verifier', async (options) => {
     const audit = await openAudit({ path: await closedLog(700, 600) });
     await audit.log.erase(4, 'asked');
-    const file = save(await exported(audit, options));
+    const file = save(await exportOf(audit, options));
     const report = await verifyExport(file, [audit.signer.publicKey()]);
     expect(report).toEqual({
       ok: true,
@@ -42,10 +42,10 @@ describe('an export', () => {
 
   it('of an empty log, without line ends, with blank lines or of a copy with a new key is accepted', async () => {
     const empty = await openAudit({ path: ':memory:' });
-    expect(await verifyExport(save(await exported(empty)))).toMatchObject({ ok: true });
+    expect(await verifyExport(save(await exportOf(empty)))).toMatchObject({ ok: true });
     const audit = await openAudit({ path: await closedLog(10), signer: Ed25519Signer.fromSeed(Buffer.alloc(32, 1)) });
     await fill(audit, 1);
-    const lines = await exported(audit);
+    const lines = await exportOf(audit);
     expect(await verifyExport(save(lines))).toMatchObject({ ok: true });
     expect(await verifyExport(save([lines.join('').trim()]))).toMatchObject({ ok: true });
     expect(await verifyExport(save([lines.join('\n')]))).toMatchObject({ ok: true });
@@ -53,13 +53,13 @@ describe('an export', () => {
 
   it('tells how many records no checkpoint covers', async () => {
     const audit = await openAudit({ path: await closedLog(10, 6), readOnly: true });
-    const { ok, message } = await verifyExport(save(await exported(audit)));
+    const { ok, message } = await verifyExport(save(await exportOf(audit)));
     expect([ok, message]).toEqual([true, expect.stringContaining('4 came after the last checkpoint')]);
   });
 
   it('is refused with another key than the one that is given', async () => {
     const audit = await openAudit({ path: await closedLog(10) });
-    const file = save(await exported(audit));
+    const file = save(await exportOf(audit));
     const stranger = Ed25519Signer.fromSeed(Buffer.alloc(32, 9)).publicKey();
     expect(await verifyExport(file, [stranger])).toMatchObject({ ok: false, kind: 'BAD_SIGNATURE' });
     expect(await verifyExport(file, ['rubbish'])).toMatchObject({ ok: false });
@@ -69,8 +69,8 @@ describe('an export', () => {
   it('is refused when a key is given and nothing is signed', async () => {
     const audit = await openAudit({ path: await closedLog(10, 0), readOnly: true });
     const key = Ed25519Signer.fromSeed(Buffer.alloc(32, 9)).publicKey();
-    expect(await verifyExport(save(await exported(audit)))).toMatchObject({ ok: true });
-    expect(await verifyExport(save(await exported(audit)), [key])).toMatchObject({
+    expect(await verifyExport(save(await exportOf(audit)))).toMatchObject({ ok: true });
+    expect(await verifyExport(save(await exportOf(audit)), [key])).toMatchObject({
       ok: false,
       message: 'No checkpoint is signed with the given key.',
     });
@@ -152,7 +152,7 @@ describe('the standalone verifier', () => {
     );
   });
 
-  it('imports nothing but what Node brings', () => {
+  it('imports only modules of Node.js', () => {
     const source = readFileSync(script, 'utf8');
     const imports = [...source.matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(([, name]) => name);
     expect(imports.length).toBeGreaterThan(0);
@@ -195,10 +195,10 @@ async function run(...args: string[]): Promise<{ code: number; stdout: string; s
 }
 
 async function signedExport(count: number): Promise<string[]> {
-  return exported(await openAudit({ path: await closedLog(count) }), { payloads: true });
+  return exportOf(await openAudit({ path: await closedLog(count) }), { payloads: true });
 }
 
-async function exported(audit: Harness, options: { payloads?: boolean } = {}): Promise<string[]> {
+async function exportOf(audit: AuditFixture, options: { payloads?: boolean } = {}): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of audit.log.export(options)) lines.push(line);
   return lines;

@@ -33,7 +33,7 @@ describe('the tree of Certificate Transparency', () => {
   });
 
   it('gives the published inclusion path of leaf 6 of 8', () => {
-    expect(inclusionRanges(5, 8).map((range) => definition(ctHashes, range))).toEqual([
+    expect(inclusionRanges(5, 8).map((range) => rootByDefinition(ctHashes, range))).toEqual([
       'bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b',
       'ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0',
       'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
@@ -41,7 +41,7 @@ describe('the tree of Certificate Transparency', () => {
   });
 
   it('gives the published consistency proof from 6 to 8', () => {
-    expect(consistencyRanges(6, 8).map((range) => definition(ctHashes, range))).toEqual([
+    expect(consistencyRanges(6, 8).map((range) => rootByDefinition(ctHashes, range))).toEqual([
       '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a',
       'ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0',
       'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
@@ -58,27 +58,27 @@ describe('a tree of any size', () => {
   it('has the root that the definition gives', () => {
     fc.assert(
       fc.property(size, (n) => {
-        expect(frontierOf(leaves.slice(0, n)).root()).toBe(definition(leaves, { from: 0, to: n }));
+        expect(frontierOf(leaves.slice(0, n)).root()).toBe(rootByDefinition(leaves, { from: 0, to: n }));
       }),
     );
   });
 
-  it('tells of each subtree that a leaf completes, with its hash', () => {
+  it('reports each subtree that a leaf completes, with its hash', () => {
     const found: [string, Hash][] = [];
     const frontier = new MerkleFrontier();
     for (const leaf of leaves)
       frontier.add(leaf, 8, ({ level, index }, node) => found.push([`${level}/${index}`, node]));
     expect(found).toEqual([
-      ['8/0', definition(leaves, { from: 0, to: 256 })],
-      ['8/1', definition(leaves, { from: 256, to: 512 })],
-      ['9/0', definition(leaves, { from: 0, to: 512 })],
+      ['8/0', rootByDefinition(leaves, { from: 0, to: 256 })],
+      ['8/1', rootByDefinition(leaves, { from: 256, to: 512 })],
+      ['9/0', rootByDefinition(leaves, { from: 0, to: 512 })],
     ]);
   });
 
   it('proves every leaf with no more hashes than the tree is high', () => {
     fc.assert(
       fc.property(sizeAndIndex, ([n, index]) => {
-        const proof = inclusion(index, n);
+        const proof = proveInclusion(index, n);
         expect(proof.path.length).toBeLessThanOrEqual(Math.ceil(Math.log2(n)));
         expect(verifyInclusion(proof, proof)).toBe(true);
       }),
@@ -88,7 +88,7 @@ describe('a tree of any size', () => {
   it('refuses an inclusion proof for another leaf, place, size, root or path', () => {
     fc.assert(
       fc.property(sizeAndIndex, fc.nat(), ([n, index], pick) => {
-        const proof = inclusion(index, n);
+        const proof = proveInclusion(index, n);
         const trusted = { size: n, root: proof.root };
         expect(verifyInclusion({ ...proof, hash: other }, trusted)).toBe(false);
         expect(verifyInclusion({ ...proof, seq: (proof.seq % n) + 1 }, trusted)).toBe(n === 1);
@@ -107,7 +107,7 @@ describe('a tree of any size', () => {
   it('proves that it begins with each of its earlier sizes', () => {
     fc.assert(
       fc.property(twoSizes, ([a, b]) => {
-        const proof = consistency(a, b);
+        const proof = proveConsistency(a, b);
         expect(verifyConsistency(proof, proof.firstRoot, proof.secondRoot)).toBe(true);
       }),
     );
@@ -116,7 +116,7 @@ describe('a tree of any size', () => {
   it('refuses a consistency proof for other roots, sizes or another path', () => {
     fc.assert(
       fc.property(twoSizes, fc.nat(), ([a, b], pick) => {
-        const proof = consistency(a, b);
+        const proof = proveConsistency(a, b);
         const { firstRoot, secondRoot, path } = proof;
         expect(verifyConsistency(proof, other, secondRoot)).toBe(false);
         expect(verifyConsistency(proof, firstRoot, other)).toBe(false);
@@ -130,14 +130,14 @@ describe('a tree of any size', () => {
     );
   });
 
-  it('begins with the empty tree, and with no other tree of no leaves', () => {
-    const proof = { ...consistency(1, 5), first: 0, path: [] };
+  it('is consistent with the empty tree, and with no other root of size 0', () => {
+    const proof = { ...proveConsistency(1, 5), first: 0, path: [] };
     expect(verifyConsistency(proof, emptyRoot, proof.secondRoot)).toBe(true);
     expect(verifyConsistency(proof, other, proof.secondRoot)).toBe(false);
   });
 
   it('refuses proofs whose hashes are not hashes', () => {
-    const proof = inclusion(2, 5);
+    const proof = proveInclusion(2, 5);
     expect(verifyInclusion({ ...proof, path: proof.path.map((node) => node.toUpperCase()) }, proof)).toBe(false);
     expect(verifyInclusion({ ...proof, hash: 'zz' }, proof)).toBe(false);
   });
@@ -145,21 +145,21 @@ describe('a tree of any size', () => {
 
 const other = hash('sha256', 'something else', 'hex');
 
-function inclusion(index: number, n: number) {
-  const path = inclusionRanges(index, n).map((range) => definition(leaves, range));
+function proveInclusion(index: number, n: number) {
+  const path = inclusionRanges(index, n).map((range) => rootByDefinition(leaves, range));
   return {
     log: 'l',
     seq: index + 1,
     hash: leaves[index] ?? '',
     size: n,
-    root: definition(leaves, { from: 0, to: n }),
+    root: rootByDefinition(leaves, { from: 0, to: n }),
     path,
   };
 }
 
-function consistency(first: number, second: number) {
-  const path = consistencyRanges(first, second).map((range) => definition(leaves, range));
-  const [firstRoot, secondRoot] = [first, second].map((to) => definition(leaves, { from: 0, to }));
+function proveConsistency(first: number, second: number) {
+  const path = consistencyRanges(first, second).map((range) => rootByDefinition(leaves, range));
+  const [firstRoot, secondRoot] = [first, second].map((to) => rootByDefinition(leaves, { from: 0, to }));
   return { log: 'l', first, second, firstRoot: firstRoot ?? '', secondRoot: secondRoot ?? '', path };
 }
 
@@ -170,10 +170,10 @@ function frontierOf(hashes: readonly Hash[]): MerkleFrontier {
 }
 
 /** RFC 9162, 2.1.1, word for word. */
-function definition(hashes: readonly Hash[], { from, to }: LeafRange): Hash {
+function rootByDefinition(hashes: readonly Hash[], { from, to }: LeafRange): Hash {
   if (to - from === 0) return emptyRoot;
   if (to - from === 1) return hashes[from] ?? '';
   let k = 1;
   while (k * 2 < to - from) k *= 2;
-  return nodeHash(definition(hashes, { from, to: from + k }), definition(hashes, { from: from + k, to }));
+  return nodeHash(rootByDefinition(hashes, { from, to: from + k }), rootByDefinition(hashes, { from: from + k, to }));
 }

@@ -1,9 +1,9 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { entry, type Harness, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { type AuditFixture, entry, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
 
 afterEach(() => void vi.useRealTimers());
 
-const refused = (resource: string, more = {}) =>
+const refusalOf = (resource: string, more = {}) =>
   entry(1, {
     action: 'capability.require',
     outcome: 'refused',
@@ -13,14 +13,14 @@ const refused = (resource: string, more = {}) =>
     ...more,
   });
 
-it('records the first refusal of each resource whole and counts the repetitions', async () => {
+it('records the first refusal of each resource and counts the repetitions', async () => {
   const audit = await openAudit({ path: tempDatabase() });
   const ids = [];
-  for (let n = 0; n < 5; n++) ids.push(await audit.refusals.record(refused('tool:a')));
-  ids.push(await audit.refusals.record(refused('tool:b')));
+  for (let n = 0; n < 5; n++) ids.push(await audit.refusals.record(refusalOf('tool:a')));
+  ids.push(await audit.refusals.record(refusalOf('tool:b')));
   expect(ids.map((id) => id !== undefined)).toEqual([true, false, false, false, false, true]);
   await audit.refusals.close();
-  const records = await all(audit);
+  const records = await listRecords(audit);
   expect(records.map(({ action, resource }) => [action, resource])).toEqual([
     ['capability.require', 'tool:a'],
     ['capability.require', 'tool:b'],
@@ -32,64 +32,64 @@ it('records the first refusal of each resource whole and counts the repetitions'
 
 it('writes no count when everything was recorded', async () => {
   const audit = await openAudit({ path: tempDatabase() });
-  await audit.refusals.record(refused('tool:a'));
+  await audit.refusals.record(refusalOf('tool:a'));
   await audit.refusals.close();
   await audit.refusals.close();
-  expect(await all(audit)).toHaveLength(1);
+  expect(await listRecords(audit)).toHaveLength(1);
 });
 
 it('records at most 100 resources of one actor, right, kind and code', async () => {
   const audit = await openAudit({ path: tempDatabase() });
-  await Promise.all(Array.from({ length: 1_000 }, (_, n) => audit.refusals.record(refused(`tool:t${n}`))));
+  await Promise.all(Array.from({ length: 1_000 }, (_, n) => audit.refusals.record(refusalOf(`tool:t${n}`))));
   await Promise.all([
-    audit.refusals.record(refused('fs:x')),
-    audit.refusals.record(refused('tool:t999', { actor: 'p_other' })),
-    audit.refusals.record(refused('tool:t999', { code: 'CAPABILITY_EXPIRED' })),
-    audit.refusals.record(refused('tool:t999', { right: 'read' })),
+    audit.refusals.record(refusalOf('fs:x')),
+    audit.refusals.record(refusalOf('tool:t999', { actor: 'p_other' })),
+    audit.refusals.record(refusalOf('tool:t999', { code: 'CAPABILITY_EXPIRED' })),
+    audit.refusals.record(refusalOf('tool:t999', { right: 'read' })),
   ]);
   await audit.refusals.close();
-  const records = await all(audit);
+  const records = await listRecords(audit);
   expect(records).toHaveLength(105);
   expect(records.at(-1)).toMatchObject({ action: 'audit.refusals', facts: { total: 900 } });
 });
 
-it('begins anew when the minute ends, with one record for what was counted', async () => {
+it('starts a new window after a minute, with one record of the counts', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const audit = await openAudit({ path: tempDatabase() });
-  await audit.refusals.record(refused('tool:a'));
-  await audit.refusals.record(refused('tool:a'));
+  await audit.refusals.record(refusalOf('tool:a'));
+  await audit.refusals.record(refusalOf('tool:a'));
   vi.advanceTimersByTime(59_999);
   await audit.store.write(async () => undefined);
-  expect(await all(audit)).toHaveLength(1);
+  expect(await listRecords(audit)).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  await vi.waitFor(async () => expect(await all(audit)).toHaveLength(2));
-  expect(await audit.refusals.record(refused('tool:a'))).toBeDefined();
-  expect((await all(audit)).map(({ action }) => action)).toEqual([
+  await vi.waitFor(async () => expect(await listRecords(audit)).toHaveLength(2));
+  expect(await audit.refusals.record(refusalOf('tool:a'))).toBeDefined();
+  expect((await listRecords(audit)).map(({ action }) => action)).toEqual([
     'capability.require',
     'audit.refusals',
     'capability.require',
   ]);
 });
 
-it('keeps what it remembers and what it writes bounded, whoever asks', async () => {
+it('bounds its memory and its records, whoever makes the calls', async () => {
   const audit = await openAudit({ path: ':memory:' });
   const notes: Promise<unknown>[] = [];
-  for (let n = 0; n < 20_000; n++) notes.push(audit.refusals.record(refused('tool:a', { actor: `p_${n % 10_000}` })));
+  for (let n = 0; n < 20_000; n++) notes.push(audit.refusals.record(refusalOf('tool:a', { actor: `p_${n % 10_000}` })));
   await Promise.all(notes);
   await audit.refusals.close();
-  const records = await all(audit);
+  const records = await listRecords(audit);
   expect(records).toHaveLength(4_097);
   const facts = records.at(-1)?.facts as { total: number; counts: unknown[] };
   expect([facts.total, facts.counts.length]).toEqual([20_000 - 4_096, 256]);
 });
 
-it('does not turn a refusal into another error when it cannot be written down', async () => {
+it('does not turn a refusal into another error when it cannot be recorded', async () => {
   const audit = await openAudit({ path: tempDatabase() });
   await audit.store.close();
-  expect(await audit.refusals.record(refused('tool:a'))).toBeUndefined();
+  expect(await audit.refusals.record(refusalOf('tool:a'))).toBeUndefined();
   expect(audit.logged).toMatchObject([{ message: 'A refusal could not be recorded.' }]);
 });
 
-async function all(audit: Harness) {
+async function listRecords(audit: AuditFixture) {
   return (await audit.log.list({ limit: 10_000 })).items;
 }

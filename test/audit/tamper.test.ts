@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closedLog, fill, openAudit, tamper } from '../support/audit/audit-fixture.js';
+import { closedLog, fill, openAudit } from '../support/audit/audit-fixture.js';
+import { execute } from '../support/storage/files.js';
 
 const swap = (a: number, b: number) => [
   `UPDATE audit_records SET seq = -1 WHERE seq = ${a}`,
@@ -57,7 +58,7 @@ describe('verify', () => {
 
   it.each(cases)('names the seq and the kind of %s', async (_, statements, seq, kind) => {
     const path = await closedLog(310, 300);
-    tamper(path, ...statements);
+    execute(path, ...statements);
     const audit = await openAudit({ path });
     expect(await audit.log.verify()).toMatchObject({ ok: false, firstBad: { seq, kind } });
   });
@@ -88,18 +89,18 @@ describe('verify', () => {
   it('finds a rewritten log from the file beside the database when its own checkpoints are gone', async () => {
     const path = await closedLog(20);
     rewrite(path, 5);
-    tamper(path, 'DELETE FROM audit_checkpoints', 'DELETE FROM audit_keys');
+    execute(path, 'DELETE FROM audit_checkpoints', 'DELETE FROM audit_keys');
     const audit = await openAudit({ path });
     expect(await audit.log.verify()).toMatchObject({ ok: false, firstBad: { seq: 20, kind: 'FORKED' } });
   });
 
-  it('finds a cut tail from a checkpoint that was kept elsewhere', async () => {
+  it('finds a cut tail from a checkpoint that the caller has kept', async () => {
     const path = await closedLog(10, 0);
     const before = await openAudit({ path, sink: noSink });
     const checkpoint = await before.log.checkpoint();
     await before.store.close();
-    tamper(path, 'DELETE FROM audit_records WHERE seq > 8', 'DELETE FROM audit_payloads WHERE seq > 8');
-    tamper(path, 'DELETE FROM audit_checkpoints');
+    execute(path, 'DELETE FROM audit_records WHERE seq > 8', 'DELETE FROM audit_payloads WHERE seq > 8');
+    execute(path, 'DELETE FROM audit_checkpoints');
     const audit = await openAudit({ path, sink: noSink });
     expect(await audit.log.verify()).toMatchObject({ ok: true, size: 8 });
     expect(await audit.log.verify({ checkpoint })).toMatchObject({
@@ -108,7 +109,7 @@ describe('verify', () => {
     });
   });
 
-  it('refuses a given checkpoint of another log', async () => {
+  it('refuses a checkpoint of another log', async () => {
     const other = await openAudit({ path: await closedLog(10, 10, 'other') });
     const checkpoint = await other.log.checkpoint();
     const audit = await openAudit({ path: await closedLog(10) });
@@ -122,15 +123,15 @@ describe('verify', () => {
     });
   });
 
-  it('checks only what is asked for with from', async () => {
+  it('checks only the records from the given one on', async () => {
     const path = await closedLog(310, 300);
-    tamper(path, `UPDATE audit_records SET body = '{}' WHERE seq = 9`);
+    execute(path, `UPDATE audit_records SET body = '{}' WHERE seq = 9`);
     const audit = await openAudit({ path });
     expect(await audit.log.verify({ from: 10 })).toMatchObject({ ok: true, checked: 301 });
     expect(await audit.log.verify({ from: 9 })).toMatchObject({ ok: false, checked: 0, firstBad: { seq: 9 } });
   });
 
-  it('passes over what is appended, erased and signed while it runs', async () => {
+  it('accepts records, erasures and checkpoints that are written while it runs', async () => {
     const audit = await openAudit({ path: await closedLog(2_000) });
     const running = audit.log.verify();
     await Promise.all([audit.log.erase(1_900, 'asked'), audit.log.erase(1, 'asked'), fill(audit, 500)]);
@@ -145,7 +146,7 @@ describe('signing', () => {
     ['has another root than was signed', [`UPDATE audit_nodes SET hash = hex(hash)`], { seq: 300, kind: 'FORKED' }],
   ])('is refused for a log that %s, and exporting is not', async (_, statements, facts) => {
     const path = await closedLog(310, 300);
-    tamper(path, ...statements);
+    execute(path, ...statements);
     const audit = await openAudit({ path });
     await expect(audit.log.checkpoint()).rejects.toMatchObject({ code: 'AUDIT_BROKEN', facts });
     const lines = audit.log.export()[Symbol.asyncIterator]();
@@ -171,7 +172,7 @@ describe('opening', () => {
     ['a forged checkpoint', [`UPDATE audit_checkpoints SET root = hex(root)`], { seq: 300, kind: 'BAD_SIGNATURE' }],
   ])('refuses %s', async (_, statements, facts) => {
     const path = await closedLog(310, 300);
-    tamper(path, ...statements);
+    execute(path, ...statements);
     const audit = await openAudit({ path });
     await expect(audit.verifier.verifyTail()).rejects.toMatchObject({
       name: 'AuditError',
@@ -180,16 +181,16 @@ describe('opening', () => {
     });
   });
 
-  it('looks only at what came after the last checkpoint', async () => {
+  it('verifies only the records after the last checkpoint', async () => {
     const path = await closedLog(310, 300);
-    tamper(path, `UPDATE audit_records SET body = '{}' WHERE seq = 9`);
+    execute(path, `UPDATE audit_records SET body = '{}' WHERE seq = 9`);
     const audit = await openAudit({ path });
     await expect(audit.verifier.verifyTail()).resolves.toBeUndefined();
   });
 
   it('still lists and exports a broken log that is only read', async () => {
     const path = await closedLog(20);
-    tamper(path, `UPDATE audit_records SET body = 'x', header = 'y' WHERE seq = 9`);
+    execute(path, `UPDATE audit_records SET body = 'x', header = 'y' WHERE seq = 9`);
     const audit = await openAudit({ path, readOnly: true });
     const { items } = await audit.log.list();
     expect(items).toHaveLength(20);

@@ -30,7 +30,7 @@ const vectors = JSON.parse(readFileSync(new URL('./vectors.json', import.meta.ur
   readonly checkpoint: Checkpoint;
 };
 
-it('the vectors hold by the definitions alone', () => {
+it('the vectors follow from the definitions alone', () => {
   let prev = '0'.repeat(64);
   for (const { seq, body, header, hash: own, payload, entry, id, node } of vectors.records) {
     const members = JSON.parse(body);

@@ -25,14 +25,14 @@ import { SqliteAuditRepository } from '../../src/storage/repository/sqlite-audit
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 import { entry } from '../support/audit/audit-fixture.js';
 
-it('comes out of a container, with or without somebody who is told of checkpoints', async () => {
+it('the audit layer is built by a container, with or without a checkpoint announcer', async () => {
   const announced: Checkpoint[] = [];
-  const container = await wired();
+  const container = await auditContainer();
   expect(await signOne(container)).toMatchObject({ size: 1 });
-  const told = await wired();
+  const withAnnouncer = await auditContainer();
   const announcer: CheckpointAnnouncer = { announce: (_tx, checkpoint) => void announced.push(checkpoint) };
-  told.bind(CheckpointAnnouncer).toConstantValue(announcer);
-  const checkpoint = await signOne(told);
+  withAnnouncer.bind(CheckpointAnnouncer).toConstantValue(announcer);
+  const checkpoint = await signOne(withAnnouncer);
   expect(announced).toEqual([checkpoint]);
 });
 
@@ -43,7 +43,7 @@ async function signOne(container: Container): Promise<Checkpoint> {
   return checkpoint;
 }
 
-async function wired(): Promise<Container> {
+async function auditContainer(): Promise<Container> {
   const container = new Container({ defaultScope: 'Singleton' });
   const store = new SqliteStore({ path: ':memory:', durability: 'full', readOnly: false, pollMs: 250 });
   await store.open();

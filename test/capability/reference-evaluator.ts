@@ -56,7 +56,7 @@ export interface ReferenceDecision {
 export function referenceDecision(world: ReferenceWorld, question: ReferenceQuestion): ReferenceDecision {
   const asker = processOf(world, question.pid);
   if (asker === undefined || asker.ended) return { code: 'PROCESS_ENDED' };
-  const rules = world.rules.filter((rule) => binds(world, rule, asker) && isAbout(world, rule, question));
+  const rules = world.rules.filter((rule) => binds(world, rule, asker) && appliesTo(world, rule, question));
   if (rules.some(({ effect }) => effect === 'deny')) return { code: 'DENY_RULE' };
   const found = isKin(world, asker, question) ? kin : byCapability(world, question);
   if (found.capability === undefined || !rules.some(({ effect }) => effect === 'ask')) return found;
@@ -82,11 +82,11 @@ function binds(world: ReferenceWorld, rule: RuleRecord, asker: ReferenceProcess)
 }
 
 /** A rule is about what goes by a name that it matches, whether that is the spelled or the real one. */
-function isAbout(world: ReferenceWorld, rule: RuleRecord, { right, names, args }: ReferenceQuestion): boolean {
+function appliesTo(world: ReferenceWorld, rule: RuleRecord, { right, names, args }: ReferenceQuestion): boolean {
   if (rule.expiresAt !== null && rule.expiresAt <= world.now) return false;
   if (!rightsOfMask(rule.rights).includes(right)) return false;
   if (rule.argsHash !== null && (args === undefined || hashOf(args) !== rule.argsHash)) return false;
-  return names.some((name) => isIn(world, rule.resource, name));
+  return names.some((name) => includesName(world, rule.resource, name));
 }
 
 function hashOf(args: JsonValue): string {
@@ -106,13 +106,13 @@ function byCapability(world: ReferenceWorld, question: ReferenceQuestion): Refer
   if (isOutside) return { code: 'NO_CAPABILITY' };
   const judged = world.capabilities
     .filter(({ holder, rights }) => holder === pid && rightsOfMask(rights).includes(right))
-    .filter(({ resource }) => names.every((name) => isIn(world, resource, name)))
+    .filter(({ resource }) => names.every((name) => includesName(world, resource, name)))
     .map((capability) => ({
       capability,
       death: deathOf(world, capability),
       isAccepted: args === undefined || accepts(capability.constraints ?? undefined, args, world).ok,
     }));
-  const [best] = judged.filter(({ death, isAccepted }) => death === undefined && isAccepted).sort(preferred);
+  const [best] = judged.filter(({ death, isAccepted }) => death === undefined && isAccepted).sort(byPreference);
   if (best !== undefined) return { code: 'ALLOWED', capability: best.capability.id };
   if (judged.some(({ death }) => death === undefined)) return { code: 'CONSTRAINT' };
   const code = deaths.find((one) => judged.some(({ death, isAccepted }) => death === one && isAccepted));
@@ -120,7 +120,7 @@ function byCapability(world: ReferenceWorld, question: ReferenceQuestion): Refer
 }
 
 /** Unlimited before finite uses, later expiry, smaller depth, smaller id. */
-function preferred({ capability: a }: Judged, { capability: b }: Judged): number {
+function byPreference({ capability: a }: JudgedCapability, { capability: b }: JudgedCapability): number {
   if ((a.uses === null) !== (b.uses === null)) return a.uses === null ? -1 : 1;
   const [untilA, untilB] = [a.expiresAt ?? Number.POSITIVE_INFINITY, b.expiresAt ?? Number.POSITIVE_INFINITY];
   if (untilA !== untilB) return untilA > untilB ? -1 : 1;
@@ -128,7 +128,7 @@ function preferred({ capability: a }: Judged, { capability: b }: Judged): number
   return a.id < b.id ? -1 : 1;
 }
 
-type Judged = { readonly capability: CapabilityRecord };
+type JudgedCapability = { readonly capability: CapabilityRecord };
 
 /** In the order in which they go before each other. */
 const deaths = ['EXPIRED', 'SPENT', 'REVOKED'] as const;
@@ -182,7 +182,7 @@ function waives(
 }
 
 /** Whether the pattern, in its canonical text, includes the resource of that name. */
-function isIn(world: ReferenceWorld, pattern: string, name: string): boolean {
+function includesName(world: ReferenceWorld, pattern: string, name: string): boolean {
   const [kind, names] = partsOf(world, name);
   const [ofKind, segments] = partsOf(world, pattern);
   if (kind !== ofKind) return false;

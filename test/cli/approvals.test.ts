@@ -16,12 +16,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => team?.close());
 
-/** A process born under the planner that may search, when a person has approved it. */
+/** A child of the planner that may search after an approval. */
 const searcher = () =>
   team.kernel.processes.spawnChild(team.planner, { delegate: [{ resource: 'tool:search', rights: ['call'] }] });
 const search = (pid: Pid, args: JsonValue) => team.kernel.as(pid).capabilities.require('call', 'tool:search', args);
 
-/** What a process asks, as soon as it does. */
+/** The pending approval of a process, as soon as there is one. */
 const askedBy = (pid: Pid) =>
   vi.waitFor(async () => {
     const [approval] = await team.kernel.approvals.list({ pid });
@@ -29,8 +29,8 @@ const askedBy = (pid: Pid) =>
     return approval;
   });
 
-/** A question that nobody waits for: the host was told to come back. */
-async function question(pid: Pid, args: JsonValue = {}): Promise<Approval> {
+/** A pending approval without a waiting call: the host got APPROVAL_PENDING. */
+async function requestApproval(pid: Pid, args: JsonValue = {}): Promise<Approval> {
   const { code, facts } = await refusal(team.kernel.capabilities.require(pid, 'call', 'tool:search', args));
   expect(code).toBe('APPROVAL_PENDING');
   return team.kernel.approvals.get((facts as { approval: string }).approval);
@@ -103,7 +103,11 @@ describe('a call that waits in a running kernel', () => {
 describe('approvals', () => {
   it('lists by status and by process, whole ids with --full, one JSON array with --json', async () => {
     const pid = await searcher();
-    const approvals = [await question(pid, { q: 1 }), await question(pid, { q: 2 }), await question(pid, { q: 3 })];
+    const approvals = [
+      await requestApproval(pid, { q: 1 }),
+      await requestApproval(pid, { q: 2 }),
+      await requestApproval(pid, { q: 3 }),
+    ];
     const [answered, , last] = approvals.map(({ id }) => id);
     await team.kernel.approvals.answer(answered ?? '', { decision: 'always', scope: 'args', by: 'ann' });
     const listed = async (...args: string[]) =>
@@ -134,7 +138,7 @@ describe('approval', () => {
       name: 'asker',
       delegate: [{ resource: 'tool:search', rights: ['call'], constraints: { q: { length: [0, 80] } } }],
     });
-    const approval = await question(pid, { q: 'tides' });
+    const approval = await requestApproval(pid, { q: 'tides' });
     const [rule] = approval.rules;
     const [held, above, root] = approval.chain;
     const { stdout } = await run('approval', approval.id.slice(-6));
@@ -170,7 +174,7 @@ describe('approval', () => {
     const { processes, capabilities } = team.kernel;
     const pid = await processes.spawn({ capabilities: [{ resource: 'tool:search', rights: ['call'] }] });
     const rule = await capabilities.ask(pid, { resource: 'tool:search', rights: ['call'] });
-    const { id } = await question(pid);
+    const { id } = await requestApproval(pid);
     await capabilities.lift(rule.id);
     await processes.kill(pid);
     // The newest one is never pruned.
@@ -204,14 +208,14 @@ describe('approval', () => {
 describe('answer', () => {
   it('answers for good with always and deny-always, as far as the scope says', async () => {
     const pid = await searcher();
-    const first = await question(pid, { q: 1 });
+    const first = await requestApproval(pid, { q: 1 });
     const told = (await run('answer', first.id, 'always', '--scope', 'resource', '--by', 'ann')).stdout;
     expect(told).toContain(`${pid} may call tool:search with any arguments that its capability allows from now on.`);
     expect(await team.kernel.capabilities.check(pid, 'call', 'tool:search', { q: 2 })).toMatchObject({
       code: 'ALLOWED',
     });
     const other = await searcher();
-    const second = await question(other, { q: 1 });
+    const second = await requestApproval(other, { q: 1 });
     const answered = JSON.parse((await run('answer', second.id, 'deny-always', '--json')).stdout) as Approval;
     expect(answered).toMatchObject({ id: second.id, status: 'answered', decision: 'deny-always', scope: 'args' });
     expect(await team.kernel.capabilities.check(other, 'call', 'tool:search', { q: 1 })).toMatchObject({
@@ -220,7 +224,7 @@ describe('answer', () => {
   });
 
   it('refuses to answer twice, and says who was first', async () => {
-    const { id } = await question(await searcher());
+    const { id } = await requestApproval(await searcher());
     await run('answer', id, 'deny', '--by', 'ann');
     const again = await run('answer', id, 'once', '--by', 'bob');
     expect(refusalOf(again)).toEqual({ exitCode: 1, code: 'CONFLICT' });
@@ -229,7 +233,7 @@ describe('answer', () => {
   });
 
   it('refuses an unknown id, decision, scope and name, and leaves the question as it was', async () => {
-    const { id } = await question(await searcher());
+    const { id } = await requestApproval(await searcher());
     expect(refusalOf(await run('answer', 'v_nothing', 'once'))).toEqual({ exitCode: 1, code: 'NO_SUCH_APPROVAL' });
     const wrong = [
       ['perhaps'],
@@ -254,7 +258,7 @@ describe('arguments that an agent wrote to deceive', () => {
   };
 
   it('are shown escaped and bounded, and it is said that there is more', async () => {
-    const approval = await question(await searcher(), nasty);
+    const approval = await requestApproval(await searcher(), nasty);
     for (const args of [['approvals'], ['approval', approval.id]]) {
       const { stdout } = await run(...args);
       expect(stdout).toContain('ls \\u001b[2K\\u001b[1A\\u202egnp.exe\\u200b');
@@ -268,14 +272,14 @@ describe('arguments that an agent wrote to deceive', () => {
   });
 
   it('are cut where they have many lines', async () => {
-    const approval = await question(await searcher(), { list: Array.from({ length: 10_000 }, (_, n) => n) });
+    const approval = await requestApproval(await searcher(), { list: Array.from({ length: 10_000 }, (_, n) => n) });
     const { stdout } = await run('approval', approval.id);
     expect(stdout).toMatch(/^CUT: they are \d+ characters/m);
     expect(stdout.split('\n').length).toBeLessThan(150);
   });
 
   it('are whole and still escaped as JSON', async () => {
-    const approval = await question(await searcher(), nasty);
+    const approval = await requestApproval(await searcher(), nasty);
     const { stdout } = await run('approval', approval.id, '--json');
     expect(JSON.parse(stdout)).toMatchObject({ approval: { args: nasty } });
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u);

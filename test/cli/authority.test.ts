@@ -72,7 +72,7 @@ describe('deny, ask, rules and lift beside a running kernel', () => {
     const before = await team.kernel.capabilities.rules();
     expect(refusalOf(await run('rules', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
     expect(refusalOf(await run('lift', 'u_nothing'))).toEqual({ exitCode: 1, code: 'NO_SUCH_RULE' });
-    // What a shell makes of * when it is not quoted.
+    // The expansion of an unquoted * by a shell.
     const file = await run('deny', 'README.md', 'tool:x', 'call');
     expect(refusalOf(file)).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
     expect(file.stderr).toContain("'*', with the quotes");

@@ -82,7 +82,7 @@ describe('procura mcp', () => {
       code: 'NO_CAPABILITY',
       nearest: [{ pattern: 'tool:say.again' }],
     });
-    // What modules print does not reach the client, whose lines would not be lines of the protocol any more.
+    // Output of modules must not reach the client, because it is not part of the protocol.
     expect(said()).toContain('loaded\nnoise\nran\n');
   });
 
@@ -120,7 +120,7 @@ describe('procura mcp', () => {
       ended: true,
     });
     await closed;
-    await gone(osPid);
+    await waitForExit(osPid);
     expect(await kernel.processes.wait(parent, pid)).toMatchObject({
       status: 'exited',
       value: { sources: 3 },
@@ -149,14 +149,14 @@ describe('procura mcp', () => {
       expect(['PROCESS_TERMINATED', 'CANCELLED', 'CAPABILITY_DENIED']).toContain(refused.code);
     }
     await closed;
-    await gone(osPid);
+    await waitForExit(osPid);
     expect((await kernel.audit.verify()).ok).toBe(true);
   });
 
   it('leaves the process alone and the log signed when the client goes away, also in the middle of calls', async () => {
     const { kernel, store, folder } = await openOwnKernel();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
-    // No client of the package: that kills what takes its time.
+    // Without the package's client, which kills a server that takes long to stop.
     const child = await startCli(
       ['mcp', '--pid', pid, '--store', store, '--images', writePrograms(folder, echo)],
       {},
@@ -199,7 +199,7 @@ describe('procura mcp', () => {
       process.kill(osPid, signal);
       expect((await waiting).code).toBe('CANCELLED');
       await closed;
-      await gone(osPid);
+      await waitForExit(osPid);
       expect(said()).toBe('');
     }
     expect((await kernel.processes.get(pid)).status).toBe('created');
@@ -318,7 +318,7 @@ describe('procura mcp', () => {
   });
 });
 
-/** A program that adds, written against the package that the command is from. */
+/** A module with an `add` tool that imports the package under test. */
 async function adder(): Promise<string> {
   const index = pathToFileURL(path.join(await builtPackage(), 'dist', 'index.js')).href;
   return `import { defineImage } from '${index}';
@@ -331,8 +331,8 @@ const initialize = {
   clientInfo: { name: 'test', version: '1.0.0' },
 };
 
-/** Resolves when there is no such OS process any more. */
-async function gone(osPid: number): Promise<void> {
+/** Resolves when the OS process has exited. */
+async function waitForExit(osPid: number): Promise<void> {
   for (let waited = 0; waited < 20_000; waited += 20) {
     try {
       process.kill(osPid, 0);

@@ -2,13 +2,13 @@ import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeF
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineImage } from '../../src/index.js';
-import { commander } from '../support/command-fixture.js';
+import { commandFixture } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 
 describe('the right to run a command', () => {
   it('is `call` on the name of the program, and on nothing else', async () => {
-    const { kernel, store, pid, face } = await commander({
+    const { kernel, store, pid, face } = await commandFixture({
       capabilities: [{ resource: 'command:echo', rights: ['call'] }],
     });
     expect((await face.run({ argv: ['echo', 'hello'] })).stdout).toBe('hello\n');
@@ -23,7 +23,7 @@ describe('the right to run a command', () => {
   });
 
   it('on a file goes by where its links lead', async () => {
-    const { kernel, workspace, pid, face } = await commander({ capabilities: [] });
+    const { kernel, workspace, pid, face } = await commandFixture({ capabilities: [] });
     mkdirSync(path.join(workspace, 'bin'));
     writeFileSync(path.join(workspace, 'bin/real'), '#!/bin/sh\necho "$0 $1"\n', { mode: 0o755 });
     symlinkSync('real', path.join(workspace, 'bin/link'));
@@ -37,13 +37,15 @@ describe('the right to run a command', () => {
   });
 
   it('is not got by a program of the same name on the PATH of the command', async () => {
-    const { workspace, face } = await commander({ capabilities: [{ resource: 'command:true', rights: ['call'] }] });
+    const { workspace, face } = await commandFixture({
+      capabilities: [{ resource: 'command:true', rights: ['call'] }],
+    });
     writeFileSync(path.join(workspace, 'true'), '#!/bin/sh\necho mine\n', { mode: 0o755 });
     expect((await face.run({ argv: ['true'], env: { PATH: workspace } })).stdout).toBe('');
   });
 
   it('can be limited to certain arguments', async () => {
-    const { face } = await commander({
+    const { face } = await commandFixture({
       capabilities: [
         {
           resource: 'command:echo',
@@ -63,7 +65,7 @@ describe('the right to run a command', () => {
   });
 
   it('needs a place among the children, and a process that is not being stopped', async () => {
-    const { kernel, pid, face } = await commander({ budget: { children: 0 } });
+    const { kernel, pid, face } = await commandFixture({ budget: { children: 0 } });
     expect(await refusal(face.run({ argv: ['true'] }))).toMatchObject({
       code: 'BUDGET_EXCEEDED',
       facts: { dimension: 'children', process: pid },
@@ -73,7 +75,7 @@ describe('the right to run a command', () => {
   });
 
   it('can be forbidden by a rule, on the command and on the image of commands', async () => {
-    const { kernel, pid, face } = await commander();
+    const { kernel, pid, face } = await commandFixture();
     const rule = await kernel.capabilities.deny(pid, { resource: 'command:rm', rights: ['call'] });
     expect((await refusal(face.run({ argv: ['rm', '-rf', 'x'] }))).code).toBe('CAPABILITY_DENIED');
     await kernel.capabilities.lift(rule.id);
@@ -82,18 +84,18 @@ describe('the right to run a command', () => {
   });
 
   it('is on record as an intent and an outcome of the same effect', async () => {
-    const { kernel, pid, face } = await commander();
+    const { kernel, pid, face } = await commandFixture();
     const { pid: good } = await face.run({ argv: ['true'] });
     const { pid: bad } = await face.run({ argv: ['false'] });
     const { items } = await kernel.audit.list({ action: 'command.run' });
     const [capability] = await kernel.capabilities.list(pid);
-    const told = items.map(({ actor, target, resource, right, effectId, outcome }) => {
+    const effects = items.map(({ actor, target, resource, right, effectId, outcome }) => {
       return { actor, target, resource, right, effectId, outcome };
     });
     const of = (target: string, resource: string, outcome: string) => {
       return { actor: pid, target, resource, right: 'call', effectId: target, outcome };
     };
-    expect(told).toEqual([
+    expect(effects).toEqual([
       of(good, 'command:true', 'intent'),
       of(good, 'command:true', 'ok'),
       of(bad, 'command:false', 'intent'),
@@ -112,7 +114,7 @@ describe('a rule that asks', () => {
   });
 
   it('holds the command until a person has said yes, and it runs once', async () => {
-    const { kernel, workspace, store } = await commander({}, { images: [asker] });
+    const { kernel, workspace, store } = await commandFixture({}, { images: [asker] });
     await kernel.capabilities.ask('*', { resource: 'command:**', rights: ['call'] });
     const pid = await kernel.processes.spawn({
       image: 'asker',
@@ -129,7 +131,7 @@ describe('a rule that asks', () => {
   });
 
   it('that is answered with no leaves nothing behind', async () => {
-    const { kernel, workspace, pid, face } = await commander();
+    const { kernel, workspace, pid, face } = await commandFixture();
     await kernel.capabilities.ask(pid, { resource: 'command:sh', rights: ['call'] });
     const running = face.run({ argv: ['sh', '-c', 'echo ran > log'] }).catch((error) => error);
     await expect.poll(async () => (await kernel.approvals.list()).length).toBe(1);
@@ -145,7 +147,7 @@ describe('a secret', () => {
   it('in arguments, environment or input is nowhere in the database, its log and its exports', {
     timeout: 60_000,
   }, async () => {
-    const { kernel, store, pid, face } = await commander();
+    const { kernel, store, pid, face } = await commandFixture();
     await kernel.capabilities.ask(pid, { resource: 'command:env', rights: ['call'] });
     const secret = 'hunter2-5f0d9c1ba7';
     const running = face.run({
@@ -179,14 +181,14 @@ describe('a secret', () => {
 
 describe('a budget of outputBytes', () => {
   it('is charged with what commands write, to every account above them', async () => {
-    const { kernel, store, pid, face } = await commander({ budget: { outputBytes: 1_000 } });
+    const { kernel, store, pid, face } = await commandFixture({ budget: { outputBytes: 1_000 } });
     await face.run({ argv: ['sh', '-c', 'printf 12345; printf 123 >&2'] });
     expect((await kernel.processes.budget(pid)).outputBytes).toMatchObject({ used: 8, left: 992, overrun: 0 });
     await checkInvariants(kernel, store);
   });
 
   it('stops a command that writes more', async () => {
-    const { kernel, store, pid, face } = await commander({ budget: { outputBytes: 10_000 } });
+    const { kernel, store, pid, face } = await commandFixture({ budget: { outputBytes: 10_000 } });
     const result = await face.run({ argv: ['sh', '-c', 'while :; do echo 0123456789; done'] });
     expect(result.signal).not.toBeNull();
     expect((await kernel.processes.get(result.pid)).outcome).toMatchObject({
@@ -199,7 +201,7 @@ describe('a budget of outputBytes', () => {
   });
 
   it('that is set while a command runs binds it too', async () => {
-    const { kernel, pid, face } = await commander();
+    const { kernel, pid, face } = await commandFixture();
     const { pid: child } = await face.run({
       argv: ['sh', '-c', 'while :; do echo 0123456789; sleep 0.01; done'],
       background: true,

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineImage, type KernelError } from '../../src/index.js';
-import { anyCommand, commander, mark, running } from '../support/command-fixture.js';
+import { anyCommand, commandFixture, findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, tempFolder } from '../support/kernel.js';
 
@@ -19,7 +19,7 @@ describe('a body', () => {
         return (await ctx.run({ argv: ['sh', '-c', 'sleep 0.1; echo deep'] })).stdout;
       },
     });
-    const { kernel, store } = await commander({}, { images: [body], node: { concurrency: 1 } });
+    const { kernel, store } = await commandFixture({}, { images: [body], node: { concurrency: 1 } });
     const capabilities = [{ ...anyCommand, delegable: true, grantable: ['call' as const] }];
     const pid = await kernel.processes.spawn({ image: 'body', args: { depth: 1 }, capabilities });
     const { value, outcome } = await kernel.processes.result(pid);
@@ -41,7 +41,7 @@ describe('a body', () => {
         return { out: once.stdout, kind: message.kind, attempt: ctx.attempt };
       },
     });
-    const { kernel, store } = await commander({}, { images: [body], workspace });
+    const { kernel, store } = await commandFixture({}, { images: [body], workspace });
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: [anyCommand] });
     const { value, outcome } = await kernel.processes.result(pid);
     expect(value ?? outcome).toEqual({ out: 'once\n', kind: 'command.ended', attempt: 2 });
@@ -65,8 +65,8 @@ describe('a body', () => {
         }
       },
     });
-    const { kernel } = await commander({}, { store, workspace, images: [body] });
-    const [one, two] = [mark(), mark()];
+    const { kernel } = await commandFixture({}, { store, workspace, images: [body] });
+    const [one, two] = [uniqueSeconds(), uniqueSeconds()];
     const spawn = (survive: boolean, seconds: string) =>
       kernel.processes.spawn({ image: 'body', args: { survive, seconds }, capabilities: [anyCommand] });
     const lost = await spawn(false, one);
@@ -85,12 +85,12 @@ describe('a body', () => {
     await again.processes.cancel(adopted?.pid ?? '');
     // How it ended is known: somebody has ordered it.
     expect((await again.processes.result(survives)).value).toBe('up\n');
-    expect([...running(one), ...running(two)]).toEqual([]);
+    expect([...findOsProcesses(one), ...findOsProcesses(two)]).toEqual([]);
     await checkInvariants(again, store);
   });
 
   it('that asks for what is no command gets a refusal, and goes on', async () => {
-    const seen: unknown[] = [];
+    const observed: unknown[] = [];
     const hostile = {
       get argv(): string[] {
         throw new Error('no');
@@ -100,14 +100,14 @@ describe('a body', () => {
       name: 'body',
       run: async (ctx) => {
         for (const spec of [undefined, null, 7, {}, hostile, { argv: [7] }, { argv: ['true'], cwd: '..' }]) {
-          seen.push(await ctx.run(spec as never).catch((error: KernelError) => error.code));
+          observed.push(await ctx.run(spec as never).catch((error: KernelError) => error.code));
         }
         return (await ctx.run({ argv: ['true'] })).exitCode;
       },
     });
-    const { kernel } = await commander({}, { images: [body] });
+    const { kernel } = await commandFixture({}, { images: [body] });
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: [anyCommand] });
     expect((await kernel.processes.result(pid)).value).toBe(0);
-    expect(seen).toEqual([...Array(6).fill('INVALID_INPUT'), 'INVALID_PATH']);
+    expect(observed).toEqual([...Array(6).fill('INVALID_INPUT'), 'INVALID_PATH']);
   });
 });

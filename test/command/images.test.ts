@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { commandImage, defineImage } from '../../src/index.js';
-import { commander, mark, running } from '../support/command-fixture.js';
+import { commandFixture, findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
 
@@ -32,7 +32,7 @@ describe('a command image', () => {
   });
 
   it('is spawned like any other: the arguments of the process make the command', async () => {
-    const { kernel, store } = await commander({}, { images: [greet] });
+    const { kernel, store } = await commandFixture({}, { images: [greet] });
     const pid = await kernel.processes.spawn({ image: 'greet', args: { name: 'world' }, name: 'greeter' });
     const { status, value } = await kernel.processes.result(pid);
     expect({ status, value }).toMatchObject({ status: 'exited', value: { stdout: 'hello world\n', exitCode: 0 } });
@@ -47,7 +47,7 @@ describe('a command image', () => {
   });
 
   it('under a process needs that the process may call the command', async () => {
-    const { kernel, store } = await commander({}, { images: [greet] });
+    const { kernel, store } = await commandFixture({}, { images: [greet] });
     const sh = [{ resource: 'command:sh', rights: ['call' as const] }];
     const able = await kernel.processes.spawn({ capabilities: sh });
     const child = await kernel.processes.spawnChild(able, { image: 'greet', args: { name: 'child' } });
@@ -78,7 +78,7 @@ describe('a command image', () => {
       name: 'body',
       run: async (ctx) => ctx.exec({ image: 'greet', args: { name: 'new life' } }),
     });
-    const { kernel, store } = await commander({}, { images: [greet, body] });
+    const { kernel, store } = await commandFixture({}, { images: [greet, body] });
     const capabilities = [{ resource: 'command:sh', rights: ['call' as const] }];
     const pid = await kernel.processes.spawn({ image: 'body', capabilities });
     expect(await kernel.processes.result(pid)).toMatchObject({
@@ -91,7 +91,7 @@ describe('a command image', () => {
 
   it('gets what its process and the parent of it were spawned with', async () => {
     const show = commandImage({ name: 'show', command: 'sh', args: ['-c', 'echo $ONE $TWO'], envMode: 'clean' });
-    const { kernel, pid } = await commander({ env: { ONE: 'parent', TWO: 'parent' } }, { images: [show] });
+    const { kernel, pid } = await commandFixture({ env: { ONE: 'parent', TWO: 'parent' } }, { images: [show] });
     const child = await kernel.processes.spawnChild(pid, { image: 'show', env: { TWO: 'own' } });
     expect(await kernel.processes.result(child)).toMatchObject({ value: { stdout: 'parent own\n' } });
   });
@@ -102,7 +102,7 @@ describe('a command image', () => {
     mkdirSync(path.join(workspace, 'b'));
     const here = commandImage({ name: 'here', command: 'pwd' });
     const there = commandImage({ name: 'there', command: 'pwd', cwd: 'b' });
-    const { kernel } = await commander({}, { workspace, images: [here, there] });
+    const { kernel } = await commandFixture({}, { workspace, images: [here, there] });
     const real = realpathSync(workspace);
     const of = async (image: string) => {
       const { value } = await kernel.processes.result(await kernel.processes.spawn({ image, cwd: 'a' }));
@@ -115,7 +115,7 @@ describe('a command image', () => {
     const workspace = tempFolder();
     mkdirSync(path.join(workspace, 'gone'));
     const there = commandImage({ name: 'there', command: 'pwd', cwd: 'gone' });
-    const { kernel, store } = await commander({}, { workspace, images: [there] });
+    const { kernel, store } = await commandFixture({}, { workspace, images: [there] });
     rmdirSync(path.join(workspace, 'gone'));
     const pid = await kernel.processes.spawn({ image: 'there' });
     expect((await kernel.processes.result(pid)).outcome).toMatchObject({ kind: 'failed', reason: 'not_started' });
@@ -123,7 +123,7 @@ describe('a command image', () => {
   });
 
   it('that is held starts when it is resumed', async () => {
-    const { kernel, store } = await commander({}, { images: [greet] });
+    const { kernel, store } = await commandFixture({}, { images: [greet] });
     const pid = await kernel.processes.spawn({ image: 'greet', args: { name: 'later' }, held: true });
     expect((await kernel.processes.get(pid)).status).toBe('paused');
     await kernel.processes.resume(pid);
@@ -136,15 +136,15 @@ describe('a command image', () => {
 
   it('has a time limit, and may be stopped', async () => {
     const slow = commandImage({ name: 'slow', command: 'sleep', args: ['600'], timeoutMs: 100 });
-    const { kernel } = await commander({}, { images: [slow, sleeper] });
+    const { kernel } = await commandFixture({}, { images: [slow, sleeper] });
     const late = await kernel.processes.spawn({ image: 'slow' });
     expect((await kernel.processes.result(late)).outcome.kind).toBe('timed_out');
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const pid = await kernel.processes.spawn({ image: 'sleeper', args: { seconds } });
-    await expect.poll(() => running(seconds).length).toBe(1);
+    await expect.poll(() => findOsProcesses(seconds).length).toBe(1);
     await kernel.processes.cancel(pid);
     expect((await kernel.processes.result(pid)).outcome.kind).toBe('cancelled');
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
   });
 
   it('is started by a node that has it, and by no other', async () => {
@@ -161,14 +161,14 @@ describe('a command image', () => {
 
   it('keeps a node from being idle while it runs', async () => {
     const quick = commandImage({ name: 'quick', command: 'sleep', args: ['0.2'] });
-    const { kernel } = await commander({}, { images: [quick] });
+    const { kernel } = await commandFixture({}, { images: [quick] });
     const pid = await kernel.processes.spawn({ image: 'quick' });
     await kernel.idle({ timeoutMs: 20_000 });
     expect((await kernel.processes.get(pid)).status).toBe('exited');
   });
 
   it('is refused where it could not be run', async () => {
-    const { kernel } = await commander();
+    const { kernel } = await commandFixture();
     const bad = [
       commandImage({ name: 'none', command: '' }),
       commandImage({ name: 'numbers', command: 'x', args: [1] as never }),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { commander, mark } from '../support/command-fixture.js';
+import { commandFixture, uniqueSeconds } from '../support/command-fixture.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 
 const megabyte = 1_000_000;
 
 describe('reading the output of a command', () => {
   it('gives parts by their place, cut at a character, and says what follows', async () => {
-    const { kernel, face } = await commander();
+    const { kernel, face } = await commandFixture();
     const { pid } = await face.run({ argv: ['sh', '-c', 'printf "aé€😀z"; printf wrong >&2'] });
     const size = 1 + 2 + 3 + 4 + 1;
     expect(await kernel.processes.readOutput(pid)).toEqual({ text: 'aé€😀z', next: size, size, ended: true });
@@ -30,8 +30,8 @@ describe('reading the output of a command', () => {
 
   it('works while it runs, after its end and after a restart', async () => {
     const store = newStore();
-    const { kernel, face } = await commander({}, { store });
-    const seconds = mark();
+    const { kernel, face } = await commandFixture({}, { store });
+    const seconds = uniqueSeconds();
     const { pid } = await face.run({ argv: ['sh', '-c', `echo one; sleep ${seconds}`], background: true });
     await kernel.processes.waitOutput(pid, 'one');
     expect(await kernel.processes.readOutput(pid)).toEqual({ text: 'one\n', next: 4, size: 4, ended: false });
@@ -41,7 +41,7 @@ describe('reading the output of a command', () => {
   });
 
   it('is for commands, for the host and for their own parent', async () => {
-    const { kernel, pid, face } = await commander();
+    const { kernel, pid, face } = await commandFixture();
     const stranger = kernel.as(await kernel.processes.spawn({}));
     const { pid: child } = await face.run({ argv: ['true'] });
     expect((await refusal(stranger.readOutput(child))).code).toBe('NOT_A_CHILD');
@@ -59,7 +59,7 @@ describe('reading the output of a command', () => {
 
 describe('waiting for output', () => {
   it('finds what comes, what is there already, and what comes in pieces', async () => {
-    const { kernel, face } = await commander();
+    const { kernel, face } = await commandFixture();
     const script =
       'echo ready; printf "port=" ; sleep 0.3; printf "80"; sleep 0.3; echo 80; sleep 0.2; echo "wrong" >&2';
     const { pid } = await face.run({ argv: ['sh', '-c', script], background: true });
@@ -76,8 +76,8 @@ describe('waiting for output', () => {
   });
 
   it('ends with the command, and when the time is over', async () => {
-    const { kernel, face } = await commander();
-    const seconds = mark();
+    const { kernel, face } = await commandFixture();
+    const seconds = uniqueSeconds();
     const { pid } = await face.run({ argv: ['sh', '-c', `echo é; sleep ${seconds}`], background: true });
     expect(await kernel.processes.waitOutput(pid, 'never', { timeoutMs: 100 })).toMatchObject({
       matched: false,
@@ -89,7 +89,7 @@ describe('waiting for output', () => {
   });
 
   it('finds a text far behind a flood, and counts bytes also where they are no text', async () => {
-    const { kernel, face } = await commander();
+    const { kernel, face } = await commandFixture();
     const script = `head -c ${3 * megabyte} /dev/zero | tr '\\\\0' x; printf '\\377\\376needle'`;
     const { pid } = await face.run({ argv: ['sh', '-c', script] });
     const found = await kernel.processes.waitOutput(pid, 'needle');
@@ -99,7 +99,7 @@ describe('waiting for output', () => {
 
 describe('a flood of output', () => {
   it('of a hundred megabytes goes to the file and not to the heap', { timeout: 120_000 }, async () => {
-    const { kernel, face } = await commander();
+    const { kernel, face } = await commandFixture();
     const before = process.memoryUsage();
     const { pid } = await face.run({ argv: ['sh', '-c', `head -c ${100 * megabyte} /dev/zero`], background: true });
     let most = 0;
@@ -117,7 +117,7 @@ describe('a flood of output', () => {
   });
 
   it('is shown by its head and its tail, each cut at a character', async () => {
-    const { face } = await commander();
+    const { face } = await commandFixture();
     const script = 'printf "begin "; i=0; while [ $i -lt 20000 ]; do printf "€"; i=$((i+1)); done; printf " end"';
     const { stdout, truncated } = await face.run({ argv: ['sh', '-c', script] });
     expect(truncated).toBe(true);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Kernel, KernelOptions, Pid } from '../../src/index.js';
-import { commander, mark, running } from '../support/command-fixture.js';
+import { commandFixture, findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, tempFolder } from '../support/kernel.js';
 import { nodesIn } from '../support/node-rows.js';
@@ -19,7 +19,7 @@ interface Leader {
 /** A store whose kernel has shut down, with a command that survives it; and the means to edit what was written of it. */
 async function left(script: string): Promise<{ store: string; pid: Pid; parent: Pid; edit: Edit; leader: Leader }> {
   const store = newStore();
-  const { kernel, face, pid: parent } = await commander({}, { store });
+  const { kernel, face, pid: parent } = await commandFixture({}, { store });
   const { pid } = await face.run({ argv: ['sh', '-c', script], survive: true, background: true });
   await kernel.processes.waitOutput(pid, 'up');
   const report = await kernel.shutdown();
@@ -38,7 +38,7 @@ function reopened(store: string, options: KernelOptions = {}): Promise<Kernel> {
 
 /** A program of the test's own, which nobody else may signal. */
 async function bystander(): Promise<{ child: ChildProcess; pid: number; startTicks: string }> {
-  const child = spawn('sleep', [mark()], { stdio: 'ignore' });
+  const child = spawn('sleep', [uniqueSeconds()], { stdio: 'ignore' });
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
   const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
@@ -47,18 +47,18 @@ async function bystander(): Promise<{ child: ChildProcess; pid: number; startTic
 
 describe('a command that survives its kernel', () => {
   it('is adopted: watched, signalled, and its end is told', async () => {
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const { store, pid, parent } = await left(`echo up; sleep ${seconds}; echo never`);
-    expect(running(`sleep ${seconds}`).length).toBeGreaterThan(0);
+    expect(findOsProcesses(`sleep ${seconds}`).length).toBeGreaterThan(0);
     const kernel = await reopened(store);
     expect(kernel.recovery).toMatchObject({ checked: 1, adopted: 1, abandoned: {}, unverified: 0 });
     expect(await kernel.processes.get(pid)).toMatchObject({ status: 'running', node: kernel.nodeId });
     await kernel.processes.pause(pid);
     await expect
-      .poll(() => (running(seconds).length > 0 ? stateOf(running(`sleep ${seconds}`).at(-1) ?? 0) : ''))
+      .poll(() => (findOsProcesses(seconds).length > 0 ? stateOf(findOsProcesses(`sleep ${seconds}`).at(-1) ?? 0) : ''))
       .toBe('T');
     await kernel.processes.resume(pid);
-    for (const osPid of running(`sleep ${seconds}`)) process.kill(osPid, 'SIGKILL');
+    for (const osPid of findOsProcesses(`sleep ${seconds}`)) process.kill(osPid, 'SIGKILL');
     const { status, outcome, value } = await kernel.processes.result(pid);
     expect({ status, outcome, value }).toMatchObject({
       status: 'abandoned',
@@ -74,33 +74,33 @@ describe('a command that survives its kernel', () => {
     await checkInvariants(kernel, store);
   });
 
-  it('is stopped by the ladder when it is adopted', async () => {
-    const seconds = mark();
+  it('is killed when it is adopted and ignores SIGTERM', async () => {
+    const seconds = uniqueSeconds();
     const { store, pid } = await left(
       `trap '' TERM; (trap '' TERM; setsid sleep ${seconds}) & echo up; sleep ${seconds}; :`,
     );
     const kernel = await reopened(store);
     await kernel.processes.cancel(pid, 'not needed');
     expect((await kernel.processes.result(pid)).outcome).toMatchObject({ kind: 'cancelled', reason: 'not needed' });
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
     await checkInvariants(kernel, store);
   });
 
   it('whose stop was ordered while nobody drove it is stopped by whoever opens next', async () => {
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const { store, pid } = await left(`echo up; exec sleep ${seconds}`);
     const looker = await reopened(store, { node: { executor: false } });
     await looker.processes.cancel(pid, 'meanwhile');
     expect((await looker.processes.get(pid)).status).toBe('stopping');
-    expect(running(seconds)).toHaveLength(1);
+    expect(findOsProcesses(seconds)).toHaveLength(1);
     const kernel = await reopened(store);
     expect((await kernel.processes.result(pid)).outcome).toMatchObject({ kind: 'cancelled', reason: 'meanwhile' });
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
     await checkInvariants(kernel, store);
   });
 
   it('is adopted once, however many kernels open', async () => {
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const { store, pid } = await left(`echo up; exec sleep ${seconds}`);
     const kernels = await Promise.all([reopened(store), reopened(store), reopened(store)]);
     expect(kernels.map(({ recovery }) => recovery.adopted).sort()).toEqual([0, 0, 1]);
@@ -110,16 +110,16 @@ describe('a command that survives its kernel', () => {
   });
 
   it('goes on to the next kernel when the one that adopted it shuts down', async () => {
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const { store, pid } = await left(`echo up; exec sleep ${seconds}`);
     const second = await reopened(store);
     expect((await second.shutdown()).released).toEqual([pid]);
-    expect(running(seconds)).toHaveLength(1);
+    expect(findOsProcesses(seconds)).toHaveLength(1);
     const third = await reopened(store);
     expect(third.recovery.adopted).toBe(1);
     await third.processes.kill(pid);
     await third.processes.result(pid);
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
   });
 });
 
@@ -136,8 +136,8 @@ describe('a command that was left behind', () => {
       outcome: { reason: 'pid_gone', evidence: { kind: 'pid_gone', pid: leader.pid } },
       value: { stdout: 'up\n' },
     });
-    const told = (await kernel.audit.list({ action: 'command.run' })).items.map((item) => item.outcome);
-    expect(told).toEqual(['intent', 'unknown']);
+    const outcomes = (await kernel.audit.list({ action: 'command.run' })).items.map((item) => item.outcome);
+    expect(outcomes).toEqual(['intent', 'unknown']);
     await checkInvariants(kernel, store);
   });
 
@@ -174,7 +174,7 @@ describe('a command that was left behind', () => {
   });
 
   it('before another boot of the machine is abandoned', async () => {
-    const { store, pid, edit, leader } = await left(`echo up; exec sleep ${mark()}`);
+    const { store, pid, edit, leader } = await left(`echo up; exec sleep ${uniqueSeconds()}`);
     edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, boot: 'another' }));
     const kernel = await reopened(store);
     expect(kernel.recovery.abandoned).toEqual({ host_rebooted: 1 });
@@ -183,7 +183,7 @@ describe('a command that was left behind', () => {
   });
 
   it('by a node of another machine is abandoned, and nothing here is signalled', async () => {
-    const { store, pid, edit, leader } = await left(`echo up; exec sleep ${mark()}`);
+    const { store, pid, edit, leader } = await left(`echo up; exec sleep ${uniqueSeconds()}`);
     edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, machine: 'elsewhere' }));
     const kernel = await reopened(store);
     expect(kernel.recovery.abandoned).toEqual({ owner_lost: 1 });
@@ -192,7 +192,7 @@ describe('a command that was left behind', () => {
   });
 
   it('of which nothing can be proven is counted, left as it is, and looked at again', async () => {
-    const { store, pid, edit, leader } = await left(`echo up; exec sleep ${mark()}`);
+    const { store, pid, edit, leader } = await left(`echo up; exec sleep ${uniqueSeconds()}`);
     edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, startTicks: '' }));
     const kernel = await reopened(store, { node: { leaseMs: 300 } });
     expect(kernel.recovery).toMatchObject({ unverified: 1, adopted: 0, abandoned: {} });
@@ -203,15 +203,15 @@ describe('a command that was left behind', () => {
   });
 
   it('whose leader is gone and whose children are not is abandoned when they are stopped', async () => {
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const { store, pid, leader } = await left(
       `(trap '' TERM; setsid sleep ${seconds}) & (trap '' TERM; sleep ${seconds}) & echo up; sleep 600`,
     );
     process.kill(leader.pid, 'SIGKILL');
-    expect(running(`sleep ${seconds}`).length).toBeGreaterThanOrEqual(2);
+    expect(findOsProcesses(`sleep ${seconds}`).length).toBeGreaterThanOrEqual(2);
     const kernel = await reopened(store);
     expect(kernel.recovery.abandoned).toEqual({ pid_gone: 1 });
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
     expect((await kernel.processes.get(pid)).outcome?.evidence).toMatchObject({ kind: 'pid_gone' });
     await checkInvariants(kernel, store);
   });
@@ -220,8 +220,8 @@ describe('a command that was left behind', () => {
 describe('a kernel that shuts down', () => {
   it('stops what does not survive it, also what does not want to', async () => {
     const store = newStore();
-    const set = await commander({}, { store });
-    const [one, two] = [mark(), mark()];
+    const set = await commandFixture({}, { store });
+    const [one, two] = [uniqueSeconds(), uniqueSeconds()];
     const run = async (script: string) => {
       const { pid } = await set.face.run({ argv: ['sh', '-c', script], background: true });
       await set.kernel.processes.waitOutput(pid, 'up');
@@ -236,7 +236,7 @@ describe('a kernel that shuts down', () => {
       stopped: [stopping],
       fenced: [],
     });
-    expect([...running(one), ...running(two)]).toEqual([]);
+    expect([...findOsProcesses(one), ...findOsProcesses(two)]).toEqual([]);
     const kernel = await reopened(store);
     expect((await kernel.processes.get(stubborn)).outcome).toMatchObject({
       kind: 'abandoned',
@@ -251,20 +251,20 @@ describe('a kernel that shuts down', () => {
 
 describe('several kernels', () => {
   it('stop each other’s commands: the order is in the table, and the one that drives it acts', async () => {
-    const set = await commander({}, { node: { pollMs: 20 } });
-    const seconds = mark();
+    const set = await commandFixture({}, { node: { pollMs: 20 } });
+    const seconds = uniqueSeconds();
     const { pid } = await set.face.run({ argv: ['sleep', seconds], background: true });
     const other = await reopened(set.store, { node: { executor: false, pollMs: 20 } });
     await other.processes.pause(pid);
-    await expect.poll(() => stateOf(running(seconds)[0] ?? 0)).toBe('T');
+    await expect.poll(() => stateOf(findOsProcesses(seconds)[0] ?? 0)).toBe('T');
     await other.processes.cancel(pid, 'from elsewhere');
     expect((await other.processes.result(pid)).outcome).toMatchObject({ kind: 'cancelled', reason: 'from elsewhere' });
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
   });
 
   it('take commands over from one that has lost its lease, which then signals nothing', async () => {
-    const set = await commander({}, { node: { pollMs: 20 } });
-    const seconds = mark();
+    const set = await commandFixture({}, { node: { pollMs: 20 } });
+    const seconds = uniqueSeconds();
     const { pid } = await set.face.run({ argv: ['sleep', seconds], background: true });
     nodesIn(set.store).edit(set.kernel.nodeId, { expires_at: 1 });
     const other = await reopened(set.store, { node: { pollMs: 20 } });
@@ -274,10 +274,10 @@ describe('several kernels', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     // The one that has lost it lets go of it, and stops it no more.
     expect((await set.kernel.shutdown()).abandoned).toEqual([]);
-    expect(running(seconds)).toHaveLength(1);
+    expect(findOsProcesses(seconds)).toHaveLength(1);
     await other.processes.cancel(pid);
     expect((await other.processes.result(pid)).outcome.kind).toBe('cancelled');
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
     await checkInvariants(other, set.store);
   });
 });
@@ -285,14 +285,14 @@ describe('several kernels', () => {
 describe('a kernel without an executor', () => {
   it('drives what its calls have started, also its time limit, and gives its lease back', async () => {
     const store = newStore();
-    const set = await commander({}, { store, node: { executor: false } });
+    const set = await commandFixture({}, { store, node: { executor: false } });
     expect((await set.face.run({ argv: ['echo', 'hi'] })).stdout).toBe('hi\n');
     expect(await set.face.run({ argv: ['sleep', '600'], timeoutMs: 100 })).toMatchObject({ timedOut: true });
-    const seconds = mark();
+    const seconds = uniqueSeconds();
     const { pid } = await set.face.run({ argv: ['sleep', seconds], background: true });
-    await expect.poll(() => running(seconds).length).toBe(1);
+    await expect.poll(() => findOsProcesses(seconds).length).toBe(1);
     expect((await set.kernel.shutdown()).abandoned).toEqual([pid]);
-    expect(running(seconds)).toEqual([]);
+    expect(findOsProcesses(seconds)).toEqual([]);
     const db = new Database(store, { readonly: true });
     onTestFinished(() => void db.close());
     expect(db.prepare('SELECT COUNT(*) FROM nodes WHERE ended_at IS NULL').pluck().get()).toBe(0);

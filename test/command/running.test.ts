@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commander } from '../support/command-fixture.js';
+import { commandFixture } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 
@@ -9,7 +9,7 @@ const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command', () => {
   it('runs as a child of the process, and its result is what it wrote and how it ended', async () => {
-    const { kernel, store, pid, face } = await commander();
+    const { kernel, store, pid, face } = await commandFixture();
     const result = await face.run({ argv: sh('echo out; echo err >&2') });
     expect(result).toEqual({
       pid: result.pid,
@@ -39,13 +39,13 @@ describe('a command', () => {
   });
 
   it('tells how long its program has run, also when that was not long', async () => {
-    const { face } = await commander();
+    const { face } = await commandFixture();
     expect((await face.run({ argv: ['true'] })).durationMs).toBeGreaterThan(0);
     expect((await face.run({ argv: ['sleep', '0.05'] })).durationMs).toBeGreaterThanOrEqual(50);
   });
 
   it('that fails is a failed process, and still gives its result', async () => {
-    const { kernel, store, face } = await commander();
+    const { kernel, store, face } = await commandFixture();
     const result = await face.run({ argv: sh('echo no >&2; exit 7') });
     expect(result).toMatchObject({ exitCode: 7, signal: null, stderr: 'no\n' });
     const { status, outcome, exitCode } = await kernel.processes.result(result.pid);
@@ -58,7 +58,7 @@ describe('a command', () => {
   });
 
   it('that dies by a signal of its own keeps the name of the signal', async () => {
-    const { kernel, face } = await commander();
+    const { kernel, face } = await commandFixture();
     const result = await face.run({ argv: sh('kill -KILL $$') });
     expect(result).toMatchObject({ exitCode: null, signal: 'SIGKILL' });
     expect((await kernel.processes.get(result.pid)).outcome).toEqual({
@@ -69,7 +69,7 @@ describe('a command', () => {
   });
 
   it('that is not there leaves a failed process with the reason, and the call says so', async () => {
-    const { kernel, store, pid, face } = await commander();
+    const { kernel, store, pid, face } = await commandFixture();
     for (const [program, errno] of [
       ['no-such-program', 'ENOENT'],
       ['./no-such-file', 'ENOENT'],
@@ -86,7 +86,7 @@ describe('a command', () => {
   });
 
   it('whose file may not be executed is not started either', async () => {
-    const { workspace, face } = await commander();
+    const { workspace, face } = await commandFixture();
     writeFileSync(path.join(workspace, 'plain'), 'text', { mode: 0o600 });
     expect(await refusal(face.run({ argv: ['./plain'] }))).toMatchObject({
       code: 'TOOL_FAILED',
@@ -95,19 +95,19 @@ describe('a command', () => {
   });
 
   it('for whose output there is no place is not started', async () => {
-    const { store, face } = await commander();
+    const { store, face } = await commandFixture();
     writeFileSync(`${store}.output`, 'a file where the folder should be');
     expect(await refusal(face.run({ argv: ['true'] }))).toMatchObject({ code: 'TOOL_FAILED' });
   });
 
   it('gets its arguments as they are, without a shell', async () => {
-    const { face } = await commander();
+    const { face } = await commandFixture();
     const argv = ['printf', '%s|', 'a b', '$HOME', '*', '; echo no', ''];
     expect((await face.run({ argv })).stdout).toBe('a b|$HOME|*|; echo no||');
   });
 
   it('reads what it is given, and nothing otherwise', async () => {
-    const { face } = await commander();
+    const { face } = await commandFixture();
     expect((await face.run({ argv: ['cat'], stdin: 'some text ✓\n' })).stdout).toBe('some text ✓\n');
     expect((await face.run({ argv: ['cat'] })).stdout).toBe('');
     // One that does not read its input ends all the same.
@@ -115,7 +115,7 @@ describe('a command', () => {
   });
 
   it('runs where its process works, or where it is told to, as seen from there', async () => {
-    const { kernel, workspace, pid, face } = await commander();
+    const { kernel, workspace, pid, face } = await commandFixture();
     mkdirSync(path.join(workspace, 'a/b'), { recursive: true });
     await kernel.processes.chdir(pid, 'a');
     await kernel.capabilities.grant(pid, { resource: 'fs:a/**', rights: ['read'] });
@@ -127,7 +127,7 @@ describe('a command', () => {
   });
 
   it('does not run in a folder that its process may not read, that is not there or that is outside', async () => {
-    const { kernel, workspace, pid, face } = await commander();
+    const { kernel, workspace, pid, face } = await commandFixture();
     mkdirSync(path.join(workspace, 'secret'));
     symlinkSync('/', path.join(workspace, 'out'));
     await kernel.capabilities.grant(pid, { resource: 'fs:open/**', rights: ['read'] });
@@ -142,7 +142,7 @@ describe('a command', () => {
   });
 
   it('is stopped when its time is over', async () => {
-    const { kernel, store, face } = await commander();
+    const { kernel, store, face } = await commandFixture();
     const result = await face.run({ argv: ['sleep', '600'], timeoutMs: 200 });
     expect(result).toMatchObject({ exitCode: null, signal: 'SIGTERM', timedOut: true });
     expect((await kernel.processes.get(result.pid)).outcome).toEqual({
@@ -155,14 +155,14 @@ describe('a command', () => {
   });
 
   it('ends with its leader, whoever still holds what it writes to', async () => {
-    const { face } = await commander();
+    const { face } = await commandFixture();
     const { stdout, durationMs } = await face.run({ argv: sh('sleep 600 & echo done') });
     expect(stdout).toBe('done\n');
     expect(durationMs).toBeLessThan(10_000);
   });
 
   it('cannot be spawned by the name of its image, nor with what is no command', async () => {
-    const { kernel, pid, face } = await commander();
+    const { kernel, pid, face } = await commandFixture();
     expect((await refusal(kernel.processes.spawn({ image: 'command' }))).code).toBe('NO_SUCH_IMAGE');
     const bad = [{ argv: [] }, { argv: [''] }, { argv: ['a\0'] }, { argv: ['a*'] }, { argv: 'true' }, { argv: ['..'] }];
     for (const spec of bad) expect((await refusal(face.run(spec as never))).code).toBe('INVALID_INPUT');
@@ -177,7 +177,7 @@ describe('the environment of a command', () => {
   it('is a clean one with what its process was spawned with and what is given', async () => {
     process.env.PROCURA_TEST_SECRET = 'of the kernel';
     try {
-      const { kernel, face } = await commander({ env: { OF_PROCESS: 'p', BOTH: 'p' } });
+      const { kernel, face } = await commandFixture({ env: { OF_PROCESS: 'p', BOTH: 'p' } });
       const of = async (spec: object) => {
         const { stdout } = await face.run({ argv: ['/usr/bin/env'], ...spec });
         const lines = stdout.trimEnd().split('\n');
@@ -200,7 +200,7 @@ describe('the environment of a command', () => {
 
 describe('the output of a command', () => {
   it('lies in files that only their owner can read, and goes with the row', async () => {
-    const { kernel, face, pid } = await commander();
+    const { kernel, face, pid } = await commandFixture();
     const { outputFile, errorFile } = await face.run({ argv: sh('echo kept') });
     expect(statSync(path.dirname(outputFile)).mode & 0o777).toBe(0o700);
     expect([outputFile, errorFile].map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
@@ -214,7 +214,7 @@ describe('the output of a command', () => {
   });
 
   it('of a kernel in memory is gone with the kernel', async () => {
-    const { kernel, face } = await commander({}, { store: ':memory:' });
+    const { kernel, face } = await commandFixture({}, { store: ':memory:' });
     const { outputFile } = await face.run({ argv: sh('echo short-lived') });
     expect(statSync(outputFile).size).toBe(12);
     await kernel.shutdown();

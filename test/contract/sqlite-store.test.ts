@@ -11,7 +11,7 @@ const storeAt = (path: string, durability: 'full' | 'normal' = 'full') =>
 
 function onFile(durability: 'full' | 'normal' = 'full') {
   const path = join(tempFolder(), 'contract.db');
-  return { ...repositories(), store: storeAt(path, durability), beside: () => storeAt(path, durability) };
+  return { ...repositories(), store: storeAt(path, durability), createSecond: () => storeAt(path, durability) };
 }
 
 storeContract('the SQLite store on a file', () => onFile());

@@ -4,22 +4,22 @@ import { KernelError, ProcessError } from '../../src/base/errors.js';
 import type { Channel, ReadTx, Store, WriteTx } from '../../src/base/store.js';
 import type { EventRepository } from '../../src/events/event-repository.js';
 
-/** A kind of store as the contract meets it: new data for every test, and rows to write into them. */
+/** A store to test, with new data for every test, and repositories to write with. */
 export interface StoreUnderTest {
   /** Another store on the same data, not yet open; absent where data belong to one store alone. */
-  readonly beside?: () => Store;
+  readonly createSecond?: () => Store;
   readonly store: Store;
-  /** Numbered rows: what channels write. */
+  /** Numbered rows, which channels write. */
   readonly events: EventRepository;
-  /** Plain rows: what units write themselves. */
+  /** Plain rows, which units write themselves. */
   readonly rows: AuditRepository;
 }
 
-/** What every store keeps, whatever it is made of. */
+/** The guarantees of every store. */
 export function storeContract(name: string, make: () => StoreUnderTest): void {
   describe(name, () => {
     describe('a write', () => {
-      it('is there once its promise has resolved', async () => {
+      it('is committed once its promise has resolved', async () => {
         const { store, put, keys } = await open(make);
         expect(await store.write(async (tx) => put(tx, 'a', 'b').then(() => 7))).toBe(7);
         expect(await keys()).toEqual(['a', 'b']);
@@ -33,7 +33,7 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
           throw new ProcessError('CONFLICT', 'no');
         });
         await expect(outcome).rejects.toMatchObject({ code: 'CONFLICT' });
-        expect({ keys: await keys(), seals: log.seals, log: await log.stored() }).toEqual({
+        expect({ keys: await keys(), seals: log.seals, log: await log.readStored() }).toEqual({
           keys: [],
           seals: [],
           log: [],
@@ -68,8 +68,8 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
 
       it('sees what it wrote itself before it is committed', async () => {
         const { store, put, rows } = await open(make);
-        const seen = await store.write(async (tx) => put(tx, 'a').then(() => rows.keys(tx)));
-        expect(seen.map(({ id }) => id)).toEqual(['a']);
+        const keysRead = await store.write(async (tx) => put(tx, 'a').then(() => rows.keys(tx)));
+        expect(keysRead.map(({ id }) => id)).toEqual(['a']);
       });
     });
 
@@ -87,7 +87,7 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
         const outcomes = await Promise.allSettled([0, 1, 2, 3, 4, 5].map(unit));
         expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual([true, false, true, true, false, true]);
         expect(await keys()).toEqual(['k0', 'k0+', 'k2', 'k2+', 'k3', 'k3+', 'k5', 'k5+']);
-        expect(await log.stored()).toEqual([
+        expect(await log.readStored()).toEqual([
           { seq: 1, item: 'k0' },
           { seq: 2, item: 'k2' },
           { seq: 3, item: 'k3' },
@@ -115,7 +115,7 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
         expect(log.seals.length).toBeLessThanOrEqual(16);
       });
 
-      it('is not waited for by a lone unit', async () => {
+      it('does not delay a single unit', async () => {
         const { store, log } = await open(make);
         for (let n = 0; n < 20; n++) {
           const turns = countTurns();
@@ -139,18 +139,18 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
         expect(trace).toEqual(['0 begins', '0 ends', '1 begins', '1 ends', '2 begins', '2 ends']);
       });
 
-      it('tells its channels before its callers, and both after the commit', async () => {
+      it('notifies its channels before its callers, and both after the commit', async () => {
         const { store, log, peek } = await open(make);
-        const told: string[] = [];
-        log.onCommitted = (items) => void told.push(...items.map((item) => `channel: ${item}`));
+        const order: string[] = [];
+        log.onCommitted = (items) => void order.push(...items.map((item) => `channel: ${item}`));
         const unit = async (item: string) => {
           await store.write(async (tx) => tx.defer(log, item));
-          told.push(`caller: ${item}`);
+          order.push(`caller: ${item}`);
           expect(await peek()).toContain(item);
         };
         await Promise.all([unit('a'), unit('b')]);
         for (const item of ['a', 'b']) {
-          expect(told.filter((line) => line.endsWith(item))).toEqual([`channel: ${item}`, `caller: ${item}`]);
+          expect(order.filter((line) => line.endsWith(item))).toEqual([`channel: ${item}`, `caller: ${item}`]);
         }
       });
 
@@ -163,7 +163,10 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
         expect(await keys()).toEqual([]);
         log.refusal = undefined;
         await store.write(async (tx) => put(tx, 'c').then(() => tx.defer(log, 'c')));
-        expect({ keys: await keys(), log: await log.stored() }).toEqual({ keys: ['c'], log: [{ seq: 1, item: 'c' }] });
+        expect({ keys: await keys(), log: await log.readStored() }).toEqual({
+          keys: ['c'],
+          log: [{ seq: 1, item: 'c' }],
+        });
       });
 
       it('that follows a group in time numbers on from it without a gap', async () => {
@@ -171,7 +174,7 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
         for (const group of [['a', 'b'], ['c'], ['d', 'e', 'f']]) {
           await Promise.all(group.map((item) => store.write(async (tx) => tx.defer(log, item))));
         }
-        expect(await log.stored()).toEqual([...'abcdef'].map((item, index) => ({ seq: index + 1, item })));
+        expect(await log.readStored()).toEqual([...'abcdef'].map((item, index) => ({ seq: index + 1, item })));
       });
 
       it('keeps several items of one unit together and several channels apart', async () => {
@@ -198,17 +201,17 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
     describe('a read', () => {
       it('sees a unit with its sealed items or not at all, at whatever moment it was asked for', async () => {
         const { store, put, rows, events, log } = await open(make);
-        const seen: { rows: number; sealed: number }[] = [];
+        const states: { rows: number; sealed: number }[] = [];
         const look = async (tx: ReadTx) =>
-          void seen.push({ rows: (await rows.keys(tx)).length, sealed: await events.head(tx) });
+          void states.push({ rows: (await rows.keys(tx)).length, sealed: await events.head(tx) });
         const calls: Promise<unknown>[] = [];
         for (let n = 0; n < 50; n++) {
           calls.push(store.write(async (tx) => put(tx, `k${n}`).then(() => tx.defer(log, `k${n}`))));
           calls.push(store.read(look));
           if (n % 10 === 9) await Promise.all(calls.splice(0));
         }
-        expect(seen.length).toBe(50);
-        expect(seen.filter(({ rows, sealed }) => rows !== sealed)).toEqual([]);
+        expect(states.length).toBe(50);
+        expect(states.filter(({ rows, sealed }) => rows !== sealed)).toEqual([]);
       });
 
       it('never sees what a refused unit wrote', async () => {
@@ -217,9 +220,9 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
           await put(tx, 'a');
           throw new ProcessError('CONFLICT', 'no');
         });
-        const seen = store.read((tx) => rows.keys(tx));
+        const keysRead = store.read((tx) => rows.keys(tx));
         await Promise.allSettled([refused]);
-        expect(await seen).toEqual([]);
+        expect(await keysRead).toEqual([]);
       });
 
       it('cannot write', async () => {
@@ -233,26 +236,26 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
         const { store, put, keys } = await open(make);
         await store.write((tx) => put(tx, 'a'));
         const refused = store.read(() => Promise.reject(new ProcessError('CONFLICT', 'no')));
-        const [outcome, seen] = await Promise.allSettled([refused, keys()]);
+        const [outcome, keysRead] = await Promise.allSettled([refused, keys()]);
         expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'CONFLICT' } });
-        expect(seen).toEqual({ status: 'fulfilled', value: ['a'] });
+        expect(keysRead).toEqual({ status: 'fulfilled', value: ['a'] });
       });
     });
 
     describe('close', () => {
       it('finishes what was accepted and refuses what comes later', async () => {
-        const { store, put, log, keys, reopened } = await open(make);
+        const { store, put, log, keys, openAgain } = await open(make);
         const accepted = Array.from({ length: 20 }, (_, n) =>
           store.write(async (tx) => put(tx, `k${n}`).then(() => tx.defer(log, `k${n}`))),
         );
-        const seen = keys();
+        const keysRead = keys();
         const closed = store.close();
         const late = [store.write((tx) => put(tx, 'late')), store.read((tx) => log.repository.head(tx))];
         for (const call of late) await expect(call).rejects.toMatchObject({ code: 'KERNEL_CLOSED' });
         await closed;
         expect((await Promise.allSettled(accepted)).every(({ status }) => status === 'fulfilled')).toBe(true);
-        expect(await seen).toBeInstanceOf(Array);
-        const after = await reopened();
+        expect(await keysRead).toBeInstanceOf(Array);
+        const after = await openAgain();
         if (after !== undefined) expect(await after()).toHaveLength(20);
       });
 
@@ -275,15 +278,15 @@ export function storeContract(name: string, make: () => StoreUnderTest): void {
 }
 
 /** The part of the contract that needs a second store on the same data. */
-export function sharedStoreContract(name: string, make: () => StoreUnderTest & { beside: () => Store }): void {
+export function sharedStoreContract(name: string, make: () => StoreUnderTest & { createSecond: () => Store }): void {
   describe(`${name}, with another store on the same data`, () => {
     it('shows the other what was resolved, and shows it nothing before', async () => {
       const { store, put, second, rows, log } = await openBoth(make);
-      const seenByOther = () => second.read((tx) => rows.keys(tx));
-      const before = seenByOther();
+      const keysInSecond = () => second.read((tx) => rows.keys(tx));
+      const before = keysInSecond();
       await store.write(async (tx) => put(tx, 'a').then(() => tx.defer(log, 'a')));
       expect(await before).toEqual([]);
-      expect((await seenByOther()).map(({ id }) => id)).toEqual(['a']);
+      expect((await keysInSecond()).map(({ id }) => id)).toEqual(['a']);
     });
 
     it('numbers the items of both without gap or repeat', async () => {
@@ -296,7 +299,7 @@ export function sharedStoreContract(name: string, make: () => StoreUnderTest & {
             : second.write(async (tx) => tx.defer(theirs, `b${n}`)),
         ),
       );
-      const stored = await log.stored();
+      const stored = await log.readStored();
       expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
       expect(new Set(stored.map(({ item }) => item)).size).toBe(100);
     });
@@ -312,20 +315,20 @@ export function sharedStoreContract(name: string, make: () => StoreUnderTest & {
       expect(await store.read((tx) => events.head(tx))).toBe(200);
     });
 
-    it('tells of a commit of the other, and does not tell of its own', async () => {
+    it('notifies of a commit of the other store, and not of its own', async () => {
       const { store, second, put } = await openBoth(make);
-      let told = 0;
-      using _listening = store.onForeignCommit(() => told++);
+      let notified = 0;
+      using _listening = store.onForeignCommit(() => notified++);
       await store.write((tx) => put(tx, 'own'));
       await second.read(async () => undefined);
-      expect(told).toBe(0);
+      expect(notified).toBe(0);
       await second.write((tx) => put(tx, 'foreign'));
-      await expect.poll(() => told, { timeout: 10_000 }).toBeGreaterThan(0);
+      await expect.poll(() => notified, { timeout: 10_000 }).toBeGreaterThan(0);
     });
   });
 }
 
-/** A channel that writes each item as an event, numbered on from what is there. */
+/** A channel that writes each item as an event, numbered on from the newest event. */
 class NumberedLog implements Channel<string, readonly string[]> {
   readonly seals: string[][] = [];
   refusal: KernelError | undefined;
@@ -353,7 +356,7 @@ class NumberedLog implements Channel<string, readonly string[]> {
     this.onCommitted(items);
   }
 
-  async stored(): Promise<{ seq: number; item: unknown }[]> {
+  async readStored(): Promise<{ seq: number; item: unknown }[]> {
     const page = await this.store.read((tx) => this.repository.page(tx, 0, 1_000));
     return page.map(({ seq, data }) => ({ seq, item: 'name' in data ? data.name : undefined }));
   }
@@ -375,7 +378,7 @@ function countTurns(): () => number {
 }
 
 async function open(make: () => StoreUnderTest) {
-  const { store, events, rows, beside } = make();
+  const { store, events, rows, createSecond } = make();
   await store.open();
   onTestFinished(() => store.close());
   const log = new NumberedLog(store, events);
@@ -386,14 +389,14 @@ async function open(make: () => StoreUnderTest) {
     rows,
     log,
     keys: keysOf(store),
-    peek: async () => (await log.stored()).map(({ item }) => item),
+    peek: async () => (await log.readStored()).map(({ item }) => item),
     put: async (tx: WriteTx, ...ids: string[]) => {
       for (const id of ids) await rows.insertKey(tx, { id, publicKey: id });
     },
-    /** The keys as a store opened afterwards sees them. */
-    reopened: async () => {
-      if (beside === undefined) return undefined;
-      const again = beside();
+    /** Opens another store on the same data and returns a function that reads its keys. */
+    openAgain: async () => {
+      if (createSecond === undefined) return undefined;
+      const again = createSecond();
       await again.open();
       onTestFinished(() => again.close());
       return keysOf(again);
@@ -401,10 +404,10 @@ async function open(make: () => StoreUnderTest) {
   };
 }
 
-async function openBoth(make: () => StoreUnderTest & { beside: () => Store }) {
-  const made = make();
-  const opened = await open(() => made);
-  const second = made.beside();
+async function openBoth(make: () => StoreUnderTest & { createSecond: () => Store }) {
+  const underTest = make();
+  const opened = await open(() => underTest);
+  const second = underTest.createSecond();
   await second.open();
   onTestFinished(() => second.close());
   return { ...opened, second };

@@ -7,12 +7,12 @@ import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { type ChatReply, type ChatRequest, ChatServer } from '../support/integrations/chat-server.js';
 import { tempFolder } from '../support/kernel.js';
-import { inSweep, isSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { isSweep, runsInSweep } from '../support/seeded.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 const whole = ['lead 1', 'tides 1', 'tides 2', 'winds 1', 'winds 2'];
 const turnsInAll = 4 + 3 + 3;
-const kills = inSweep(20);
+const kills = runsInSweep(20);
 
 let programs = '';
 beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('agents of a program that is killed', () => {
     let isDone = false;
     for (let kill = 0; !isDone && kill < kills; kill++) {
       const program = await agents.start();
-      const ended = program.line((line) => line.startsWith('result'));
+      const ended = program.waitForLine((line) => line.startsWith('result'));
       isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * 60).then(() => false)]);
       ended.catch(() => undefined);
       if (isDone) await agents.expectWhole(program);
@@ -46,7 +46,7 @@ describe('agents of a program that is killed', () => {
         const agents = new Agents();
         const killed = await agents.start(String(at), when);
         // The last points are in the shutdown, when the result is known: then it was not killed at all.
-        if (await killed.ended()) break;
+        if (await killed.waitForEnd()) break;
         points++;
         await agents.check();
         await agents.finish();
@@ -73,9 +73,9 @@ class Agents {
   async start(...killing: string[]): Promise<Program> {
     const program = new Program(join(programs, 'agents.js'), this.store, this.log, await this.url, ...killing);
     onTestFinished(() => program.kill());
-    await program.line((line) => line === 'ready');
-    program.tell('go');
-    await program.line((line) => line === 'open');
+    await program.waitForLine((line) => line === 'ready');
+    program.send('go');
+    await program.waitForLine((line) => line === 'open');
     return program;
   }
 
@@ -85,13 +85,13 @@ class Agents {
   }
 
   async expectWhole(program: Program): Promise<void> {
-    const line = await program.line((told) => told.startsWith('result'));
+    const line = await program.waitForLine((told) => told.startsWith('result'));
     expect(JSON.parse(line.slice('result '.length))).toMatchObject({
       text: 'all about tides, all about winds',
       turns: 4,
       finishReason: 'stop',
     });
-    await program.finished();
+    await program.expectSuccess();
     await this.check();
   }
 
@@ -109,7 +109,7 @@ class Agents {
       expect(new Set(turns).size).toBe(turns.length);
       await this.checkNotes(kernel);
       await checkSpending(kernel, turns.length);
-      expect(await faultsIn(kernel)).toEqual([]);
+      expect(await findInconsistencies(kernel)).toEqual([]);
     } finally {
       await kernel.shutdown();
     }

@@ -21,11 +21,11 @@ it('a question outlives the program that asked it: killed again and again, no an
   const acknowledged: number[] = [];
   for (let round = 0; round < 8; round++) {
     const program = new Program(join(programs, 'asker.js'), store, pid);
-    program.tell('go');
-    await program.line((line) => line === 'asked 0');
+    program.send('go');
+    await program.waitForLine((line) => line === 'asked 0');
     const killed = new AbortController();
     const answering = answer(kernel, 3 + round, killed.signal);
-    await program.line((line) => line === `asked ${2 + round}`);
+    await program.waitForLine((line) => line === `asked ${2 + round}`);
     // At a pending question, before an answer is seen, or in the middle of a use.
     if (round % 2 === 0) await answering;
     await program.kill();

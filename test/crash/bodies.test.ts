@@ -6,11 +6,11 @@ import { createKernel, type Kernel } from '../../src/index.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { tempFolder } from '../support/kernel.js';
-import { inSweep, isSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { isSweep, runsInSweep } from '../support/seeded.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 const whole = ['parent', 'a', 'b', 'c'].flatMap((who) => [1, 2, 3, 4, 5].map((n) => `${who} ${n}`));
-const kills = inSweep(30);
+const kills = runsInSweep(30);
 
 let programs = '';
 beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('bodies of a program that is killed', () => {
     let isDone = false;
     for (let kill = 0; !isDone && kill < kills; kill++) {
       const program = await team.start();
-      const ended = program.line((line) => line.startsWith('result'));
+      const ended = program.waitForLine((line) => line.startsWith('result'));
       isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * 40).then(() => false)]);
       ended.catch(() => undefined);
       if (!isDone) {
@@ -43,7 +43,7 @@ describe('bodies of a program that is killed', () => {
         const team = new Team();
         const killed = await team.start(String(at), when);
         // The last points are in the shutdown, when the result is known: then it was not killed at all.
-        if (await killed.ended()) break;
+        if (await killed.waitForEnd()) break;
         points++;
         await team.check();
         await team.finish();
@@ -63,9 +63,9 @@ class Team {
 
   async start(...killing: string[]): Promise<Program> {
     const program = new Program(join(programs, 'team.js'), this.store, this.log, ...killing);
-    await program.line((line) => line === 'ready');
-    program.tell('go');
-    await program.line((line) => line === 'open');
+    await program.waitForLine((line) => line === 'ready');
+    program.send('go');
+    await program.waitForLine((line) => line === 'open');
     return program;
   }
 
@@ -77,9 +77,9 @@ class Team {
   }
 
   async expectWhole(program: Program): Promise<void> {
-    const line = await program.line((said) => said.startsWith('result'));
+    const line = await program.waitForLine((said) => said.startsWith('result'));
     expect(JSON.parse(line.slice('result '.length))).toEqual(whole);
-    await program.finished();
+    await program.expectSuccess();
     await this.check();
     expect([...new Set(this.lines())].sort()).toEqual([...whole].sort());
   }
@@ -98,7 +98,7 @@ class Team {
       const children = root === undefined ? [] : await kernel.processes.children(root.pid);
       const names = children.map(({ pid }) => pid);
       expect(names.length).toBeLessThanOrEqual(3);
-      expect(await faultsIn(kernel)).toEqual([]);
+      expect(await findInconsistencies(kernel)).toEqual([]);
     } finally {
       await kernel.shutdown();
     }

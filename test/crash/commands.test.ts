@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kernel, ProcessRecord } from '../../src/index.js';
-import { mark, running } from '../support/command-fixture.js';
+import { findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { checkInvariants } from '../support/invariants.js';
@@ -20,7 +20,7 @@ type Mode = 'polite' | 'running' | 'stopping' | 'survive';
 class Deathbed {
   readonly workspace = tempFolder();
   readonly store = join(this.workspace, 'crash.db');
-  readonly seconds = mark();
+  readonly seconds = uniqueSeconds();
 
   async start(mode: Mode, ...killing: string[]): Promise<Program> {
     const program = new Program(
@@ -31,16 +31,16 @@ class Deathbed {
       mode,
       ...killing,
     );
-    await program.line((line) => line === 'ready');
-    program.tell('go');
-    await program.line((line) => line === 'open');
+    await program.waitForLine((line) => line === 'ready');
+    program.send('go');
+    await program.waitForLine((line) => line === 'open');
     return program;
   }
 
   /** Kills the kernel while the command runs; without its guard, if that is to be gone too. */
   async kill(mode: Mode, guard: 'guarded' | 'unguarded'): Promise<void> {
     const program = await this.start(mode);
-    await program.line((line) => line.startsWith('up '));
+    await program.waitForLine((line) => line.startsWith('up '));
     const guards = guard === 'unguarded' ? guardsOf(program.pid) : [];
     expect(guards).toHaveLength(guard === 'unguarded' && mode !== 'survive' ? 1 : 0);
     // One that stands still sees nothing of the end of the kernel.
@@ -58,7 +58,7 @@ class Deathbed {
   }
 
   async expectNobodyLeft(): Promise<void> {
-    await expect.poll(() => running(this.seconds), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => findOsProcesses(this.seconds), { timeout: 10_000 }).toEqual([]);
   }
 
   /** After everything has ended: the row with its evidence, nobody left, nothing half done. */
@@ -88,14 +88,14 @@ function guardsOf(parent: number): number[] {
 describe('a kernel that is killed', () => {
   it('before the program was started leaves a failed command, and nothing that runs', async () => {
     const bed = new Deathbed();
-    await (await bed.start('running', '1', 'after')).ended();
-    expect(running(bed.seconds)).toEqual([]);
+    await (await bed.start('running', '1', 'after')).waitForEnd();
+    expect(findOsProcesses(bed.seconds)).toEqual([]);
     await bed.expectEnded(await bed.reopen(), { kind: 'failed', reason: 'not_started', evidence: { survivors: 0 } });
   });
 
   it('after the start of the program and before anybody knew of it leaves a failed command, and nothing that runs', async () => {
     const bed = new Deathbed();
-    await (await bed.start('running', '2', 'before')).ended();
+    await (await bed.start('running', '2', 'before')).waitForEnd();
     await bed.expectEnded(await bed.reopen(), { kind: 'failed', reason: 'not_started' });
   });
 
@@ -117,7 +117,7 @@ describe('a kernel that is killed', () => {
   it('with its guard leaves a command that the next kernel adopts and can stop', async () => {
     const bed = new Deathbed();
     await bed.kill('running', 'unguarded');
-    expect(running(bed.seconds).length).toBeGreaterThan(1);
+    expect(findOsProcesses(bed.seconds).length).toBeGreaterThan(1);
     const kernel = await bed.reopen();
     expect(kernel.recovery).toMatchObject({ adopted: 1, abandoned: {} });
     const command = await bed.command(kernel);
@@ -132,7 +132,7 @@ describe('a kernel that is killed', () => {
     const adopter = await bed.reopen();
     expect(adopter.recovery.adopted).toBe(1);
     await adopter.shutdown();
-    expect(running(bed.seconds)).toEqual([]);
+    expect(findOsProcesses(bed.seconds)).toEqual([]);
     await bed.expectEnded(await bed.reopen(), { kind: 'abandoned', reason: 'owner_lost' });
   });
 
@@ -167,7 +167,7 @@ describe('a kernel that is killed', () => {
       const stride = isSweep ? 1 : 3;
       for (let at = when === 'before' ? 1 : 2; at < 30; at += stride) {
         const bed = new Deathbed();
-        if (await (await bed.start('running', String(at), when)).ended()) break;
+        if (await (await bed.start('running', String(at), when)).waitForEnd()) break;
         const kernel = await bed.reopen();
         const command = await bed.command(kernel);
         if (command !== undefined && command.exitedAt === undefined) {

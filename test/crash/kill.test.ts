@@ -6,11 +6,11 @@ import { createKernel, type Kernel } from '../../src/index.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { inSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { runsInSweep } from '../support/seeded.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
-const kills = inSweep(50);
-const creations = inSweep(15);
+const kills = runsInSweep(50);
+const creations = runsInSweep(15);
 let programs = '';
 beforeAll(async () => {
   programs = await compilePrograms();
@@ -27,12 +27,12 @@ describe('a program that is killed while it spawns and ends processes', () => {
     let next = start();
     for (let kill = 1; kill <= kills; kill++) {
       const program = next;
-      await program.line((line) => line === 'ready');
-      program.tell('go');
-      await program.line((line) => line === 'open');
+      await program.waitForLine((line) => line === 'ready');
+      program.send('go');
+      await program.waitForLine((line) => line === 'open');
       if (kill < kills) next = start();
       const linesMin = 2 + (kill % 10) * 4;
-      await program.line(() => program.lines.length >= linesMin);
+      await program.waitForLine(() => program.lines.length >= linesMin);
       await sleep(Math.random() * 20);
       await program.kill();
       for (const line of program.lines) {
@@ -41,7 +41,7 @@ describe('a program that is killed while it spawns and ends processes', () => {
         if (what === 'ended' && pid !== undefined) ended.add(pid);
       }
       const kernel = await createKernel({ store, node: { executor: false } });
-      expect({ kill, lost: await lost(kernel, spawned, ended), faults: await faultsIn(kernel) }).toEqual({
+      expect({ kill, lost: await lost(kernel, spawned, ended), faults: await findInconsistencies(kernel) }).toEqual({
         kill,
         lost: [],
         faults: [],
@@ -65,8 +65,8 @@ describe('a program that works beside others that are killed', () => {
     })();
     for (let kill = 0; kill < 10; kill++) {
       const program = new Program(join(programs, 'spawn-and-exit.js'), store);
-      program.tell('go');
-      await program.line((line) => line.startsWith('spawned'));
+      program.send('go');
+      await program.waitForLine((line) => line.startsWith('spawned'));
       await sleep(Math.random() * 100);
       await program.kill();
     }
@@ -74,7 +74,7 @@ describe('a program that works beside others that are killed', () => {
     await working;
     expect(await kernel.processes.children(root)).toHaveLength(spawned);
     expect((await kernel.processes.budget(root)).children.used).toBe(0);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 
@@ -98,8 +98,8 @@ describe('a program that is killed while it creates its database', () => {
     let begun = 0;
     for (let kill = 0; kill < creations; kill++) {
       const { store, program } = next;
-      await program.line((line) => line === 'ready');
-      program.tell('go');
+      await program.waitForLine((line) => line === 'ready');
+      program.send('go');
       next = start(join(tempFolder(), 'new.db'));
       // Most die after the file is there and before they are done with it, some at any other moment.
       while (kill % 5 > 0 && !existsSync(store)) await sleep(0);
@@ -108,7 +108,7 @@ describe('a program that is killed while it creates its database', () => {
       if (existsSync(store)) begun++;
       const acknowledged = program.lines.filter((line) => line.startsWith('spawned')).length;
       const kernel = await openKernel({ store });
-      expect({ kill, faults: await faultsIn(kernel) }).toEqual({ kill, faults: [] });
+      expect({ kill, faults: await findInconsistencies(kernel) }).toEqual({ kill, faults: [] });
       expect((await kernel.processes.list({ limit: 10_000 })).items.length).toBeGreaterThanOrEqual(acknowledged);
       await kernel.processes.spawn({});
       await kernel.shutdown();

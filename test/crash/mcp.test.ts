@@ -5,8 +5,8 @@ import { Program } from '../support/crash/program.js';
 import { eventually } from '../support/eventually.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
 import { isAlive } from '../support/os-processes.js';
-import { faultsIn } from '../support/store-consistency.js';
-import { program as serverProgram } from '../support/tools/mcp-servers.js';
+import { findInconsistencies } from '../support/store-consistency.js';
+import { testProgram as serverProgram } from '../support/tools/mcp-servers.js';
 
 let programs = '';
 beforeAll(async () => {
@@ -19,10 +19,10 @@ describe('a kernel that is killed', () => {
     const [server = ''] = serverProgram('changing.mjs').args ?? [];
     const host = new Program(join(programs, 'mcp-host.js'), store, server);
     onTestFinished(() => host.kill());
-    host.tell('begin');
+    host.send('begin');
     const numbers: number[] = [];
     for (const name of ['pid', 'grandchild']) {
-      numbers.push(Number((await host.line((line) => line.startsWith(name))).split(' ')[1]));
+      numbers.push(Number((await host.waitForLine((line) => line.startsWith(name))).split(' ')[1]));
     }
     expect(numbers.map(isAlive)).toEqual([true, true]);
     await host.kill();
@@ -31,6 +31,6 @@ describe('a kernel that is killed', () => {
     const { items } = await kernel.processes.list({ name: 'mcp:s' });
     expect(items).toMatchObject([{ status: 'abandoned' }]);
     expect(kernel.tools.list().filter(({ name }) => name.startsWith('mcp/'))).toEqual([]);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });

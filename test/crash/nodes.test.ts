@@ -5,7 +5,7 @@ import { type Kernel, type Pid } from '../../src/index.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 let programs = '';
 beforeAll(async () => {
@@ -24,7 +24,7 @@ describe('two nodes on one file', () => {
     expect(new Set(results.map(({ value }) => value))).toEqual(new Set(['left', 'right']));
     const began = [...left.lines, ...right.lines].filter((line) => line.startsWith('began'));
     expect(began.sort()).toEqual(pids.map((pid) => `began ${pid}`).sort());
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('of which one stands still past its lease: the other finishes its processes, and it changes nothing', {
@@ -33,7 +33,7 @@ describe('two nodes on one file', () => {
     const { kernel, start, spawn } = await site();
     const stopped = await start('stopped');
     const pid = await spawn(stopped, { image: 'slow', args: { steps: 4, ms: 300 } });
-    await stopped.line((line) => line === `step 2 ${pid}`);
+    await stopped.waitForLine((line) => line === `step 2 ${pid}`);
     stopped.signal('SIGSTOP');
     const other = await start('other');
     expect(await kernel.processes.result(pid, { timeoutMs: 20_000 })).toMatchObject({
@@ -42,13 +42,13 @@ describe('two nodes on one file', () => {
     });
     const before = await kernel.audit.list({ limit: 10_000 });
     stopped.signal('SIGCONT');
-    await stopped.line((line) => line === `LEASE_LOST ${pid}`);
+    await stopped.waitForLine((line) => line === `LEASE_LOST ${pid}`);
     await sleep(300);
     expect((await kernel.processes.get(pid)).status).toBe('exited');
     const after = await kernel.audit.list({ limit: 10_000, from: (before.items.at(-1)?.at ?? 0) + 1 });
     expect(after.items.filter(({ target, outcome }) => target === pid && outcome === 'ok')).toEqual([]);
     expect(other.lines.filter((line) => line.startsWith('step'))).toEqual([2, 3, 4].map((n) => `step ${n} ${pid}`));
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('of which one stands still and is continued while the other runs its process: LEASE_LOST', {
@@ -57,12 +57,12 @@ describe('two nodes on one file', () => {
     const { kernel, start, spawn } = await site();
     const stopped = await start('stopped');
     const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1_500 } });
-    await stopped.line((line) => line === `step 1 ${pid}`);
+    await stopped.waitForLine((line) => line === `step 1 ${pid}`);
     stopped.signal('SIGSTOP');
     const other = await start('other');
-    await other.line((line) => line === `began ${pid}`);
+    await other.waitForLine((line) => line === `began ${pid}`);
     stopped.signal('SIGCONT');
-    await stopped.line((line) => line === `LEASE_LOST ${pid}`);
+    await stopped.waitForLine((line) => line === `LEASE_LOST ${pid}`);
     expect(await kernel.processes.result(pid, { timeoutMs: 30_000 })).toMatchObject({ value: 'other' });
     // It has a new epoch, and works again.
     const next = await spawn(stopped, { image: 'slow', args: { steps: 1, ms: 1 } });
@@ -79,7 +79,7 @@ describe('a process that never runs twice', () => {
       const { kernel, start, spawn } = await site();
       const killed = await start('killed');
       const pid = await spawn(killed, { image: 'never-twice' });
-      await killed.line((line) => line === `began ${pid}`);
+      await killed.waitForLine((line) => line === `began ${pid}`);
       await killed.kill();
       await sleep(waitMs);
       expect((await kernel.processes.get(pid)).status).toBe('running');
@@ -115,13 +115,15 @@ async function site(): Promise<{
     start: async (name) => {
       const program = new Program(join(programs, 'slow-node.js'), store, name);
       onTestFinished(() => program.kill());
-      await program.line((line) => line.startsWith('open'));
+      await program.waitForLine((line) => line.startsWith('open'));
       return program;
     },
     spawn: async (program, spec) => {
       const known = program.lines.length;
-      program.tell(`spawn ${JSON.stringify(spec)}`);
-      const line = await program.line((said) => said.startsWith('spawned') && program.lines.indexOf(said) >= known);
+      program.send(`spawn ${JSON.stringify(spec)}`);
+      const line = await program.waitForLine(
+        (said) => said.startsWith('spawned') && program.lines.indexOf(said) >= known,
+      );
       return line.slice('spawned '.length);
     },
   };

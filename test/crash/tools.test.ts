@@ -30,7 +30,7 @@ describe('calls of tools in a program that is killed', () => {
       for (let at = isSweep ? 1 : first; ; at += stride) {
         const site = new Site();
         const killed = await site.start(String(at), when);
-        if (await killed.ended()) break;
+        if (await killed.waitForEnd()) break;
         points++;
         unknown += await site.finish();
       }
@@ -48,17 +48,17 @@ class Site {
 
   async start(...killing: string[]): Promise<Program> {
     const program = new Program(join(programs, 'caller.js'), this.store, this.log, ...killing);
-    await program.line((line) => line === 'ready');
-    program.tell('go');
-    await program.line((line) => line === 'open');
+    await program.waitForLine((line) => line === 'ready');
+    program.send('go');
+    await program.waitForLine((line) => line === 'open');
     return program;
   }
 
   /** Runs it to its end. Answers with how many calls nobody knows the outcome of. */
   async finish(): Promise<number> {
     const program = await this.start();
-    const line = await program.line((said) => said.startsWith('result'));
-    await program.finished();
+    const line = await program.waitForLine((said) => said.startsWith('result'));
+    await program.expectSuccess();
     const answers = JSON.parse(line.slice('result '.length)) as string[];
     const unknown = answers.filter((answer) => answer === 'OUTCOME_UNKNOWN');
     expect(answers).toEqual(calls.map((call, index) => (answers[index] === 'OUTCOME_UNKNOWN' ? answers[index] : call)));

@@ -2,26 +2,26 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { KernelEvent } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 describe('list', () => {
   it('pages without gap or repeat', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     for (let i = 0; i < 17; i++) await kernel.processes.spawn({});
     for (const limit of [1, 4, 18, 100]) {
-      const seen: KernelEvent[] = [];
+      const listed: KernelEvent[] = [];
       let after: string | undefined;
       do {
         const page = await kernel.events.list({ limit, ...(after === undefined ? {} : { after }) });
-        seen.push(...page.items);
+        listed.push(...page.items);
         after = page.next;
       } while (after !== undefined);
-      expect(seen.map(({ seq }) => seq)).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
+      expect(listed.map(({ seq }) => seq)).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
     }
   });
 
   it('filters by type, process and tree, each page full', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, {});
     const other = await kernel.processes.spawn({});
@@ -36,8 +36,8 @@ describe('list', () => {
     expect(await pids({ types: [] })).toEqual([]);
   });
 
-  it('refuses options that are none', async () => {
-    const { kernel, refused } = await stage();
+  it('refuses invalid options', async () => {
+    const { kernel, refused } = await kernelFixture();
     const bad = [{ limit: 0 }, { limit: 10_001 }, { after: 'x' }, { after: 1 }, { types: ['x'] }, { more: 1 }, null];
     for (const options of bad) {
       expect((await refused(() => kernel.events.list(options as never))).code).toBe('INVALID_INPUT');
@@ -46,8 +46,8 @@ describe('list', () => {
 });
 
 describe('the log', () => {
-  it('has no gap after refused units, alone and in company', async () => {
-    const { kernel, path } = await stage();
+  it('has no gap after refused units, alone and in a group', async () => {
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 5, tokens: 3 } });
     for (let round = 0; round < 3; round++) {
       await Promise.allSettled([
@@ -64,7 +64,7 @@ describe('the log', () => {
   });
 
   it('carries no text that people wrote', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const secret = 'very-secret-text';
     const pid = await kernel.processes.spawn({ image: 'worker', goal: secret, name: secret, labels: { k: secret } });
     await kernel.processes.pause(pid, secret);
@@ -81,8 +81,8 @@ describe('the log', () => {
     expect(JSON.stringify(bodies)).not.toContain(secret);
   });
 
-  it('tells every change of state, in events and in records, in the transaction of the change', async () => {
-    const { kernel, path, edit } = await stage();
+  it('has an event and a record of every change of state, in the transaction of the change', async () => {
+    const { kernel, path, edit } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10 } });
     const a = await kernel.processes.spawnChild(root, { image: 'worker' });
     const b = await kernel.processes.fork(a, { onParentExit: 'reparent' });

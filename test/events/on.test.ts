@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { EventType, KernelEvent, Logger, Pid } from '../../src/index.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 /** Listeners with a tree filter may have to read first; a few commits later they have been called. */
-async function settled(read: () => Promise<unknown>): Promise<void> {
+async function waitUntilStable(read: () => Promise<unknown>): Promise<void> {
   for (let i = 0; i < 20; i++) await read();
 }
 
-function recorder(): { seen: KernelEvent[]; listener: (event: KernelEvent) => void } {
-  const seen: KernelEvent[] = [];
-  return { seen, listener: (event) => void seen.push(event) };
+function recorder(): { received: KernelEvent[]; listener: (event: KernelEvent) => void } {
+  const received: KernelEvent[] = [];
+  return { received, listener: (event) => void received.push(event) };
 }
 
 function loggerOf(messages: string[]): Logger {
@@ -18,30 +18,30 @@ function loggerOf(messages: string[]): Logger {
 }
 
 describe('on', () => {
-  it('tells every event after its commit, in order, before the call that made it resolves', async () => {
-    const { kernel } = await stage();
-    const { seen, listener } = recorder();
+  it('calls a listener with every event after its commit, in order, before the call that made it resolves', async () => {
+    const { kernel } = await kernelFixture();
+    const { received, listener } = recorder();
     using _subscription = kernel.events.on('*', listener);
     const pid = await kernel.processes.spawn({});
-    expect(seen.map(({ type, pid: of }) => [type, of])).toEqual([['process.spawned', pid]]);
+    expect(received.map(({ type, pid: of }) => [type, of])).toEqual([['process.spawned', pid]]);
     await Promise.all([kernel.processes.charge(pid, { tokens: 1 }), kernel.processes.exit(pid)]);
-    const { items } = await kernel.events.list({ after: String((seen[0]?.seq ?? 0) - 1) });
-    expect(seen).toEqual(items);
+    const { items } = await kernel.events.list({ after: String((received[0]?.seq ?? 0) - 1) });
+    expect(received).toEqual(items);
   });
 
-  it('tells of one type only, when asked so', async () => {
-    const { kernel } = await stage();
-    const { seen, listener } = recorder();
+  it('calls a listener for one type only, if a type is given', async () => {
+    const { kernel } = await kernelFixture();
+    const { received, listener } = recorder();
     using _subscription = kernel.events.on('process.exited', listener);
     const pid = await kernel.processes.spawn({});
     await kernel.processes.exit(pid);
-    expect(seen.map(({ type, data }) => [type, data])).toEqual([
+    expect(received.map(({ type, data }) => [type, data])).toEqual([
       ['process.exited', { status: 'exited', outcome: 'completed', result: null }],
     ]);
   });
 
-  it('filters by process and by tree of birth', async () => {
-    const { kernel } = await stage();
+  it('filters by process and by tree', async () => {
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, {});
     const [ofChild, ofTree, both] = [recorder(), recorder(), recorder()];
@@ -52,11 +52,11 @@ describe('on', () => {
     await kernel.processes.spawnChild(root, {});
     await kernel.processes.exit(child);
     await kernel.processes.exit(below);
-    await settled(() => kernel.processes.get(root));
-    const told = (seen: KernelEvent[]) => seen.map(({ type, pid }) => [type, pid]);
-    expect(told(ofChild.seen)).toEqual([['process.exited', child]]);
-    expect(told(both.seen)).toEqual([['process.exited', child]]);
-    expect(told(ofTree.seen)).toEqual([
+    await waitUntilStable(() => kernel.processes.get(root));
+    const typesAndPids = (received: KernelEvent[]) => received.map(({ type, pid }) => [type, pid]);
+    expect(typesAndPids(ofChild.received)).toEqual([['process.exited', child]]);
+    expect(typesAndPids(both.received)).toEqual([['process.exited', child]]);
+    expect(typesAndPids(ofTree.received)).toEqual([
       ['process.spawned', below],
       ['process.exited', child],
       ['process.reparented', below],
@@ -64,36 +64,36 @@ describe('on', () => {
     ]);
   });
 
-  it('tells nothing of a unit that was refused', async () => {
-    const { kernel, refused } = await stage();
+  it('publishes nothing of a unit that was refused', async () => {
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.exit(pid);
-    const { seen, listener } = recorder();
+    const { received, listener } = recorder();
     using _subscription = kernel.events.on('*', listener);
     await refused(() => kernel.processes.spawnChild(pid, {}));
-    expect(seen).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it('shows a listener the state after the commit, and lets it call the kernel', async () => {
-    const { kernel } = await stage();
-    const seen: string[] = [];
-    const born: Promise<Pid>[] = [];
+    const { kernel } = await kernelFixture();
+    const received: string[] = [];
+    const spawned: Promise<Pid>[] = [];
     using _subscription = kernel.events.on('process.exited', async ({ pid }) => {
-      seen.push((await kernel.processes.get(pid ?? '')).status);
-      born.push(kernel.processes.spawn({ name: 'next' }));
+      received.push((await kernel.processes.get(pid ?? '')).status);
+      spawned.push(kernel.processes.spawn({ name: 'next' }));
     });
     await kernel.processes.exit(await kernel.processes.spawn({}));
     await kernel.processes.kill(await kernel.processes.spawn({}));
-    await settled(() => kernel.processes.list());
-    await Promise.all(born);
-    expect(seen).toEqual(['exited', 'killed']);
+    await waitUntilStable(() => kernel.processes.list());
+    await Promise.all(spawned);
+    expect(received).toEqual(['exited', 'killed']);
     expect((await kernel.processes.list({ name: 'next' })).items.length).toBe(2);
   });
 
-  it('isolates listeners that throw, reject or hang, and says so to the logger', async () => {
+  it('isolates listeners that throw, reject or hang, and logs it', async () => {
     const messages: string[] = [];
-    const { kernel } = await stage({ logger: loggerOf(messages) });
-    const { seen, listener } = recorder();
+    const { kernel } = await kernelFixture({ logger: loggerOf(messages) });
+    const { received, listener } = recorder();
     const odd = Object.create(null);
     const listeners = [
       () => {
@@ -115,8 +115,8 @@ describe('on', () => {
     for (const one of listeners) kernel.events.on('process.spawned', one);
     kernel.events.on('process.spawned', listener);
     const pid = await kernel.processes.spawn({});
-    await settled(() => kernel.processes.get(pid));
-    expect(seen.map((event) => event.pid)).toEqual([pid]);
+    await waitUntilStable(() => kernel.processes.get(pid));
+    expect(received.map((event) => event.pid)).toEqual([pid]);
     expect(messages.length).toBe(6);
     expect((await kernel.audit.verify()).ok).toBe(true);
   });
@@ -125,17 +125,17 @@ describe('on', () => {
     const fail = () => {
       throw new Error('no disk for the log');
     };
-    const { kernel } = await stage({ logger: { warn: fail, error: fail } });
+    const { kernel } = await kernelFixture({ logger: { warn: fail, error: fail } });
     kernel.events.on('process.spawned', fail);
     kernel.events.on('process.spawned', () => Promise.reject(new Error('rejected')));
     const pid = await kernel.processes.spawn({});
-    await settled(() => kernel.processes.get(pid));
+    await waitUntilStable(() => kernel.processes.get(pid));
     expect((await kernel.processes.get(pid)).status).toBe('created');
   });
 
-  it('tells a listener nothing more once it has unsubscribed, also during dispatch', async () => {
-    const { kernel } = await stage();
-    const { seen, listener } = recorder();
+  it('does not call a listener that has unsubscribed, also during dispatch', async () => {
+    const { kernel } = await kernelFixture();
+    const { received, listener } = recorder();
     const first = kernel.events.on('process.spawned', () => second[Symbol.dispose]());
     const second = kernel.events.on('process.spawned', listener);
     const once = recorder();
@@ -149,24 +149,24 @@ describe('on', () => {
     await kernel.processes.spawn({});
     first[Symbol.dispose]();
     second[Symbol.dispose]();
-    expect([seen.length, once.seen.length, third.seen.length]).toEqual([0, 1, 2]);
+    expect([received.length, once.received.length, third.received.length]).toEqual([0, 1, 2]);
   });
 
-  it('tells a listener of a tree nothing more once it has unsubscribed', async () => {
-    const { kernel } = await stage();
+  it('does not call a listener of a tree that has unsubscribed', async () => {
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
-    const { seen, listener } = recorder();
+    const { received, listener } = recorder();
     const subscription = kernel.events.on('*', listener, { tree: root });
-    const born = kernel.processes.spawnChild(root, {});
+    const spawned = kernel.processes.spawnChild(root, {});
     const unsubscribing = kernel.events.on('process.spawned', () => subscription[Symbol.dispose]());
-    await born;
-    await settled(() => kernel.processes.get(root));
+    await spawned;
+    await waitUntilStable(() => kernel.processes.get(root));
     unsubscribing[Symbol.dispose]();
-    expect(seen).toEqual([]);
+    expect(received).toEqual([]);
   });
 
-  it('refuses a type, a listener and a filter that are none', async () => {
-    const { kernel } = await stage();
+  it('refuses an invalid type, listener or filter', async () => {
+    const { kernel } = await kernelFixture();
     const invalid = expect.objectContaining({ code: 'INVALID_INPUT' });
     const { on } = kernel.events;
     const listen = on.bind(kernel.events);

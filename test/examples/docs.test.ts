@@ -63,7 +63,7 @@ describe('the pages', () => {
   });
 });
 
-/** First arguments of error constructors and of the helpers that take a code, and the codes that SQLite's become. */
+/** Error codes in the sources: first arguments of error constructors and helpers, and the codes that SQLite errors map to. */
 function codesInSources(): Set<string> {
   const found = new Set<string>();
   const forms = [

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Kernel, KernelError, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Stage, stage } from '../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
 class Instance {
   readonly name = 'x';
@@ -64,8 +64,8 @@ const notData: Readonly<Record<string, unknown>> = {
 };
 
 /** One live tree, one ended process. */
-async function populated(): Promise<Stage & { live: Pid; child: Pid; ended: Pid }> {
-  const set = await stage();
+async function populated(): Promise<KernelFixture & { live: Pid; child: Pid; ended: Pid }> {
+  const set = await kernelFixture();
   const live = await set.kernel.processes.spawn({ image: 'worker' });
   const child = await set.kernel.processes.spawnChild(live, {});
   const ended = await set.kernel.processes.spawn({});
@@ -99,7 +99,7 @@ describe('a payload that is not data', () => {
 
 describe('a payload that is data', () => {
   it('is copied clean: symbols and hidden members are left out, undefined is absent, later changes are not seen', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const given: Record<string, unknown> = { a: [1, { b: null }], gone: undefined, [Symbol('x')]: 1, z: -0 };
     Object.defineProperty(given, 'hidden', { value: 1, enumerable: false });
     const spawning = kernel.processes.spawn({ goal: given as never });
@@ -110,7 +110,7 @@ describe('a payload that is data', () => {
   });
 
   it('keeps members whose names belong to every object', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const goal = JSON.parse('{"constructor":1,"toString":2,"hasOwnProperty":{"prototype":3},"valueOf":null}');
     const pid = await kernel.processes.spawn({ goal, labels: { constructor: 'x', toString: 'y' } });
     const record = await kernel.processes.get(pid);
@@ -121,7 +121,7 @@ describe('a payload that is data', () => {
   });
 
   it('of any JSON comes back as it was', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), async (value) => {
         fc.pre(!JSON.stringify(value).includes('__proto__'));
@@ -137,7 +137,7 @@ describe('a payload that is data', () => {
   });
 
   it('as deep and as large as allowed is taken, one more is refused', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const at = (depth: number) => ({ args: nested(depth) as never });
     let deepest = 0;
     for (let depth = 1; depth <= 70; depth++) {
@@ -174,7 +174,7 @@ describe('a name', () => {
   const refusedNames = ['', 'a\nb', 'a\0b', 'a\x1b[2J', 'a\u202eb', 'x'.repeat(257), 'x'.repeat(10_240), '\ud800'];
 
   it('is stored as it is, and found again by itself only', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     for (const name of kept) await kernel.processes.spawn({ name, labels: { [name]: name }, owner: { session: name } });
     for (const name of kept) {
       const filters = [{ name }, { labels: { [name]: name } }, { owner: { session: name } }];
@@ -255,7 +255,7 @@ describe('an unknown property', () => {
 
 describe('any argument of any public method', () => {
   it('of capabilities.check and explain is answered with a denial, whatever it is', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     for (const strange of [...Object.values(notData), Symbol('x'), Object.create(null), undefined, null, 7, '']) {
       for (const args of [

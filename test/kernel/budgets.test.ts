@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel } from '../support/kernel.js';
-import { ended, stage, timedStage, worker } from '../support/kernel-fixture.js';
+import { kernelFixture, outcomeOf, timedKernelFixture, worker } from '../support/kernel-fixture.js';
 
 const unlimited = { limit: null, used: 0, reserved: 0, left: null, overrun: 0, boundBy: null };
 const badAmounts: readonly unknown[] = [
@@ -20,7 +20,7 @@ const badAmounts: readonly unknown[] = [
 
 describe('a budget', () => {
   it('shows each dimension with what is used, left, and who binds', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10, toolCalls: 100 } });
     const child = await kernel.processes.spawnChild(root, { budget: { tokens: 50, toolCalls: 5 } });
     await kernel.processes.charge(child, { tokens: 4 });
@@ -38,7 +38,7 @@ describe('a budget', () => {
   });
 
   it('of nothing given is unlimited, depth apart', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     expect(await kernel.processes.charge(pid, { tokens: 1_000_000_000, outputBytes: 1 })).toMatchObject({
       tokens: { ...unlimited, used: 1_000_000_000 },
@@ -48,14 +48,14 @@ describe('a budget', () => {
   });
 
   it('of an unknown process is refused', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     expect((await refused(() => kernel.processes.budget('p_none'))).code).toBe('NO_SUCH_PROCESS');
   });
 });
 
 describe('charge', () => {
   it('goes to the process and to everything it was born under', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10 } });
     const child = await kernel.processes.spawnChild(root, {});
     const below = await kernel.processes.spawnChild(child, {});
@@ -70,7 +70,7 @@ describe('charge', () => {
   });
 
   it('is all or nothing along the path, and names the dimension and the process that binds', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 100, costMicros: 5 } });
     const child = await kernel.processes.spawnChild(root, { budget: { tokens: 10 } });
     const below = await kernel.processes.spawnChild(child, { budget: { tokens: 50 } });
@@ -86,7 +86,7 @@ describe('charge', () => {
   });
 
   it('of nothing is fine when nothing is left, and zero means none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 0 } });
     await kernel.processes.charge(pid, {});
     await kernel.processes.charge(pid, { tokens: 0 });
@@ -97,7 +97,7 @@ describe('charge', () => {
   });
 
   it('by many callers at once spends exactly the limit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { toolCalls: 50 } });
     const children = await Promise.all(Array.from({ length: 4 }, () => kernel.processes.spawnChild(root, {})));
     const charges = Array.from({ length: 120 }, (_, index) =>
@@ -110,7 +110,7 @@ describe('charge', () => {
   });
 
   it('by two kernels on one file spends exactly the limit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const other = await openKernel({ store: path, node: { executor: false }, durability: 'normal', images: [worker] });
     const root = await kernel.processes.spawn({ budget: { toolCalls: 20 } });
     const charges = Array.from({ length: 60 }, (_, index) =>
@@ -122,7 +122,7 @@ describe('charge', () => {
   });
 
   it('refuses amounts that are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     for (const amount of badAmounts) {
       const calls = [
@@ -143,7 +143,7 @@ describe('charge', () => {
 
 describe('reserve and settle', () => {
   it('set a ceiling aside and turn it into what was used', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 100 } });
     const child = await kernel.processes.spawnChild(root, {});
     const id = await kernel.processes.reserve(child, { tokens: 60 });
@@ -155,7 +155,7 @@ describe('reserve and settle', () => {
   });
 
   it('refuse a reservation that does not fit beside those that stand', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 100 } });
     await kernel.processes.reserve(pid, { tokens: 60 });
     expect(await refused(() => kernel.processes.reserve(pid, { tokens: 41 }))).toMatchObject({
@@ -167,7 +167,7 @@ describe('reserve and settle', () => {
   });
 
   it('never refuse a settlement: what passes the limit is overrun, and the next call is refused', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 100 } });
     const id = await kernel.processes.reserve(pid, { tokens: 50 });
     const report = await kernel.processes.settle(id, { tokens: 130, costMicros: 9 });
@@ -179,7 +179,7 @@ describe('reserve and settle', () => {
   });
 
   it('settle once', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     const id = await kernel.processes.reserve(pid, { tokens: 5 });
     await kernel.processes.settle(id, {});
@@ -188,7 +188,7 @@ describe('reserve and settle', () => {
   });
 
   it('release what stands when the process ends, along the whole path', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 100 } });
     const child = await kernel.processes.spawnChild(root, {});
     const id = await kernel.processes.reserve(child, { tokens: 60 });
@@ -202,7 +202,7 @@ describe('reserve and settle', () => {
 
 describe('children', () => {
   it('are counted at any depth and given back at each end', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 3 } });
     const a = await kernel.processes.spawnChild(root, {});
     const b = await kernel.processes.spawnChild(a, {});
@@ -220,13 +220,13 @@ describe('children', () => {
   });
 
   it('of none are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 0 } });
     expect((await refused(() => kernel.processes.spawnChild(root, {}))).code).toBe('BUDGET_EXCEEDED');
   });
 
   it('spawned at the same time do not both take the last place', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 5 } });
     const spawns = await Promise.allSettled(Array.from({ length: 20 }, () => kernel.processes.spawnChild(root, {})));
     expect(spawns.filter(({ status }) => status === 'fulfilled').length).toBe(5);
@@ -234,7 +234,7 @@ describe('children', () => {
   });
 
   it('of a fork bomb stop at the budget, leave siblings alone, and one cancel ends them', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 40 } });
     const bomb = await kernel.processes.spawnChild(root, { image: 'worker', budget: { children: 15 } });
     const sibling = await kernel.processes.spawnChild(root, {});
@@ -254,7 +254,7 @@ describe('children', () => {
 
 describe('depth', () => {
   it('counts the levels below the process that has it', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { depth: 3 } });
     const a = await kernel.processes.spawnChild(root, { budget: { depth: 1 } });
     const b = await kernel.processes.spawnChild(a, {});
@@ -270,7 +270,7 @@ describe('depth', () => {
   });
 
   it('is 64 below a root that has no limit of its own', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     let at = root;
     for (let level = 1; level <= 64; level++) at = await kernel.processes.spawnChild(at, {});
@@ -284,7 +284,7 @@ describe('depth', () => {
 
 describe('onBudget: cancel', () => {
   it('stops the process that ran out, with all that is below it', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const pid = await kernel.processes.spawnChild(root, { budget: { tokens: 5 }, onBudget: 'cancel' });
     const child = await kernel.processes.spawnChild(pid, {});
@@ -293,7 +293,10 @@ describe('onBudget: cancel', () => {
       code: 'BUDGET_EXCEEDED',
       facts: { process: pid },
     });
-    expect([await ended(kernel, pid), await ended(kernel, child)]).toEqual(['budget_exhausted', 'budget_exhausted']);
+    expect([await outcomeOf(kernel, pid), await outcomeOf(kernel, child)]).toEqual([
+      'budget_exhausted',
+      'budget_exhausted',
+    ]);
     expect((await kernel.processes.get(root)).status).toBe('created');
     const { items } = await kernel.events.list({ types: ['budget.exceeded'] });
     expect(items.map(({ pid: of, data }) => [of, data])).toEqual([
@@ -302,8 +305,16 @@ describe('onBudget: cancel', () => {
     await checkInvariants(kernel, path);
   });
 
+  it('stops the process that ran out of tokens for its context', async () => {
+    const { kernel } = await kernelFixture();
+    const pid = await kernel.processes.spawn({ budget: { materializedTokens: 1 }, onBudget: 'cancel' });
+    await kernel.memory.create(pid, { type: 'claim', payload: 'word '.repeat(40) });
+    await expect(kernel.memory.materialize(pid, { tokensMax: 90 })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    expect(await outcomeOf(kernel, pid)).toBe('budget_exhausted');
+  });
+
   it('gives a process that a node runs the grace', async () => {
-    const { kernel, edit } = await timedStage();
+    const { kernel, edit } = await timedKernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 5 }, onBudget: 'cancel' });
     edit(pid, { status: 'running', node: 'n_other' });
     await expect(kernel.processes.charge(pid, { tokens: 6 })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
@@ -313,7 +324,7 @@ describe('onBudget: cancel', () => {
   });
 
   it('without it the process goes on', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 5 } });
     expect((await refused(() => kernel.processes.charge(pid, { tokens: 6 }))).code).toBe('BUDGET_EXCEEDED');
     expect((await kernel.processes.get(pid)).status).toBe('created');
@@ -322,7 +333,7 @@ describe('onBudget: cancel', () => {
 
 describe('setBudget', () => {
   it('changes the limits it names and leaves the others', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 5, children: 1 } });
     await kernel.processes.charge(pid, { tokens: 5 });
     const report = await kernel.processes.setBudget(pid, { tokens: 7, toolCalls: 2 });
@@ -336,7 +347,7 @@ describe('setBudget', () => {
   });
 
   it('below what is used shows an overrun and refuses the next call', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.charge(pid, { tokens: 10 });
     expect((await kernel.processes.setBudget(pid, { tokens: 4 })).tokens).toMatchObject({ left: 0, overrun: 6 });
@@ -344,7 +355,7 @@ describe('setBudget', () => {
   });
 
   it('above the parent’s is legal and useless', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 5 } });
     const child = await kernel.processes.spawnChild(root, { budget: { tokens: 1 } });
     expect((await kernel.processes.setBudget(child, { tokens: 50 })).tokens).toMatchObject({ left: 5, boundBy: root });
@@ -354,7 +365,7 @@ describe('setBudget', () => {
   });
 
   it('refuses an unknown dimension, an unknown process and an ended one', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     expect((await refused(() => kernel.processes.setBudget(pid, { apples: 1 } as never))).code).toBe('INVALID_INPUT');
     expect((await refused(() => kernel.processes.setBudget(pid, { depth: 1025 }))).code).toBe('INVALID_INPUT');
@@ -366,7 +377,7 @@ describe('setBudget', () => {
 
 describe('amounts at the edge of what a number holds', () => {
   it('counts up to it without a limit, and refuses what it could not count', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     const most = Number.MAX_SAFE_INTEGER;
     expect((await kernel.processes.charge(pid, { tokens: most })).tokens.used).toBe(most);
@@ -377,7 +388,7 @@ describe('amounts at the edge of what a number holds', () => {
 
 describe('time that is limited twice', () => {
   it('stays within a deadline that was given at birth when the time limit is raised', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ deadlineMs: 1_000, budget: { wallMs: 500 } });
     const { createdAt } = await kernel.processes.get(pid);
     await kernel.processes.setBudget(pid, { wallMs: 50_000 });
@@ -385,7 +396,7 @@ describe('time that is limited twice', () => {
   });
 
   it('is bound by the process whose deadline it is', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ deadlineMs: 60_000 });
     const inherits = await kernel.processes.spawnChild(root, {});
     const sooner = await kernel.processes.spawnChild(root, { deadlineMs: 10_000 });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
-import { type Stage, stage } from '../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
 /** A workspace with folders, a file, and links inside, outside and nowhere. */
-async function withFolders(): Promise<Stage & { readonly workspace: string }> {
+async function withFolders(): Promise<KernelFixture & { readonly workspace: string }> {
   const workspace = tempFolder();
   const outside = tempFolder();
   mkdirSync(join(workspace, 'src', 'app', 'deep'), { recursive: true });
@@ -19,7 +19,7 @@ async function withFolders(): Promise<Stage & { readonly workspace: string }> {
   symlinkSync(join(workspace, 'src'), join(workspace, 'in'));
   symlinkSync(join(workspace, 'nowhere'), join(workspace, 'dangling'));
   symlinkSync('loop', join(workspace, 'loop'));
-  return { ...(await stage({ workspace })), workspace };
+  return { ...(await kernelFixture({ workspace })), workspace };
 }
 
 const bad: readonly string[] = [

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { externalImage } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { type Stage, stage } from '../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 
-async function withPlanner(): Promise<Stage> {
-  const set = await stage();
+async function withPlanner(): Promise<KernelFixture> {
+  const set = await kernelFixture();
   set.kernel.images.register(externalImage({ name: 'planner' }));
   set.kernel.images.register(
     externalImage({ name: 'mailer', requires: [{ resource: 'tool:mail', rights: ['call'] }] }),

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { ObjectHandle } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 describe('exit', () => {
   it('ends a process once, with result, message and code, in one commit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
     await kernel.processes.exit(pid, { result: [1, 2], message: 'fine', exitCode: 3 });
     const record = await kernel.processes.get(pid);
@@ -25,7 +25,7 @@ describe('exit', () => {
   });
 
   it('with failed ends it as failed', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.exit(pid, { failed: true, message: 'no' });
     expect(await kernel.processes.get(pid)).toMatchObject({
@@ -36,7 +36,7 @@ describe('exit', () => {
   });
 
   it('ends a process in any live state', async () => {
-    const { kernel, path, edit } = await stage();
+    const { kernel, path, edit } = await kernelFixture();
     for (const status of ['created', 'runnable', 'running', 'waiting', 'paused', 'stopping']) {
       const pid = await kernel.processes.spawn({});
       edit(pid, { status, node: ['running', 'waiting', 'stopping'].includes(status) ? 'n_other' : null });
@@ -47,7 +47,7 @@ describe('exit', () => {
   });
 
   it('keeps a result of null apart from no result', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [a, b] = [await kernel.processes.spawn({}), await kernel.processes.spawn({})];
     await kernel.processes.exit(a, { result: null });
     await kernel.processes.exit(b);
@@ -57,7 +57,7 @@ describe('exit', () => {
   });
 
   it('refuses a second exit and leaves the row as the first one wrote it', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.exit(pid, { result: 'first' });
     expect(await refused(() => kernel.processes.exit(pid, { result: 'second' }))).toEqual({
@@ -68,7 +68,7 @@ describe('exit', () => {
   });
 
   it('against a kill: the first wins, and the other is told', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const a = await kernel.processes.spawn({});
     const [, killed] = await Promise.all([kernel.processes.exit(a, { result: 1 }), kernel.processes.kill(a)]);
     expect(killed).toMatchObject({ delivered: [], alreadyTerminal: [a] });
@@ -85,7 +85,7 @@ describe('exit', () => {
   });
 
   it('of many concurrent ones lets exactly one through', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     const ends = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) => kernel.processes.exit(pid, { result: index })),
@@ -95,7 +95,7 @@ describe('exit', () => {
   });
 
   it('takes a handle on an object of the process’s own', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { goal: 'keep' });
     const { goal } = await kernel.processes.get(child);
@@ -110,7 +110,7 @@ describe('exit', () => {
   });
 
   it('refuses a handle on what the process cannot hand on, and one of another store', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const stranger = await kernel.processes.spawn({});
     await kernel.processes.complete(stranger, 'secret');
     const foreign = await handleOf(kernel.processes.result(stranger));
@@ -124,7 +124,7 @@ describe('exit', () => {
   });
 
   it('hands its parent no more than the process held: what it could read until a time, the parent can until then', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const stranger = await kernel.processes.spawn({});
     await kernel.processes.complete(stranger, 'lent');
     const lent = await handleOf(kernel.processes.result(stranger));
@@ -142,7 +142,7 @@ describe('exit', () => {
   });
 
   it('takes JSON that looks like a handle for data', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const stranger = await kernel.processes.spawn({});
     await kernel.processes.complete(stranger, 'secret');
     const forged = JSON.parse(JSON.stringify(await handleOf(kernel.processes.result(stranger))));
@@ -152,7 +152,7 @@ describe('exit', () => {
   });
 
   it('ends the authority of the process', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:x', rights: ['call'] }] });
     await kernel.processes.exit(pid);
     expect(await kernel.capabilities.check(pid, 'call', 'tool:x')).toMatchObject({ effect: 'deny' });
@@ -162,7 +162,7 @@ describe('exit', () => {
   });
 
   it('refuses a message that is too long, an unknown property and an odd code', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     const bad = [{ message: 'x'.repeat(4097) }, { more: 1 }, { exitCode: 0.5 }, { failed: 'yes' }, { message: 1 }, []];
     for (const spec of bad) {
@@ -172,7 +172,7 @@ describe('exit', () => {
   });
 
   it('refuses every further change of an ended process', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
     await kernel.processes.exit(pid);
     const calls = [

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { externalImage } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
 describe('an external process', () => {
   it('is completed from outside, with a result', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.complete(pid, { answer: 42 });
     expect(await kernel.processes.result(pid)).toMatchObject({
@@ -20,7 +20,7 @@ describe('an external process', () => {
   });
 
   it('is failed from outside, with a message', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.fail(pid, 'no network');
     expect(await kernel.processes.result(pid)).toMatchObject({
@@ -31,7 +31,7 @@ describe('an external process', () => {
   });
 
   it('is started by its first report of progress', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     const seq = await lastSeq(kernel);
     await kernel.processes.progress(pid, { done: 1, total: 3, text: 'one' });
@@ -43,7 +43,7 @@ describe('an external process', () => {
     });
     await kernel.processes.progress(pid, { done: 2 });
     expect(await kernel.processes.get(pid)).toMatchObject({ startedAt: first.startedAt, progress: { done: 2 } });
-    expect(await toldAfter(kernel, seq)).toEqual([
+    expect(await eventsAfter(kernel, seq)).toEqual([
       ['process.started', pid],
       ['process.progressed', pid],
       ['process.progressed', pid],
@@ -52,7 +52,7 @@ describe('an external process', () => {
   });
 
   it('that was held, or came by exec, is started by its first report too', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const held = await kernel.processes.spawn({ held: true });
     await kernel.processes.progress(held, { done: 0 });
     expect((await kernel.processes.get(held)).status).toBe('paused');
@@ -68,7 +68,7 @@ describe('an external process', () => {
   });
 
   it('is cancelled at once, as no node runs it', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.progress(pid, { done: 1 });
     await kernel.processes.cancel(pid, 'enough');
@@ -76,7 +76,7 @@ describe('an external process', () => {
   });
 
   it('is abandoned with evidence when nobody will ever know', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.abandon(pid, 'lost contact');
     expect(await kernel.processes.get(pid)).toMatchObject({
@@ -87,7 +87,7 @@ describe('an external process', () => {
   });
 
   it('refuses reports that are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     for (const progress of [{}, { done: -1 }, { done: Number.NaN }, { done: '1' }, { done: 1, more: 2 }, null]) {
       expect((await refused(() => kernel.processes.progress(pid, progress as never))).code).toBe('INVALID_INPUT');
@@ -100,7 +100,7 @@ describe('an external process', () => {
 
 describe('an agent', () => {
   it('is not completed, failed or reported on from outside; the attempt is on record', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
     expect((await refused(() => kernel.processes.complete(pid, 1))).code).toBe('INVALID_TRANSITION');
     expect((await refused(() => kernel.processes.fail(pid, 'x'))).code).toBe('INVALID_TRANSITION');
@@ -115,7 +115,7 @@ describe('an agent', () => {
 
 describe('a process that does not exist', () => {
   it('takes no reports', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const calls = [
       () => kernel.processes.complete('p_none'),
       () => kernel.processes.fail('p_none', 'x'),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { externalImage } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 describe('fork', () => {
   it('makes a child with its parent’s image', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     const child = await kernel.processes.fork(root, { goal: 'try it' });
     expect(await kernel.processes.get(child)).toMatchObject({ parent: root, image: 'worker@1', status: 'runnable' });
@@ -18,7 +18,7 @@ describe('fork', () => {
   });
 
   it('takes the parent’s version of the image, not the newest', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     kernel.images.register(externalImage({ name: 'worker', version: '2' }));
     expect((await kernel.processes.get(await kernel.processes.fork(root, {}))).image).toBe('worker@1');
@@ -26,7 +26,7 @@ describe('fork', () => {
   });
 
   it('refuses an unknown mode, an unknown image, an ended parent and one that is being stopped', async () => {
-    const { kernel, refused, edit } = await stage();
+    const { kernel, refused, edit } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const odd = { mode: 'other' } as never;
     expect((await refused(() => kernel.processes.fork(root, odd))).code).toBe('INVALID_INPUT');
@@ -40,7 +40,7 @@ describe('fork', () => {
   });
 
   it('takes every mode and a narrowed view', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     for (const mode of ['restricted', 'copy', 'speculative', 'worker'] as const) {
       const child = await kernel.processes.fork(root, {
@@ -54,7 +54,7 @@ describe('fork', () => {
 
 describe('fork with an id', () => {
   it('gives the same child for the same spec, also when the parent has become another program', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     const child = await kernel.processes.fork(root, { id: 'try', mode: 'copy' });
     kernel.images.register(externalImage({ name: 'other' }));
@@ -63,7 +63,7 @@ describe('fork with an id', () => {
   });
 
   it('refuses another mode, view, delegation or syscall for the same id', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const tool = { resource: 'tool:x', rights: ['call' as const] };
     const root = await kernel.processes.spawn({ capabilities: [{ ...tool, delegable: true }] });
     await kernel.processes.fork(root, { id: 'try', mode: 'copy' });

@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type Message, ObjectHandle, type Pid } from '../../src/index.js';
 import { ProcessFaces } from '../../src/kernel/face/process-faces.js';
 import type { RunHooks } from '../../src/unit/caller.js';
-import { pending, watched } from '../support/capability/pending-approvals.js';
+import { trackCall, waitForPending } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
-import { lastSeq, type Stage, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { refusalDetails } from '../support/memory/owner-and-stranger.js';
 
-interface Family extends Stage {
+interface Family extends KernelFixture {
   readonly parent: Pid;
   readonly child: Pid;
   readonly stranger: Pid;
 }
 
-async function family(given?: Stage): Promise<Family> {
-  const place = given ?? (await stage());
+async function family(given?: KernelFixture): Promise<Family> {
+  const place = given ?? (await kernelFixture());
   const { processes } = place.kernel;
   const parent = await processes.spawn({ image: 'worker' });
   const child = await processes.spawnChild(parent, { image: 'worker' });
@@ -76,7 +76,7 @@ describe('send', () => {
     const before = await lastSeq(kernel);
     await kernel.as(parent).send(child, { secret: 'tea' });
     const { id } = await kernel.as(child).receive();
-    expect(await toldAfter(kernel, before)).toEqual([
+    expect(await eventsAfter(kernel, before)).toEqual([
       ['message.sent', child],
       ['message.received', child],
     ]);
@@ -168,13 +168,13 @@ describe('send', () => {
   it('waits where a rule asks, and an answer is for this message and no other', async () => {
     const { kernel, path, parent, child } = await family();
     await kernel.capabilities.ask(parent, { resource: 'process:**', rights: ['send'] });
-    const first = watched(kernel.as(parent).send(child, 'harmless'));
-    const question = await pending(kernel);
+    const first = trackCall(kernel.as(parent).send(child, 'harmless'));
+    const question = await waitForPending(kernel);
     expect(question).toMatchObject({ right: 'send', resource: `process:${child}`, args: { message: 'harmless' } });
     await kernel.approvals.answer(question.id, { decision: 'once', by: 'ann' });
     await first.done;
-    const second = watched(kernel.as(parent).send(child, 'harmful'));
-    await kernel.approvals.answer((await pending(kernel)).id, { decision: 'deny', by: 'ann' });
+    const second = trackCall(kernel.as(parent).send(child, 'harmful'));
+    await kernel.approvals.answer((await waitForPending(kernel)).id, { decision: 'deny', by: 'ann' });
     await second.done;
     expect([first.state, second.state]).toEqual(['resolved', 'APPROVAL_DENIED']);
     expect((await emptied(kernel, child)).map(({ body }) => body)).toEqual(['harmless']);
@@ -208,7 +208,7 @@ describe('send', () => {
   it('that comes to the last place with many others finds exactly one place', async () => {
     const { kernel, parent, child } = await family();
     await Promise.all(Array.from({ length: 999 }, (_, n) => kernel.as(parent).send(child, n)));
-    const racing = Array.from({ length: 20 }, () => watched(kernel.as(parent).send(child, 'last')));
+    const racing = Array.from({ length: 20 }, () => trackCall(kernel.as(parent).send(child, 'last')));
     await Promise.all(racing.map(({ done }) => done));
     const states = racing.map(({ state }) => state).sort();
     expect(states).toEqual([...Array(19).fill('MAILBOX_FULL'), 'resolved']);
@@ -248,12 +248,12 @@ describe('receive', () => {
 
   it('finds what was sent before the kernel was closed and opened again', async () => {
     const path = newStore();
-    const first = await family(await stage({ store: path }));
+    const first = await family(await kernelFixture({ store: path }));
     const { parent, child } = first;
     for (const n of [1, 2, 3]) await first.kernel.as(parent).send(child, n);
     await first.kernel.as(child).receive();
     await first.kernel.shutdown();
-    const { kernel } = await stage({ store: path });
+    const { kernel } = await kernelFixture({ store: path });
     expect((await emptied(kernel, child)).map(({ body }) => body)).toEqual([2, 3]);
     await checkInvariants(kernel, path);
   });
@@ -277,7 +277,7 @@ describe('receive', () => {
   it('that waits for one sender is not satisfied by another', async () => {
     const { kernel, parent, child } = await family();
     const other = await kernel.processes.spawnChild(parent);
-    const waiting = watched(kernel.as(parent).receive({ from: child }));
+    const waiting = trackCall(kernel.as(parent).receive({ from: child }));
     await kernel.as(other).send(parent, 'not this');
     await kernel.as(child).send(parent, 'this');
     expect(await waiting.done).toMatchObject({ body: 'this' });
@@ -331,7 +331,7 @@ describe('receive', () => {
     const signal = AbortSignal.abort();
     expect((await refused(() => kernel.as(child).receive({ signal }))).code).toBe('CANCELLED');
     const controller = new AbortController();
-    const waiting = watched(kernel.as(child).receive({ signal: controller.signal }));
+    const waiting = trackCall(kernel.as(child).receive({ signal: controller.signal }));
     setTimeout(() => controller.abort(), 10);
     await waiting.done;
     expect(waiting.state).toBe('CANCELLED');
@@ -346,13 +346,13 @@ describe('receive', () => {
   it('ends with the stop and the end of its process', async () => {
     const { kernel, child, edit } = await family();
     edit(child, { status: 'running', node: 'n_other' });
-    const stopped = watched(kernel.as(child).receive());
+    const stopped = trackCall(kernel.as(child).receive());
     await kernel.processes.cancel(child);
     await stopped.done;
     expect(stopped.state).toBe('CANCELLED');
     expect((await refusal(kernel.as(child).receive())).code).toBe('CANCELLED');
     const ended = await kernel.processes.spawn({});
-    const killed = watched(kernel.as(ended).receive());
+    const killed = trackCall(kernel.as(ended).receive());
     await kernel.processes.kill(ended);
     await killed.done;
     expect(killed.state).toBe('PROCESS_TERMINATED');
@@ -362,7 +362,7 @@ describe('receive', () => {
 
   it('is woken when the kernel closes', async () => {
     const { kernel, child } = await family();
-    const waiting = watched(kernel.as(child).receive());
+    const waiting = trackCall(kernel.as(child).receive());
     await new Promise((resolve) => setTimeout(resolve, 10));
     await kernel.shutdown();
     await waiting.done;
@@ -400,7 +400,7 @@ describe('a message that a process waits for', () => {
       const before = await lastSeq(kernel);
       await kernel.as(parent).send(child, 1);
       expect(row(child)).toMatchObject({ status: 'running', wait: null });
-      expect(await toldAfter(kernel, before)).toEqual([
+      expect(await eventsAfter(kernel, before)).toEqual([
         ['message.sent', child],
         ['process.woken', child],
       ]);
@@ -450,7 +450,7 @@ describe('a receive in the run of a body', () => {
     await refused(() => faces[0]?.receive(poll) ?? Promise.resolve());
     expect(runs[0]?.noted).toEqual(['look']);
     await kernel.as(parent).send(child, 'for one of them');
-    const states = faces.map((face) => watched(face.receive(poll)));
+    const states = faces.map((face) => trackCall(face.receive(poll)));
     await Promise.all(states.map(({ done }) => done));
     expect(states.map(({ state }) => state).sort()).toEqual(['WAIT_TIMEOUT', 'WAIT_TIMEOUT', 'resolved']);
     expect(runs.flatMap(({ noted }) => noted).filter((note) => typeof note === 'object')).toHaveLength(1);
@@ -498,11 +498,11 @@ describe('a handle in a message', () => {
 
   it('is a handle again after the kernel was closed and opened again', async () => {
     const path = newStore();
-    const first = await family(await stage({ store: path }));
+    const first = await family(await kernelFixture({ store: path }));
     const { parent, child } = first;
     await first.kernel.as(parent).send(child, { it: await note(first.kernel, parent) });
     await first.kernel.shutdown();
-    const { kernel } = await stage({ store: path });
+    const { kernel } = await kernelFixture({ store: path });
     const { it: handle } = (await kernel.as(child).receive()).body as { it: ObjectHandle };
     expect(ObjectHandle.is(handle)).toBe(true);
     expect(await kernel.as(child).memory.read(handle)).toMatchObject({ payload: { n: 1 } });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
 async function place(kernel: Kernel, pid: Pid): Promise<Record<string, unknown>> {
   const { parent, bornUnder, root, depth, status } = await kernel.processes.get(pid);
@@ -10,7 +10,7 @@ async function place(kernel: Kernel, pid: Pid): Promise<Record<string, unknown>>
 
 describe('when a process ends, a child', () => {
   it('is cancelled by default, with its whole subtree, in the same commit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const parent = await kernel.processes.spawnChild(root, {});
     const child = await kernel.processes.spawnChild(parent, {});
@@ -32,7 +32,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('with reparent goes to the nearest live ancestor, and its subtree with it', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const parent = await kernel.processes.spawnChild(root, {});
     const child = await kernel.processes.spawnChild(parent, { onParentExit: 'reparent' });
@@ -41,7 +41,7 @@ describe('when a process ends, a child', () => {
     await kernel.processes.exit(parent);
     expect(await place(kernel, child)).toEqual({ parent: root, bornUnder: parent, root, depth: 2, status: 'created' });
     expect(await place(kernel, below)).toEqual({ parent: child, bornUnder: child, root, depth: 3, status: 'created' });
-    expect(await toldAfter(kernel, seq)).toEqual([
+    expect(await eventsAfter(kernel, seq)).toEqual([
       ['process.exited', parent],
       ['process.reparented', child],
     ]);
@@ -51,7 +51,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('with reparent and nobody above becomes a root', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { onParentExit: 'reparent' });
     const below = await kernel.processes.spawnChild(child, {});
@@ -62,7 +62,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('with reparent skips ancestors that end in the same commit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const a = await kernel.processes.spawnChild(root, { name: 'gone' });
     const b = await kernel.processes.spawnChild(a, { name: 'gone', onParentExit: 'reparent' });
@@ -73,7 +73,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('with detach becomes the root of its subtree', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const parent = await kernel.processes.spawnChild(root, {});
     const child = await kernel.processes.spawnChild(parent, { onParentExit: 'detach' });
@@ -90,7 +90,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('keeps its place in a chain of detached and reparented ones that lose their parents at once', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const a = await kernel.processes.spawn({ name: 'gone' });
     const x = await kernel.processes.spawnChild(a, { onParentExit: 'detach' });
     const b = await kernel.processes.spawnChild(x, { name: 'gone' });
@@ -104,7 +104,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('is cancelled with the subtree of a cancelled parent, whatever it would do when that parent merely ended', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { onParentExit: 'detach' });
     await kernel.processes.cancel(root);
@@ -112,7 +112,7 @@ describe('when a process ends, a child', () => {
   });
 
   it('that has ended already is left as it is', async () => {
-    const { kernel, row } = await stage();
+    const { kernel, row } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { onParentExit: 'detach' });
     await kernel.processes.exit(child);
@@ -124,7 +124,7 @@ describe('when a process ends, a child', () => {
 
 describe('moving', () => {
   it('changes who waits, never what binds: charges still go to the accounts of birth', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10, children: 3, depth: 3 } });
     const parent = await kernel.processes.spawnChild(root, { budget: { tokens: 6 } });
     const child = await kernel.processes.spawnChild(parent, { onParentExit: 'detach' });
@@ -144,7 +144,7 @@ describe('moving', () => {
   });
 
   it('leaves a child only the capabilities that did not come from the one that ended', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const tool = { resource: 'tool:x', rights: ['call' as const] };
     const root = await kernel.processes.spawn({ capabilities: [{ ...tool, delegable: true }] });
     const child = await kernel.processes.spawnChild(root, { onParentExit: 'detach', delegate: [tool] });

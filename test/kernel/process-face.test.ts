@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { type Stage, stage } from '../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
-async function family({ kernel }: Stage): Promise<{ root: Pid; child: Pid; below: Pid; stranger: Pid }> {
+async function family({ kernel }: KernelFixture): Promise<{ root: Pid; child: Pid; below: Pid; stranger: Pid }> {
   const root = await kernel.processes.spawn({ image: 'worker' });
   const child = await kernel.processes.spawnChild(root, { image: 'worker' });
   const below = await kernel.processes.spawnChild(child, { image: 'worker' });
@@ -14,7 +14,7 @@ async function family({ kernel }: Stage): Promise<{ root: Pid; child: Pid; below
 
 describe('the process face', () => {
   it('acts as the process: its calls are on record as its own', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel } = set;
     const root = await kernel.processes.spawn({ image: 'worker' });
     const face = kernel.as(root);
@@ -46,7 +46,7 @@ describe('the process face', () => {
   });
 
   it('spends the budget of its own process, and settles no reservation but its own', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel } = set;
     const root = await kernel.processes.spawn({ image: 'worker', budget: { tokens: 100 } });
     const face = kernel.as(root);
@@ -78,7 +78,7 @@ describe('the process face', () => {
   });
 
   it('the same calls of the host are on record as done by the host, or for the process', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     const child = await kernel.processes.spawnChild(root, {});
     await kernel.processes.kill(child);
@@ -97,14 +97,14 @@ describe('the process face', () => {
   });
 
   it('replaces its own program', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     await kernel.as(root).exec({ image: 'base' });
     expect(await kernel.processes.get(root)).toMatchObject({ image: 'base@1', generation: 2 });
   });
 
   it('waits for its own children and reads what they left', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel } = set;
     const { root, child } = await family(set);
     const waiting = kernel.as(root).wait(child);
@@ -116,7 +116,7 @@ describe('the process face', () => {
   });
 
   it('refuses to signal a stranger, a grandchild, its parent, itself and nobody, all alike, and says so on record', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel, refused } = set;
     const { root, child, below, stranger } = await family(set);
     const face = kernel.as(child);
@@ -135,7 +135,7 @@ describe('the process face', () => {
   });
 
   it('gives a child the time to end that it names, and refuses what is no duration', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { root, child } = await family(set);
     set.edit(child, { status: 'running', node: 'n_other' });
     const face = set.kernel.as(root);
@@ -148,7 +148,7 @@ describe('the process face', () => {
   });
 
   it('lists its own children, live and ended, and nobody else whatever it asks for', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel, refused } = set;
     const { root, child, below, stranger } = await family(set);
     const ended = await kernel.as(root).spawnChild({ name: 'short' });
@@ -164,7 +164,7 @@ describe('the process face', () => {
   });
 
   it('refuses to wait for a stranger, and says so on record', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel, refused } = set;
     const { child, stranger } = await family(set);
     expect((await refused(() => kernel.as(child).wait(stranger))).code).toBe('NOT_A_CHILD');
@@ -175,7 +175,7 @@ describe('the process face', () => {
   });
 
   it('refuses a child that would outlive its tree as a root', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const face = kernel.as(root);
     expect((await refused(() => face.spawnChild({ onParentExit: 'detach' }))).code).toBe('INVALID_INPUT');
@@ -184,7 +184,7 @@ describe('the process face', () => {
   });
 
   it('shows its own capabilities', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:x', rights: ['call'] }] });
     const { capabilities } = kernel.as(root);
     expect((await capabilities.list()).map(({ resource }) => resource)).toEqual([`ns:process/${root}/**`, 'tool:x']);
@@ -193,7 +193,7 @@ describe('the process face', () => {
   });
 
   it('of an ended process does nothing more, not even to a child that is still stopping', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel, refused, edit } = set;
     const { root, child } = await family(set);
     edit(child, { status: 'running', node: 'n_other' });
@@ -204,7 +204,7 @@ describe('the process face', () => {
   });
 
   it('of nobody does nothing', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const face = kernel.as('p_none');
     expect((await refused(() => face.spawnChild())).code).toBe('NO_SUCH_PROCESS');
     expect((await refused(() => face.exit())).code).toBe('NO_SUCH_PROCESS');

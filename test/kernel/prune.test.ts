@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 const everything = { endedBefore: Number.MAX_SAFE_INTEGER };
 
 describe('prune', () => {
   it('forgets the rows of ended processes and keeps their audit and events', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { labels: { a: 'b' } });
     await kernel.processes.charge(child, { tokens: 3 });
@@ -29,7 +29,7 @@ describe('prune', () => {
   });
 
   it('keeps what ended later, what lives, and the ended ancestors of what lives', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10 } });
     const middle = await kernel.processes.spawnChild(root, {});
     const live = await kernel.processes.spawnChild(middle, { onParentExit: 'detach' });
@@ -49,7 +49,7 @@ describe('prune', () => {
   });
 
   it('takes a deep tree and a wide one whole', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     let at = root;
     for (let level = 0; level < 20; level++) at = await kernel.processes.spawnChild(at, {});
@@ -62,7 +62,7 @@ describe('prune', () => {
   });
 
   it('never gives the id of a pruned process to another one', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { id: 'a' });
     await kernel.processes.exit(child);
@@ -74,7 +74,7 @@ describe('prune', () => {
   });
 
   it('refuses options that are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     for (const options of [undefined, {}, { endedBefore: -1 }, { endedBefore: 'now' }, { ...everything, more: 1 }]) {
       expect((await refused(() => kernel.processes.prune(options as never))).code).toBe('INVALID_INPUT');
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid, ProcessFilter, ProcessTree } from '../../src/index.js';
-import { stage, worker } from '../support/kernel-fixture.js';
+import { kernelFixture, worker } from '../support/kernel-fixture.js';
 
 async function pids(kernel: Kernel, filter: ProcessFilter): Promise<Pid[]> {
   return (await kernel.processes.list(filter)).items.map(({ pid }) => pid);
@@ -8,7 +8,7 @@ async function pids(kernel: Kernel, filter: ProcessFilter): Promise<Pid[]> {
 
 describe('get', () => {
   it('refuses a process that does not exist', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     expect(await refused(() => kernel.processes.get('p_none'))).toEqual({
       code: 'NO_SUCH_PROCESS',
       facts: { pid: 'p_none' },
@@ -18,7 +18,7 @@ describe('get', () => {
 
 describe('list', () => {
   it('shows every process in order of birth, the ended ones too', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const a = await kernel.processes.spawn({});
     const b = await kernel.processes.spawnChild(a, {});
     await kernel.processes.exit(b);
@@ -29,7 +29,7 @@ describe('list', () => {
   });
 
   it('filters by each key, and by their conjunction', async () => {
-    const { kernel, edit } = await stage();
+    const { kernel, edit } = await kernelFixture();
     const root = await kernel.processes.spawn({
       image: 'worker',
       name: 'top',
@@ -78,7 +78,7 @@ describe('list', () => {
   });
 
   it('refuses unknown keys, unknown values and cursors that are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const bad = [
       { stauts: 'running' },
       { tree: 'p_1' },
@@ -104,7 +104,7 @@ describe('list', () => {
   });
 
   it('pages without gap or repeat, also while processes are born and end', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const expected: Pid[] = [];
     for (let i = 0; i < 23; i++) expected.push(await kernel.processes.spawn({ name: i % 2 === 0 ? 'even' : 'odd' }));
     for (const limit of [1, 5, 23, 100]) {
@@ -124,7 +124,7 @@ describe('list', () => {
   });
 
   it('looks at no more than 10,000 rows per page, and then says that there may be more', async () => {
-    const { kernel, path } = await stage({ durability: 'normal' });
+    const { kernel, path } = await kernelFixture({ durability: 'normal' });
     const first = await kernel.processes.spawn({ name: 'needle' });
     const { default: Database } = await import('better-sqlite3');
     const db = new Database(path);
@@ -145,7 +145,7 @@ describe('list', () => {
 
 describe('children, ancestors and tree', () => {
   it('show the family of a process', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const a = await kernel.processes.spawnChild(root, { name: 'a' });
     const b = await kernel.processes.spawnChild(root, { name: 'b' });
@@ -179,7 +179,7 @@ describe('children, ancestors and tree', () => {
   });
 
   it('refuse a process that does not exist and options that are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     expect((await refused(() => kernel.processes.children('p_none'))).code).toBe('NO_SUCH_PROCESS');
     expect((await refused(() => kernel.processes.ancestors('p_none'))).code).toBe('NO_SUCH_PROCESS');
@@ -190,7 +190,7 @@ describe('children, ancestors and tree', () => {
   });
 
   it('give more children than a page holds', async () => {
-    const { kernel } = await stage({ images: [worker] });
+    const { kernel } = await kernelFixture({ images: [worker] });
     const root = await kernel.processes.spawn({});
     const born = await Promise.all(Array.from({ length: 520 }, () => kernel.processes.spawnChild(root, {})));
     expect((await kernel.processes.children(root)).map(({ pid }) => pid)).toEqual(born);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid, SignalScope } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
 const report = { matched: 0, delivered: [], alreadyTerminal: [], refused: [], stale: [] };
 
@@ -20,7 +20,7 @@ async function statuses(kernel: Kernel, pids: readonly Pid[]): Promise<string[]>
 
 describe('pause and resume', () => {
   it('take the whole subtree and nothing beside it', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const { root, a, b, c } = await tree(kernel);
     expect(await kernel.processes.pause(a, 'lunch')).toEqual({ ...report, matched: 2, delivered: [a, b] });
     expect(await statuses(kernel, [root, a, b, c])).toEqual(['runnable', 'paused', 'paused', 'runnable']);
@@ -30,14 +30,14 @@ describe('pause and resume', () => {
   });
 
   it('with tree: false take the process alone', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { a, b } = await tree(kernel);
     await kernel.processes.signal(a, 'pause', { tree: false });
     expect(await statuses(kernel, [a, b])).toEqual(['paused', 'runnable']);
   });
 
   it('give a running and a waiting process back what they were', async () => {
-    const { kernel, edit, row } = await stage();
+    const { kernel, edit, row } = await kernelFixture();
     const { a } = await tree(kernel);
     const wait = JSON.stringify({ kind: 'timer', what: 'tea', since: 1 });
     for (const state of [
@@ -53,7 +53,7 @@ describe('pause and resume', () => {
   });
 
   it('report those whose state does not take it, and leave them', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     const external = await kernel.processes.spawnChild(root, {});
     const facts = { code: 'INVALID_TRANSITION', message: expect.stringContaining('created') };
@@ -69,12 +69,12 @@ describe('pause and resume', () => {
   });
 
   it('tell who was paused and resumed, in events and records', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { a, b } = await tree(kernel);
     const seq = await lastSeq(kernel);
     await kernel.processes.pause(a, 'lunch');
     await kernel.processes.resume(a);
-    expect(await toldAfter(kernel, seq)).toEqual([
+    expect(await eventsAfter(kernel, seq)).toEqual([
       ['process.paused', a],
       ['process.paused', b],
       ['process.resumed', a],
@@ -90,7 +90,7 @@ describe('pause and resume', () => {
 
 describe('cancel', () => {
   it('ends at once what no node runs, the whole subtree in one commit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const { root, a, b, c } = await tree(kernel);
     const seq = await lastSeq(kernel);
     expect(await kernel.processes.cancel(a, 'enough')).toEqual({ ...report, matched: 2, delivered: [a, b] });
@@ -104,7 +104,7 @@ describe('cancel', () => {
   });
 
   it('stops what a node runs, with the reason and the time of escalation stored first', async () => {
-    const { kernel, path, edit, row } = await stage();
+    const { kernel, path, edit, row } = await kernelFixture();
     const { a, b } = await tree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     edit(b, { status: 'waiting', node: 'n_other' });
@@ -125,7 +125,7 @@ describe('cancel', () => {
   });
 
   it('a second time is refused for each process and changes nothing', async () => {
-    const { kernel, edit, row } = await stage();
+    const { kernel, edit, row } = await kernelFixture();
     const { a } = await tree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     await kernel.processes.signal(a, 'cancel', { tree: false, reason: 'first' });
@@ -140,7 +140,7 @@ describe('cancel', () => {
   });
 
   it('closes the door: a descendant that spawns late is refused', async () => {
-    const { kernel, refused, edit } = await stage();
+    const { kernel, refused, edit } = await kernelFixture();
     const { root, a, b } = await tree(kernel);
     for (const pid of [root, a, b]) edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(root);
@@ -151,7 +151,7 @@ describe('cancel', () => {
   });
 
   it('of a tree against spawns in it: none is left outside', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const { root, a, b } = await tree(kernel);
     const spawns = Array.from({ length: 30 }, (_, index) =>
       kernel.processes.spawnChild([root, a, b][index % 3] ?? root, { image: 'worker' }),
@@ -167,7 +167,7 @@ describe('cancel', () => {
 
 describe('kill', () => {
   it('ends the subtree at once, running or not', async () => {
-    const { kernel, path, edit } = await stage();
+    const { kernel, path, edit } = await kernelFixture();
     const { root, a, b, c } = await tree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     expect(await kernel.processes.kill(a, 'now')).toEqual({ ...report, matched: 2, delivered: [a, b] });
@@ -177,7 +177,7 @@ describe('kill', () => {
   });
 
   it('ends what is stopping, as killed', async () => {
-    const { kernel, edit } = await stage();
+    const { kernel, edit } = await kernelFixture();
     const { a } = await tree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(a);
@@ -186,7 +186,7 @@ describe('kill', () => {
   });
 
   it('with tree: false leaves the children to their own rule', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const { root, a, b } = await tree(kernel);
     const heir = await kernel.processes.spawnChild(a, { image: 'worker', onParentExit: 'reparent' });
     expect(await kernel.processes.signal(a, 'kill', { tree: false })).toMatchObject({ matched: 1, delivered: [a] });
@@ -201,7 +201,7 @@ describe('kill', () => {
 
 describe('a signal to an ended process', () => {
   it('is reported as alreadyTerminal and leaves the row as it is', async () => {
-    const { kernel, row } = await stage();
+    const { kernel, row } = await kernelFixture();
     const { a } = await tree(kernel);
     await kernel.processes.kill(a);
     const before = row(a);
@@ -210,13 +210,13 @@ describe('a signal to an ended process', () => {
       expect(await kernel.processes.signal(a, signal)).toEqual({ ...report, matched: 1, alreadyTerminal: [a] });
     }
     expect(row(a)).toEqual(before);
-    expect(await toldAfter(kernel, seq)).toEqual([]);
+    expect(await eventsAfter(kernel, seq)).toEqual([]);
   });
 });
 
 describe('a signal that cannot be sent', () => {
   it('is refused for an unknown process, an unknown name and options that are none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const { a } = await tree(kernel);
     expect((await refused(() => kernel.processes.kill('p_none'))).code).toBe('NO_SUCH_PROCESS');
     expect((await refused(() => kernel.processes.signal({ tree: 'p_none' }, 'kill'))).code).toBe('NO_SUCH_PROCESS');
@@ -240,7 +240,7 @@ describe('a signal that cannot be sent', () => {
 
 describe('a scope', () => {
   it('selects by each of its selectors, and by their conjunction', async () => {
-    const { kernel, edit } = await stage();
+    const { kernel, edit } = await kernelFixture();
     const spawn = kernel.processes.spawn;
     const one = await spawn({
       image: 'worker',
@@ -279,7 +279,7 @@ describe('a scope', () => {
   });
 
   it('takes the subtrees of what it selects, each process once', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const { root, a, b, c } = await tree(kernel);
     const named = await kernel.processes.spawnChild(b, { image: 'worker', name: 'x' });
     const deeper = await kernel.processes.spawnChild(named, { image: 'worker', name: 'x' });
@@ -290,14 +290,14 @@ describe('a scope', () => {
   });
 
   it('never selects an ended process', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ name: 'gone' });
     await kernel.processes.exit(pid);
     expect(await kernel.processes.signal({ name: 'gone' }, 'kill')).toEqual(report);
   });
 
   it('is refused when it is empty, in whatever way, or has an unknown selector', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     await tree(kernel);
     const empty = [{}, { labels: {} }, { owner: {} }, { name: undefined }, { owner: { session: undefined } }];
     for (const scope of [...empty, { status: 'runnable' }, null, 5, [], { name: '' }]) {
@@ -308,7 +308,7 @@ describe('a scope', () => {
 
 describe('a user signal', () => {
   it('goes to the target only and is numbered in order, per name', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { a, b } = await tree(kernel);
     const send = (name: `user.${string}`, payload: number) => kernel.processes.signal(a, name, { payload });
     await Promise.all([send('user.tick', 1), send('user.tick', 2), send('user.tock', 3), send('user.tick', 4)]);
@@ -327,7 +327,7 @@ describe('a user signal', () => {
 
 describe('an id of a signal', () => {
   it('makes sending idempotent: the same report again, and nothing more happens', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { a } = await tree(kernel);
     const options = { id: 'signal-1', payload: { n: 1 } };
     const first = await kernel.processes.signal(a, 'user.tick', options);
@@ -335,11 +335,11 @@ describe('an id of a signal', () => {
     expect(await kernel.processes.signal(a, 'user.tick', options)).toEqual(first);
     await kernel.processes.kill(a);
     expect(await kernel.processes.signal(a, 'user.tick', options)).toEqual(first);
-    expect((await toldAfter(kernel, seq)).filter(([type]) => type === 'process.signalled')).toEqual([]);
+    expect((await eventsAfter(kernel, seq)).filter(([type]) => type === 'process.signalled')).toEqual([]);
   });
 
   it('refuses another signal with the same id', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const { a, b } = await tree(kernel);
     await kernel.processes.signal(a, 'user.tick', { id: 'one', payload: 1 });
     const others = [

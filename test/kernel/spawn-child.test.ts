@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 
 describe('spawnChild', () => {
   it('makes a child below its parent, born under it', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { goal: 'part', name: 'part' });
     const grandchild = await kernel.processes.spawnChild(child, {});
@@ -17,7 +17,7 @@ describe('spawnChild', () => {
   });
 
   it('hands a child exactly what its parent may hand on, and nothing else', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({
       capabilities: [
         { ...search, delegable: true },
@@ -31,7 +31,7 @@ describe('spawnChild', () => {
   });
 
   it('refuses to hand on what the parent only holds for itself, naming the field', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ capabilities: [search] });
     expect(await refused(() => kernel.processes.spawnChild(root, { delegate: [search] }))).toMatchObject({
       code: 'AMPLIFICATION',
@@ -40,14 +40,14 @@ describe('spawnChild', () => {
   });
 
   it('refuses to hand on what the parent does not hold', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ capabilities: [{ ...search, delegable: true }] });
     const wider = { resource: 'tool:**', rights: ['call' as const] };
     expect((await refused(() => kernel.processes.spawnChild(root, { delegate: [wider] }))).code).toBe('AMPLIFICATION');
   });
 
   it('refuses an unknown parent, an ended one and one that is being stopped', async () => {
-    const { kernel, refused, edit } = await stage();
+    const { kernel, refused, edit } = await kernelFixture();
     expect((await refused(() => kernel.processes.spawnChild('p_none', {}))).code).toBe('NO_SUCH_PROCESS');
     const ended = await kernel.processes.spawn({});
     await kernel.processes.exit(ended);
@@ -59,14 +59,14 @@ describe('spawnChild', () => {
   });
 
   it('refuses root grants for a child', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const odd = { capabilities: [search] } as never;
     expect((await refused(() => kernel.processes.spawnChild(root, odd))).code).toBe('INVALID_INPUT');
   });
 
   it('takes a goal that the parent may hand on, for reading', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const first = await kernel.processes.spawnChild(root, {});
     await kernel.processes.complete(first, { found: 7 });
@@ -78,7 +78,7 @@ describe('spawnChild', () => {
   });
 
   it('refuses a goal that the parent cannot read, without saying whether it exists', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const stranger = await kernel.processes.spawn({});
     await kernel.processes.complete(stranger, 'secret');
     const { result } = await kernel.processes.result(stranger);
@@ -88,7 +88,7 @@ describe('spawnChild', () => {
   });
 
   it('takes JSON that looks like a handle for data', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const stranger = await kernel.processes.spawn({});
     await kernel.processes.complete(stranger, 'secret');
     const { result } = await kernel.processes.result(stranger);
@@ -103,7 +103,7 @@ describe('spawnChild', () => {
 
 describe('spawnChild with an id', () => {
   it('names the child PARENT.id, and gives it again for the same spec', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.as(root).spawnChild({ id: 'step-1', goal: 'x' });
     expect(child).toBe(`${root}.step-1`);
@@ -114,7 +114,7 @@ describe('spawnChild with an id', () => {
   });
 
   it('refuses another spec for the same id, and a delegation more is another spec', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ capabilities: [{ ...search, delegable: true }] });
     const pid = await kernel.processes.spawnChild(root, { id: 'a' });
     expect(await refused(() => kernel.processes.spawnChild(root, { id: 'a', goal: 'b' }))).toEqual({
@@ -127,7 +127,7 @@ describe('spawnChild with an id', () => {
   });
 
   it('refuses a pid that would be too long', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     let at = await kernel.processes.spawn({});
     while (at.length + 65 <= 512) at = await kernel.processes.spawnChild(at, { id: 'x'.repeat(64) });
     expect(await refused(() => kernel.processes.spawnChild(at, { id: 'y'.repeat(64) }))).toMatchObject({
@@ -137,7 +137,7 @@ describe('spawnChild with an id', () => {
   });
 
   it('refuses a name that another line of descent has taken', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const a = await kernel.processes.spawnChild(root, { id: 'a' });
     await kernel.processes.spawnChild(a, { id: 'b' });

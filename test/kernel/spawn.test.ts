@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, externalImage } from '../../src/index.js';
-import { acknowledged, checkInvariants } from '../support/invariants.js';
+import { checkInvariants, findLost } from '../support/invariants.js';
 import { tempFolder } from '../support/kernel.js';
-import { stage, worker } from '../support/kernel-fixture.js';
+import { kernelFixture, worker } from '../support/kernel-fixture.js';
 
 const schema = {
   '~standard': {
@@ -17,7 +17,7 @@ const schema = {
 
 describe('spawn', () => {
   it('makes a root process with everything its spec says, in one commit', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({
       image: 'worker',
       goal: 'Write the report',
@@ -61,14 +61,14 @@ describe('spawn', () => {
   });
 
   it('without anything makes an external process that lives until it is ended', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     expect(await kernel.processes.get(pid)).toMatchObject({ kind: 'external', status: 'created', image: 'base@1' });
     expect(await kernel.memory.read(pid, (await kernel.processes.get(pid)).goal)).toMatchObject({ payload: {} });
   });
 
   it('held gives a paused process with runnable behind it', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', held: true });
     expect((await kernel.processes.get(pid)).status).toBe('paused');
     await kernel.processes.resume(pid);
@@ -76,7 +76,7 @@ describe('spawn', () => {
   });
 
   it('writes the event and the record of the birth', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ goal: { a: 1 } });
     const { goal, createdAt: at } = await kernel.processes.get(pid);
     const { items: events } = await kernel.events.list({ pid });
@@ -100,7 +100,7 @@ describe('spawn', () => {
   });
 
   it('takes the last registered version of an image, or the one that is named', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'tool', version: '1' }));
     kernel.images.register(externalImage({ name: 'tool', version: '2' }));
     const latest = await kernel.processes.spawn({ image: 'tool' });
@@ -110,26 +110,26 @@ describe('spawn', () => {
   });
 
   it('refuses an image that nobody registered, and leaves nothing behind', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     expect((await refused(() => kernel.processes.spawn({ image: 'nobody' }))).code).toBe('NO_SUCH_IMAGE');
     expect((await refused(() => kernel.processes.spawn({ image: 'worker@9' }))).code).toBe('NO_SUCH_IMAGE');
   });
 
   it('refuses a second registration of the same version', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     expect(() => kernel.images.register(worker)).toThrow(expect.objectContaining({ code: 'CONFLICT' }));
     expect(kernel.images.list()).toEqual(['base@1', 'worker@1']);
   });
 
   it('hands the arguments through the input schema of the image', async () => {
-    const { kernel, row } = await stage();
+    const { kernel, row } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'counted', input: schema }));
     const pid = await kernel.processes.spawn({ image: 'counted', args: { n: 1, more: 2 } });
     expect(row(pid).args).toBe('{"n":1,"checked":true}');
   });
 
   it('refuses arguments that the schema refuses, naming where', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'counted', input: schema }));
     expect(await refused(() => kernel.processes.spawn({ image: 'counted', args: { n: 'x' } }))).toMatchObject({
       code: 'INVALID_INPUT',
@@ -138,7 +138,7 @@ describe('spawn', () => {
   });
 
   it('refuses arguments when the schema itself fails', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const answers: (() => unknown)[] = [
       () => Promise.reject(new Error('broken')),
       () => Promise.reject(Object.create(null)),
@@ -154,7 +154,7 @@ describe('spawn', () => {
   });
 
   it('gives the root what it is granted', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:search', rights: ['call'] }] });
     const held = await kernel.capabilities.list(pid);
     expect(held.map(({ resource, rights, grantedBy }) => ({ resource, rights, grantedBy }))).toEqual([
@@ -164,7 +164,7 @@ describe('spawn', () => {
   });
 
   it('refuses a bad grant, and leaves nothing behind', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const spawn = (resource: string) => () =>
       kernel.processes.spawn({ capabilities: [{ resource, rights: ['call'] }] });
     expect((await refused(spawn('*:*'))).code).toBe('INVALID_INPUT');
@@ -173,7 +173,7 @@ describe('spawn', () => {
   });
 
   it('needs what the image requires', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'mailer', requires: [{ resource: 'tool:mail', rights: ['call'] }] }));
     const pid = await kernel.processes.spawn({
       image: 'mailer',
@@ -183,7 +183,7 @@ describe('spawn', () => {
   });
 
   it('refuses a process that would lack what its image requires', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'mailer', requires: [{ resource: 'tool:mail', rights: ['call'] }] }));
     expect((await refused(() => kernel.processes.spawn({ image: 'mailer' }))).code).toBe('CAPABILITY_DENIED');
     expect(
@@ -196,7 +196,7 @@ describe('spawn', () => {
   });
 
   it('refuses properties that a spec does not have', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const odd = { goal: 'x', delegate: [] };
     expect(await refused(() => kernel.processes.spawn(odd))).toMatchObject({
       code: 'INVALID_INPUT',
@@ -205,7 +205,7 @@ describe('spawn', () => {
   });
 
   it('keeps the environment of a process once per content', async () => {
-    const { kernel, row } = await stage();
+    const { kernel, row } = await kernelFixture();
     const a = await kernel.processes.spawn({ env: { A: '1', B: '2' } });
     const b = await kernel.processes.spawn({ env: { B: '2', A: '1' } });
     const c = await kernel.processes.spawn({ env: { A: '2' } });
@@ -214,28 +214,28 @@ describe('spawn', () => {
   });
 
   it('refuses an environment variable that no shell could name', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     for (const name of ['', '1A', 'A=B', 'A B']) {
       expect((await refused(() => kernel.processes.spawn({ env: { [name]: 'x' } }))).code).toBe('INVALID_INPUT');
     }
   });
 
   it('is there after the kernel was closed and opened again', async () => {
-    const first = await stage();
+    const first = await kernelFixture();
     const pid = await first.kernel.processes.spawn({ goal: 'stay' });
     const before = await first.kernel.processes.get(pid);
     await first.kernel.shutdown();
     const { createKernel } = await import('../../src/index.js');
     await using second = await createKernel({ store: first.path, workspace: tempFolder(), node: { executor: false } });
     expect(await second.processes.get(pid)).toEqual(before);
-    expect(acknowledged(first.path, [pid])).toEqual([]);
-    expect(acknowledged(first.path, ['p_none'])).toEqual(['p_none is lost']);
+    expect(findLost(first.path, [pid])).toEqual([]);
+    expect(findLost(first.path, ['p_none'])).toEqual(['p_none is lost']);
   });
 });
 
 describe('spawn with an id', () => {
   it('gives the same process for the same spec, also when it has ended', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const spec = { id: 'job-1', goal: 'once', labels: { a: 'b' } };
     const pid = await kernel.processes.spawn(spec);
     expect(await kernel.processes.spawn({ labels: { a: 'b' }, goal: 'once', id: 'job-1' })).toBe(pid);
@@ -246,14 +246,14 @@ describe('spawn with an id', () => {
   });
 
   it('makes one process of many concurrent calls', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pids = await Promise.all(Array.from({ length: 20 }, () => kernel.processes.spawn({ id: 'one' })));
     expect(new Set(pids).size).toBe(1);
     expect((await kernel.processes.list()).items.length).toBe(1);
   });
 
   it('refuses another spec for the same id', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ id: 'job', goal: 'a' });
     expect(await refused(() => kernel.processes.spawn({ id: 'job', goal: 'b' }))).toEqual({
       code: 'CONFLICT',
@@ -273,7 +273,7 @@ describe('spawn with an id', () => {
   });
 
   it('keeps ids of roots and ids of children apart', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ id: 'a' });
     const child = await kernel.processes.spawnChild(root, { id: 'a' });
     const other = await kernel.processes.spawnChild(child, { id: 'a' });
@@ -281,7 +281,7 @@ describe('spawn with an id', () => {
   });
 
   it('refuses an id that is none', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     for (const id of ['', '.a', '-a', 'a b', 'a/b', 'ä', 'a\n', 'a'.repeat(65)]) {
       expect([id, (await refused(() => kernel.processes.spawn({ id }))).code]).toEqual([id, 'INVALID_INPUT']);
     }
@@ -295,7 +295,7 @@ describe('images', () => {
   };
 
   it('refuses what is not an image', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const bad: unknown[] = [
       null,
       'x',
@@ -319,7 +319,7 @@ describe('images', () => {
   });
 
   it('copies kind, recovery and retry to the row', async () => {
-    const { kernel, row } = await stage();
+    const { kernel, row } = await kernelFixture();
     const retry = { attempts: 3, baseMs: 10, permanent: () => false };
     kernel.images.register(defineImage({ name: 'tried', recovery: 'fail', retry, run: async () => null }));
     const pid = await kernel.processes.spawn({ image: 'tried' });

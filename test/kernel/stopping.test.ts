@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { ended, handClock, type Stage, timedStage } from '../support/kernel-fixture.js';
+import { type KernelFixture, manualClock, outcomeOf, timedKernelFixture } from '../support/kernel-fixture.js';
 
 /** A process that another node seems to run, and a child of it that it runs too. */
-async function driven({ kernel, edit }: Stage, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
+async function driven({ kernel, edit }: KernelFixture, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
   const pid = await kernel.processes.spawn(spec);
   const child = await kernel.processes.spawnChild(pid, {});
   for (const one of [pid, child]) edit(one, { status: 'running', node: 'n_other' });
@@ -13,7 +13,7 @@ async function driven({ kernel, edit }: Stage, spec: { deadlineMs?: number } = {
 
 describe('a process that is stopping', () => {
   it('that exits within the grace keeps its result', async () => {
-    const set = await timedStage();
+    const set = await timedKernelFixture();
     const [pid] = await driven(set);
     await set.kernel.processes.signal(pid, 'cancel', { graceMs: 60_000, tree: false });
     await set.kernel.processes.exit(pid, { result: 'just in time' });
@@ -26,14 +26,14 @@ describe('a process that is stopping', () => {
   });
 
   it('is killed with the stored reason when the grace is over', async () => {
-    const clock = handClock();
-    const set = await timedStage({ clock });
+    const clock = manualClock();
+    const set = await timedKernelFixture({ clock });
     const [pid, child] = await driven(set);
     await set.kernel.processes.signal(pid, 'cancel', { graceMs: 5_000, reason: 'enough' });
     clock.advance(4_999);
     expect((await set.kernel.processes.get(pid)).status).toBe('stopping');
     clock.advance(1);
-    expect([await ended(set.kernel, pid), await ended(set.kernel, child)]).toEqual(['cancelled', 'cancelled']);
+    expect([await outcomeOf(set.kernel, pid), await outcomeOf(set.kernel, child)]).toEqual(['cancelled', 'cancelled']);
     expect(await set.kernel.processes.get(pid)).toMatchObject({
       status: 'killed',
       outcome: { kind: 'cancelled', reason: 'enough', by: 'host' },
@@ -42,14 +42,14 @@ describe('a process that is stopping', () => {
   });
 
   it('with a grace of nothing is killed soon', async () => {
-    const set = await timedStage();
+    const set = await timedKernelFixture();
     const [pid] = await driven(set);
     await set.kernel.processes.signal(pid, 'cancel', { graceMs: 0 });
-    expect(await ended(set.kernel, pid)).toBe('cancelled');
+    expect(await outcomeOf(set.kernel, pid)).toBe('cancelled');
   });
 
   it('whose parent ends goes on with its own reason', async () => {
-    const set = await timedStage();
+    const set = await timedKernelFixture();
     const { kernel } = set;
     const [pid, child] = await driven(set);
     await kernel.processes.signal(child, 'cancel', { graceMs: 60_000, reason: 'first' });
@@ -61,20 +61,20 @@ describe('a process that is stopping', () => {
   });
 
   it('stays stopping over a reopening, and its grace still ends', async () => {
-    const clock = handClock();
-    const first = await timedStage({ clock });
+    const clock = manualClock();
+    const first = await timedKernelFixture({ clock });
     const [pid] = await driven(first);
     await first.kernel.processes.signal(pid, 'cancel', { graceMs: 10_000 });
     await first.kernel.shutdown();
     clock.advance(20_000);
-    const second = await timedStage({ store: first.path, clock });
-    expect(await ended(second.kernel, pid)).toBe('cancelled');
+    const second = await timedKernelFixture({ store: first.path, clock });
+    expect(await outcomeOf(second.kernel, pid)).toBe('cancelled');
   });
 });
 
 describe('a tree with an orphan that is stopping', () => {
   it('is killed whole, though the parent of the orphan has ended', async () => {
-    const { kernel, edit } = await timedStage();
+    const { kernel, edit } = await timedKernelFixture();
     const root = await kernel.processes.spawn({});
     const parent = await kernel.processes.spawnChild(root, {});
     const orphan = await kernel.processes.spawnChild(parent, {});
@@ -86,7 +86,7 @@ describe('a tree with an orphan that is stopping', () => {
   });
 
   it('does not reach one that is stopping in another tree', async () => {
-    const { kernel, edit } = await timedStage();
+    const { kernel, edit } = await timedKernelFixture();
     const [root, other] = [await kernel.processes.spawn({}), await kernel.processes.spawn({})];
     const parent = await kernel.processes.spawnChild(other, {});
     const orphan = await kernel.processes.spawnChild(parent, {});
@@ -99,7 +99,7 @@ describe('a tree with an orphan that is stopping', () => {
 
 describe('a parent’s end', () => {
   it('stops a child that a node runs, with the whole subtree, in the commit of the end', async () => {
-    const set = await timedStage();
+    const set = await timedKernelFixture();
     const { kernel, edit, row } = set;
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, {});
@@ -129,40 +129,40 @@ describe('a deadline', () => {
       }
     }
     const clock = new Watch();
-    const { kernel } = await timedStage({ clock });
+    const { kernel } = await timedKernelFixture({ clock });
     const pid = await kernel.processes.spawn({ deadlineMs: 1_000 });
     clock.advance(1_000);
-    expect(await ended(kernel, pid)).toBe('timed_out');
+    expect(await outcomeOf(kernel, pid)).toBe('timed_out');
   });
 
   it('ends a process as timed_out, by the clock that the caller gave', async () => {
-    const clock = handClock();
-    const { kernel, path } = await timedStage({ clock });
+    const clock = manualClock();
+    const { kernel, path } = await timedKernelFixture({ clock });
     const pid = await kernel.processes.spawn({ deadlineMs: 1_000 });
     const child = await kernel.processes.spawnChild(pid, {});
     expect((await kernel.processes.get(pid)).deadlineAt).toBe(clock.now() + 1_000);
     clock.advance(999);
     expect((await kernel.processes.get(pid)).status).toBe('created');
     clock.advance(1);
-    expect([await ended(kernel, pid), await ended(kernel, child)]).toEqual(['timed_out', 'timed_out']);
+    expect([await outcomeOf(kernel, pid), await outcomeOf(kernel, child)]).toEqual(['timed_out', 'timed_out']);
     expect(await kernel.processes.get(pid)).toMatchObject({ status: 'killed', outcome: { by: 'kernel' } });
     await checkInvariants(kernel, path);
   });
 
   it('gives a process that a node runs the grace first', async () => {
-    const clock = handClock();
-    const set = await timedStage({ clock });
+    const clock = manualClock();
+    const set = await timedKernelFixture({ clock });
     const [pid] = await driven(set, { deadlineMs: 1_000 });
     clock.advance(1_000);
     for await (const { type } of set.kernel.events.stream({ pid })) if (type === 'process.stopping') break;
     expect(JSON.parse(`${set.row(pid).stop}`)).toEqual({ kind: 'timed_out', by: 'kernel' });
     clock.advance(5_000);
-    expect(await ended(set.kernel, pid)).toBe('timed_out');
+    expect(await outcomeOf(set.kernel, pid)).toBe('timed_out');
   });
 
   it('is the earliest of wallMs, deadlineMs and the parent’s', async () => {
-    const clock = handClock();
-    const { kernel } = await timedStage({ clock });
+    const clock = manualClock();
+    const { kernel } = await timedKernelFixture({ clock });
     const at = async (pid: Pid) => ((await kernel.processes.get(pid)).deadlineAt ?? 0) - clock.now();
     const root = await kernel.processes.spawn({ budget: { wallMs: 5_000 }, deadlineMs: 9_000 });
     const later = await kernel.processes.spawnChild(root, { deadlineMs: 9_000 });
@@ -173,13 +173,13 @@ describe('a deadline', () => {
   });
 
   it('of nothing ends a process soon', async () => {
-    const { kernel } = await timedStage();
-    expect(await ended(kernel, await kernel.processes.spawn({ budget: { wallMs: 0 } }))).toBe('timed_out');
+    const { kernel } = await timedKernelFixture();
+    expect(await outcomeOf(kernel, await kernel.processes.spawn({ budget: { wallMs: 0 } }))).toBe('timed_out');
   });
 
   it('is set and moved by setBudget, within the parent’s', async () => {
-    const clock = handClock();
-    const { kernel } = await timedStage({ clock });
+    const clock = manualClock();
+    const { kernel } = await timedKernelFixture({ clock });
     const root = await kernel.processes.spawn({ deadlineMs: 10_000 });
     const child = await kernel.processes.spawnChild(root, { budget: { wallMs: 1_000 } });
     const start = clock.now();
@@ -189,28 +189,28 @@ describe('a deadline', () => {
     expect((await kernel.processes.get(child)).deadlineAt).toBe(start + 10_000);
     await kernel.processes.setBudget(child, { wallMs: 1 });
     clock.advance(1);
-    expect(await ended(kernel, child)).toBe('timed_out');
+    expect(await outcomeOf(kernel, child)).toBe('timed_out');
     expect((await kernel.processes.get(root)).status).toBe('created');
   });
 
   it('follows birth, not the place in the tree', async () => {
-    const clock = handClock();
-    const { kernel } = await timedStage({ clock });
+    const clock = manualClock();
+    const { kernel } = await timedKernelFixture({ clock });
     const root = await kernel.processes.spawn({ deadlineMs: 1_000 });
     const moved = await kernel.processes.spawnChild(root, { onParentExit: 'detach' });
     await kernel.processes.exit(root);
     expect((await kernel.processes.get(moved)).parent).toBe(null);
     clock.advance(1_000);
-    expect(await ended(kernel, moved)).toBe('timed_out');
+    expect(await outcomeOf(kernel, moved)).toBe('timed_out');
   });
 
   it('passed while no kernel was open ends the process at the next opening', async () => {
-    const clock = handClock();
-    const first = await timedStage({ clock });
+    const clock = manualClock();
+    const first = await timedKernelFixture({ clock });
     const pid = await first.kernel.processes.spawn({ deadlineMs: 1_000 });
     await first.kernel.shutdown();
     clock.advance(5_000);
-    const second = await timedStage({ store: first.path, clock });
-    expect(await ended(second.kernel, pid)).toBe('timed_out');
+    const second = await timedKernelFixture({ store: first.path, clock });
+    expect(await outcomeOf(second.kernel, pid)).toBe('timed_out');
   });
 });

@@ -4,9 +4,9 @@ import type { Pid } from '../../src/index.js';
 import { WaitGraph } from '../../src/kernel/waiting/wait-graph.js';
 import type { WaitReason } from '../../src/unit/caller.js';
 import { refusal } from '../support/kernel.js';
-import { type Stage, stage } from '../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
-interface Circle extends Stage {
+interface Circle extends KernelFixture {
   readonly pids: [Pid, Pid, Pid];
   /** Makes a row wait, as the run of another node would. */
   waits(pid: Pid, on: readonly string[], more?: { deadline?: number; status?: string; previous?: string }): void;
@@ -15,7 +15,7 @@ interface Circle extends Stage {
 }
 
 async function circle(): Promise<Circle> {
-  const place = await stage();
+  const place = await kernelFixture();
   const { kernel, edit } = place;
   const pids = await Promise.all([1, 2, 3].map(() => kernel.processes.spawn({ image: 'worker' })));
   return {

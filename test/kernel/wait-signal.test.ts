@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type JsonValue, type Kernel, type Pid } from '../../src/index.js';
 import { WaitSignal } from '../../src/kernel/syscalls/wait-signal.js';
 import type { ProcessCaller } from '../../src/unit/caller.js';
-import { watched } from '../support/capability/pending-approvals.js';
+import { trackCall } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
-import { lastSeq, type Stage, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
 /** As the body of a process calls it. */
 function waitSignal(kernel: Kernel, pid: Pid, name: unknown, options?: unknown): Promise<JsonValue> {
@@ -13,8 +13,8 @@ function waitSignal(kernel: Kernel, pid: Pid, name: unknown, options?: unknown):
   return kernel.container.get(WaitSignal).run(caller, pid, name, options);
 }
 
-async function listener(given?: Stage): Promise<Stage & { pid: Pid }> {
-  const place = given ?? (await stage());
+async function listener(given?: KernelFixture): Promise<KernelFixture & { pid: Pid }> {
+  const place = given ?? (await kernelFixture());
   return { ...place, pid: await place.kernel.processes.spawn({ image: 'worker' }) };
 }
 
@@ -63,12 +63,12 @@ describe('waitSignal', () => {
 
   it('goes on counting after the kernel was closed and opened again', async () => {
     const path = newStore();
-    const first = await listener(await stage({ store: path }));
+    const first = await listener(await kernelFixture({ store: path }));
     const { pid } = first;
     for (const n of [1, 2]) await first.kernel.processes.signal(pid, 'user.x', { payload: n });
     expect(await waitSignal(first.kernel, pid, 'x')).toBe(1);
     await first.kernel.shutdown();
-    const { kernel } = await stage({ store: path });
+    const { kernel } = await kernelFixture({ store: path });
     await kernel.processes.signal(pid, 'user.x', { payload: 3 });
     expect([await waitSignal(kernel, pid, 'x'), await waitSignal(kernel, pid, 'x')]).toEqual([2, 3]);
     const { items } = await kernel.events.list({ types: ['process.received'] });
@@ -89,7 +89,7 @@ describe('waitSignal', () => {
     await kernel.processes.signal(pid, 'user.x', { payload: 'secret' });
     const before = await lastSeq(kernel);
     await waitSignal(kernel, pid, 'x');
-    expect(await toldAfter(kernel, before)).toEqual([['process.received', pid]]);
+    expect(await eventsAfter(kernel, before)).toEqual([['process.received', pid]]);
     const { items } = await kernel.audit.list({ action: 'process.waitSignal' });
     expect(items).toMatchObject([{ actor: pid, target: pid, facts: { signal: 'user.x', ordinal: 1 } }]);
     expect(JSON.stringify(items)).not.toContain('secret');
@@ -108,14 +108,14 @@ describe('waitSignal', () => {
   it('ends with the stop and the end of its process, and when the kernel closes', async () => {
     const { kernel, pid, edit } = await listener();
     edit(pid, { status: 'running', node: 'n_other' });
-    const stopped = watched(waitSignal(kernel, pid, 'x'));
+    const stopped = trackCall(waitSignal(kernel, pid, 'x'));
     await kernel.processes.cancel(pid);
     await stopped.done;
     const killed = await kernel.processes.spawn({});
-    const ended = watched(waitSignal(kernel, killed, 'x'));
+    const ended = trackCall(waitSignal(kernel, killed, 'x'));
     await kernel.processes.kill(killed);
     await ended.done;
-    const closed = watched(waitSignal(kernel, await kernel.processes.spawn({}), 'x'));
+    const closed = trackCall(waitSignal(kernel, await kernel.processes.spawn({}), 'x'));
     await kernel.shutdown();
     await closed.done;
     expect([stopped.state, ended.state, closed.state]).toEqual(['CANCELLED', 'PROCESS_TERMINATED', 'KERNEL_CLOSED']);
@@ -143,7 +143,7 @@ describe('a user signal that a process waits for', () => {
     const before = await lastSeq(kernel);
     await kernel.processes.signal(pid, 'user.go');
     expect(row(pid)).toMatchObject({ status: 'runnable', wait: null });
-    expect(await toldAfter(kernel, before)).toEqual([
+    expect(await eventsAfter(kernel, before)).toEqual([
       ['process.signalled', pid],
       ['process.woken', pid],
     ]);

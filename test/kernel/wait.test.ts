@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal, tempFolder } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 const nothingUsed = { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0 };
 
@@ -15,7 +15,7 @@ async function family(kernel: Kernel, size: number): Promise<[Pid, Pid[]]> {
 
 describe('wait', () => {
   it('returns the result of a child that already exited, with a handle to read it', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     await kernel.processes.charge(child, { tokens: 5 });
     await kernel.processes.exit(child, { result: { answer: 42 }, message: 'done', exitCode: 0 });
@@ -35,7 +35,7 @@ describe('wait', () => {
   });
 
   it('gives the same handle when it is asked again', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     await kernel.processes.complete(child, 1);
     const first = await kernel.processes.wait(root, child);
@@ -45,7 +45,7 @@ describe('wait', () => {
   });
 
   it('resolves when the child ends, for many waiters at once, with one outcome', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     const waits = Array.from({ length: 10 }, () => kernel.processes.wait(root, child));
     await kernel.processes.fail(child, 'no luck');
@@ -55,7 +55,7 @@ describe('wait', () => {
   });
 
   it('is woken by an end that another kernel on the same file commits', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     await using other = await createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
     const waiting = kernel.processes.wait(root, child);
@@ -64,7 +64,7 @@ describe('wait', () => {
   });
 
   it('refuses to wait for itself or for one that stands above, naming the cycle', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     const grandchild = await kernel.processes.spawnChild(child, {});
     expect(await refused(() => kernel.processes.wait(root, root))).toMatchObject({
@@ -76,7 +76,7 @@ describe('wait', () => {
   });
 
   it('refuses a stranger, a grandchild and a process that does not exist', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     const [, [cousin = '']] = await family(kernel, 1);
     const grandchild = await kernel.processes.spawnChild(child, {});
@@ -88,7 +88,7 @@ describe('wait', () => {
   });
 
   it('answers a poll and a timeout with WAIT_TIMEOUT and changes nothing', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     expect(await refused(() => kernel.processes.wait(root, child, { timeoutMs: 0 }))).toEqual({
       code: 'WAIT_TIMEOUT',
@@ -100,7 +100,7 @@ describe('wait', () => {
   });
 
   it('is given up when its signal aborts', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     const abort = new AbortController();
     const waiting = refused(() => kernel.processes.wait(root, child, { signal: abort.signal }));
@@ -110,7 +110,7 @@ describe('wait', () => {
   });
 
   it('ends with the waiter: CANCELLED when it is being stopped, PROCESS_TERMINATED when it has ended', async () => {
-    const { kernel, edit } = await stage();
+    const { kernel, edit } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     edit(root, { status: 'running', node: 'n_other' });
     edit(child, { status: 'running', node: 'n_other' });
@@ -126,7 +126,7 @@ describe('wait', () => {
   });
 
   it('still returns an ended child to a waiter that is being stopped', async () => {
-    const { kernel, edit } = await stage();
+    const { kernel, edit } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     await kernel.processes.complete(child, 'early');
     edit(root, { status: 'running', node: 'n_other' });
@@ -135,7 +135,7 @@ describe('wait', () => {
   });
 
   it('ends with the kernel', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     const waiting = refusal(kernel.processes.wait(root, child));
     await kernel.shutdown();
@@ -143,7 +143,7 @@ describe('wait', () => {
   });
 
   it('does not hang when the child ends and is pruned in one commit', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 2);
     const waits = [
       refusal(kernel.processes.wait(root, child)),
@@ -158,7 +158,7 @@ describe('wait', () => {
 
 describe('waitAny', () => {
   it('returns the first that ended, whatever the order of the list', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [a = '', b = '', c = '']] = await family(kernel, 3);
     await kernel.processes.complete(b, 'b');
     await kernel.processes.complete(a, 'a');
@@ -167,7 +167,7 @@ describe('waitAny', () => {
   });
 
   it('without a list returns each child once, then NO_CHILDREN', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [a = '', b = '']] = await family(kernel, 2);
     const waiting = kernel.processes.waitAny(root);
     await kernel.processes.complete(b, 'b');
@@ -180,7 +180,7 @@ describe('waitAny', () => {
   });
 
   it('refuses a list with one stranger in it', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [a = '']] = await family(kernel, 1);
     const [stranger] = await family(kernel, 0);
     await kernel.processes.complete(a, 'a');
@@ -191,7 +191,7 @@ describe('waitAny', () => {
 
 describe('waitAll', () => {
   it('answers in the order asked, a repeated child repeatedly', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [a = '', b = '', c = '']] = await family(kernel, 3);
     const waiting = kernel.processes.waitAll(root, [c, a, c]);
     await kernel.processes.complete(a, 'a');
@@ -205,7 +205,7 @@ describe('waitAll', () => {
   });
 
   it('without a list answers for every child that no wait has returned, in order of birth', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [a = '', b = '', c = '']] = await family(kernel, 3);
     for (const pid of [c, b, a]) await kernel.processes.complete(pid, pid);
     await kernel.processes.wait(root, b);
@@ -215,7 +215,7 @@ describe('waitAll', () => {
   });
 
   it('times out as a whole when one of them is still there', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root, [a = '', b = '']] = await family(kernel, 2);
     await kernel.processes.complete(a, 'a');
     expect((await refused(() => kernel.processes.waitAll(root, [a, b], { timeoutMs: 0 }))).code).toBe('WAIT_TIMEOUT');
@@ -224,7 +224,7 @@ describe('waitAll', () => {
 
 describe('result', () => {
   it('lets the host wait for any process, and marks nothing as waited for', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const [root, [child = '']] = await family(kernel, 1);
     const waiting = kernel.processes.result(child);
     await kernel.processes.complete(child, ['x']);
@@ -233,7 +233,7 @@ describe('result', () => {
   });
 
   it('refuses an unknown process and polls a live one', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const [root] = await family(kernel, 0);
     expect((await refused(() => kernel.processes.result('p_none'))).code).toBe('NO_SUCH_PROCESS');
     expect((await refused(() => kernel.processes.result(root, { timeoutMs: 0 }))).code).toBe('WAIT_TIMEOUT');

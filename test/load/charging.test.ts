@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { KernelError } from '../../src/index.js';
-import { called } from '../support/concurrent-callers.js';
+import { callConcurrently } from '../support/concurrent-callers.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 it('three kernels that charge 4,000 times each spend exactly a budget of 5,000', { timeout: 120_000 }, async () => {
   const store = newStore();
@@ -14,7 +14,7 @@ it('three kernels that charge 4,000 times each spend exactly a budget of 5,000',
   const children = await Promise.all(kernels.map((kernel) => kernel.processes.spawnChild(root, {})));
   const outcomes = await Promise.all(
     kernels.map((kernel, index) =>
-      called(16, 4_000, () => kernel.processes.charge(children[index] ?? root, { tokens: 1 })),
+      callConcurrently(16, 4_000, () => kernel.processes.charge(children[index] ?? root, { tokens: 1 })),
     ),
   );
   expect(outcomes.flatMap(({ values }) => values)).toHaveLength(5_000);
@@ -25,5 +25,5 @@ it('three kernels that charge 4,000 times each spend exactly a budget of 5,000',
   expect((await first.processes.budget(root)).tokens).toMatchObject({ used: 5_000, left: 0, overrun: 0 });
   const used = await Promise.all(children.map(async (child) => (await first.processes.get(child)).used.tokens ?? 0));
   expect(used.reduce((sum, tokens) => sum + tokens, 0)).toBe(5_000);
-  expect(await faultsIn(first)).toEqual([]);
+  expect(await findInconsistencies(first)).toEqual([]);
 });

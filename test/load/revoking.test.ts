@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type AuditRecord, type CapabilityId, type Kernel, KernelError, type Pid } from '../../src/index.js';
-import { called } from '../support/concurrent-callers.js';
+import { callConcurrently } from '../support/concurrent-callers.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 const holders = 1_000;
@@ -33,7 +33,7 @@ it('a revoke takes 25,000 that were derived from it, while their holders go on u
 /** A thousand processes with 25 each: one that was delegated, and 24 derived from it, the first of them from each other. */
 async function spread(kernel: Kernel, giver: Pid, root: CapabilityId): Promise<{ pids: Pid[]; derived: Set<string> }> {
   const derived = new Set<CapabilityId>();
-  const { values: pids } = await called(128, holders, async () => {
+  const { values: pids } = await callConcurrently(128, holders, async () => {
     const pid = await kernel.processes.spawn({});
     let from = root;
     for (let n = 0; n < each; n++) {

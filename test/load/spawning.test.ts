@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { KernelError } from '../../src/index.js';
-import { called } from '../support/concurrent-callers.js';
+import { callConcurrently } from '../support/concurrent-callers.js';
 import { openKernel } from '../support/kernel.js';
-import { inSweep } from '../support/seeded.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { runsInSweep } from '../support/seeded.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
-const half = inSweep(10_000);
+const half = runsInSweep(10_000);
 
 describe(`64 callers that spawn ${2 * half} children of one parent`, () => {
   it('all succeed when the budget is as large', { timeout: 120_000 }, async () => {
     const kernel = await openKernel({ durability: 'normal' });
     const parent = await kernel.processes.spawn({ budget: { children: 2 * half } });
-    const { values, errors } = await called(64, 2 * half, () => kernel.processes.spawnChild(parent, {}));
+    const { values, errors } = await callConcurrently(64, 2 * half, () => kernel.processes.spawnChild(parent, {}));
     expect(errors).toEqual([]);
     expect(new Set(values).size).toBe(2 * half);
     expect((await kernel.processes.budget(parent)).children).toMatchObject({ used: 2 * half, left: 0 });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('succeed exactly as often as a smaller budget allows, and the others are told who binds', {
@@ -23,12 +23,12 @@ describe(`64 callers that spawn ${2 * half} children of one parent`, () => {
   }, async () => {
     const kernel = await openKernel({ durability: 'normal' });
     const parent = await kernel.processes.spawn({ budget: { children: half } });
-    const { values, errors } = await called(64, 2 * half, () => kernel.processes.spawnChild(parent, {}));
+    const { values, errors } = await callConcurrently(64, 2 * half, () => kernel.processes.spawnChild(parent, {}));
     expect([new Set(values).size, errors.length]).toEqual([half, half]);
     const told = new Set(errors.map((error) => (error instanceof KernelError ? summary(error) : String(error))));
     expect([...told]).toEqual([`BUDGET_EXCEEDED children ${parent}`]);
     expect((await kernel.processes.budget(parent)).children).toMatchObject({ used: half, left: 0 });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 
@@ -63,7 +63,7 @@ describe('a fork bomb', () => {
       await expect(kernel.as(pid).spawnChild({})).rejects.toMatchObject({ code: 'PROCESS_TERMINATED' });
     }
     expect((await processes.budget(root)).children.used).toBe(2);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 

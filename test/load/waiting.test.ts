@@ -17,7 +17,7 @@ describe(`${count} processes that wait`, () => {
     const store = join(tempFolder(), 'waiting.db');
     const library = join(await builtPackage(), 'dist/index.js');
     const run = new Program('--expose-gc', program, library, store, String(count));
-    await run.finished();
+    await run.expectSuccess();
     const told = Object.fromEntries(run.lines.map((line) => line.split(' ') as [string, string]));
     expect(told).toEqual({ waiting: `${count}`, bytes: expect.any(String), records: '0', released: `${count}` });
     expect(Number(told.bytes)).toBeLessThan(bytesMax);

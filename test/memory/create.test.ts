@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
 
 const notes: CapabilitySpec = { resource: 'ns:team/notes/**', rights: ['create', 'read', 'write', 'delete'] };
@@ -46,7 +46,7 @@ describe('creating an object', () => {
     });
     expect([stored.createdAt <= Date.now(), stored.tokens > 0]).toEqual([true, true]);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     expect(await again.memory.read(owner, handle.id)).toEqual(stored);
     await checkInvariants(again, path);
   });
@@ -84,7 +84,7 @@ describe('creating an object', () => {
       { object: own.id, ...on(`ns:process/${owner}/**`) },
       { object: shared.id, ...on('ns:team/notes/**') },
     ]);
-    expect(await toldAfter(kernel, before)).toEqual([
+    expect(await eventsAfter(kernel, before)).toEqual([
       ['object.created', owner],
       ['object.created', owner],
     ]);

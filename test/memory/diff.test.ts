@@ -3,11 +3,11 @@ import { applyPatch } from 'rfc6902';
 import { describe, expect, it } from 'vitest';
 import type { JsonPatch, JsonValue } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { ownerAndStranger } from '../support/memory/owner-and-stranger.js';
 
-/** What an independent library makes of `before` by the patch. It replaces no whole documents, so they stand in one. */
-function applied(before: JsonValue, patch: JsonPatch): JsonValue {
+/** Applies a patch with an independent library. That cannot replace a whole document, so `before` is wrapped in one. */
+function resultOfPatch(before: JsonValue, patch: JsonPatch): JsonValue {
   const document = { whole: structuredClone(before) };
   const inside = (path: string) => `/whole${path}`;
   const operations = patch.map((one) => ({
@@ -19,7 +19,7 @@ function applied(before: JsonValue, patch: JsonPatch): JsonValue {
   return document.whole;
 }
 
-/** Without `constructor`, which the library that applies them does not walk through. */
+/** Keys without `constructor`, which that library refuses in paths. */
 const key = fc.constantFrom(
   ...['a', 'b', 'a/b', '~', '~1', '/', '', '0', '1', '-', 'é', 'toJSON', 'hasOwnProperty', 'valueOf'],
 );
@@ -32,7 +32,7 @@ const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
     fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
   ),
 }));
-/** Two values that have much in common: the one with some of its places taken by something else. */
+/** Two similar values: the second is the first with some of its parts replaced. */
 const pair = fc.tuple(value, value, fc.array(fc.nat(30), { maxLength: 3 })).map(([before, other, places]) => {
   let place = 0;
   const changed = (at: JsonValue): JsonValue => {
@@ -53,7 +53,7 @@ describe('a diff', () => {
         await kernel.memory.update(owner, a, before);
         await kernel.memory.update(owner, b, after);
         const patch = await kernel.memory.diff(owner, a, b);
-        expect(applied(before, patch)).toEqual(after);
+        expect(resultOfPatch(before, patch)).toEqual(after);
         expect(await kernel.memory.diff(owner, b, b)).toEqual([]);
       }),
       { numRuns: 250, seed: 3 },
@@ -100,7 +100,7 @@ describe('a diff', () => {
     await kernel.memory.update(owner, handle, { n: 2 });
     await kernel.memory.update(owner, handle, { n: 3 });
     await kernel.shutdown();
-    const { memory } = (await stage({ store: path })).kernel;
+    const { memory } = (await kernelFixture({ store: path })).kernel;
     const at = (version: number) => ({ object: handle, version });
     expect([
       await memory.diff(owner, at(1), at(2)),
@@ -233,7 +233,7 @@ describe('large payloads', () => {
       [members(0), members(1)],
     ] as [JsonValue, JsonValue][]) {
       const patch = await kernel.memory.diff(owner, await note(before), await note(after));
-      expect(applied(before, patch)).toEqual(after);
+      expect(resultOfPatch(before, patch)).toEqual(after);
     }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectFilter } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { ownerAndStranger, refusalDetails } from '../support/memory/owner-and-stranger.js';
 
 describe('looking up a name', () => {
@@ -14,7 +14,7 @@ describe('looking up a name', () => {
     const own = await note(1, { name: 'n' });
     const shared = await note(2, { name: 'n', namespace: long });
     await kernel.shutdown();
-    const { memory } = (await stage({ store: path })).kernel;
+    const { memory } = (await kernelFixture({ store: path })).kernel;
     const found = [await memory.lookup(owner, 'n'), await memory.lookup(owner, 'n', long)];
     expect(found.map((handle) => handle.toJSON())).toEqual([own.toJSON(), shared.toJSON()]);
   });

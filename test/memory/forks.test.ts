@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Kernel, ObjectHandle, Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 type Mode = 'restricted' | 'copy' | 'speculative' | 'worker';
 
@@ -14,9 +14,9 @@ interface Forked {
   child(mode: Mode, of?: Pid): Promise<Pid>;
 }
 
-/** A process with a mutable note, and children that are forked from it. */
+/** A process with a mutable note, and children forked from it. */
 async function forked(): Promise<Forked> {
-  const { kernel, path } = await stage();
+  const { kernel, path } = await kernelFixture();
   const parent = await kernel.processes.spawn({ image: 'worker' });
   const note = await kernel.memory.create(parent, { type: 'claim', payload: { n: 1 }, immutable: false, name: 'note' });
   const child = (mode: Mode, of = parent) => kernel.processes.fork(of, { image: 'worker', mode });
@@ -32,7 +32,7 @@ describe('a fork', () => {
     await kernel.memory.update(copy, note, { n: 2 });
     expect([await seen(kernel, parent, note), await seen(kernel, copy, note)]).toEqual([{ n: 1 }, { n: 2 }]);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     expect([await seen(again, parent, note), await seen(again, copy, note)]).toEqual([{ n: 1 }, { n: 2 }]);
     await again.processes.exit(copy);
     expect(await again.memory.merge(parent, copy)).toEqual({

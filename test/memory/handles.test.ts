@@ -8,8 +8,8 @@ import {
   unknownId,
 } from '../support/memory/owner-and-stranger.js';
 
-/** Every way to name an object in a call of a process. */
-function ways(
+/** Every call of a process that takes a reference to an object. */
+function callsWithRef(
   { kernel }: OwnerAndStranger,
   pid: Pid,
   mine: ObjectHandle,
@@ -34,8 +34,11 @@ function ways(
   };
 }
 
-/** What takes a handle only, and hands it on. */
-function handingOn({ kernel }: OwnerAndStranger, pid: Pid): Record<string, (handle: ObjectHandle) => Promise<unknown>> {
+/** Calls that take only a handle, and pass it on. */
+function callsWithHandle(
+  { kernel }: OwnerAndStranger,
+  pid: Pid,
+): Record<string, (handle: ObjectHandle) => Promise<unknown>> {
   const face = kernel.as(pid);
   return {
     'goal of a child': (goal) => face.spawnChild({ goal }),
@@ -45,7 +48,7 @@ function handingOn({ kernel }: OwnerAndStranger, pid: Pid): Record<string, (hand
   };
 }
 
-/** A live handle, and one of an object that is gone; neither is of any use to another process. */
+/** A handle to a live object and one to a deleted object; neither helps another process. */
 async function foreign(set: OwnerAndStranger) {
   const there = await set.note('there', { name: 'there' });
   const gone = await set.note('gone');
@@ -58,7 +61,7 @@ describe('a foreign object', () => {
   it('is refused wherever it can be named, like one that was deleted and one that never was', async () => {
     const set = await ownerAndStranger();
     const { there, gone, mine } = await foreign(set);
-    for (const [way, call] of Object.entries(ways(set, set.stranger, mine))) {
+    for (const [way, call] of Object.entries(callsWithRef(set, set.stranger, mine))) {
       const shown = async (ref: ObjectRef) => {
         const id = typeof ref === 'string' ? ref : ref.id;
         await set.refused(() => call(ref));
@@ -74,7 +77,7 @@ describe('a foreign object', () => {
   it('cannot be handed on as goal or result, like one that was deleted', async () => {
     const set = await ownerAndStranger();
     const { there, gone } = await foreign(set);
-    for (const [way, call] of Object.entries(handingOn(set, set.stranger))) {
+    for (const [way, call] of Object.entries(callsWithHandle(set, set.stranger))) {
       const shown = async (handle: ObjectHandle) => {
         await set.refused(() => call(handle));
         return [way, await refusalDetails(() => call(handle), handle.id)];
@@ -119,7 +122,7 @@ describe('an object that is held without grant', () => {
     const held = await kernel.memory.share(owner, stranger, handle, ['read', 'diff', 'materialize']);
     await kernel.memory.addToView(stranger, held);
     expect((await kernel.as(stranger).memory.read(held)).payload).toBe('held');
-    for (const [way, call] of Object.entries(handingOn(set, stranger))) {
+    for (const [way, call] of Object.entries(callsWithHandle(set, stranger))) {
       expect([way, await refused(() => call(held))]).toEqual([
         way,
         { code: 'NO_SUCH_OBJECT', facts: { object: handle.id } },
@@ -155,7 +158,7 @@ describe('an object that is held without grant', () => {
     const handle = await note('forked');
     const child = await kernel.processes.fork(owner, { mode: 'copy' });
     expect((await kernel.memory.read(child, handle)).payload).toBe('forked');
-    for (const [way, call] of Object.entries(handingOn(set, child))) {
+    for (const [way, call] of Object.entries(callsWithHandle(set, child))) {
       expect([way, (await refused(() => call(handle))).code]).toEqual([way, 'NO_SUCH_OBJECT']);
     }
     const grandchild = await kernel.processes.spawnChild(child, {});
@@ -211,7 +214,7 @@ describe('what looks like a handle', () => {
       new Proxy(handle, {}),
       Object.assign(Object.create(handle), { x: 1 }),
     ];
-    for (const [way, call] of Object.entries(ways(set, set.owner, handle))) {
+    for (const [way, call] of Object.entries(callsWithRef(set, set.owner, handle))) {
       for (const fake of fakes) {
         expect([way, (await set.refused(() => call(fake as ObjectHandle))).code]).toEqual([way, 'INVALID_INPUT']);
       }

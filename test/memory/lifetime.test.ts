@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const large = (letter: string) => letter.repeat(5_000);
@@ -18,15 +18,15 @@ function payloadRows(path: string): number {
 
 describe('what a child made', () => {
   it('is readable for its parent after its end, and for nobody else', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read: readAs } = await parentAndChildren();
     const [child, sibling] = [await fork(), await fork()];
-    const made = await make(child, 'made');
-    expect(await seen(parent, made)).toBe('NO_SUCH_OBJECT');
+    const made = await create(child, 'made');
+    expect(await readAs(parent, made)).toBe('NO_SUCH_OBJECT');
     await kernel.processes.exit(child, { result: 'result' });
     const { result } = await kernel.processes.wait(parent, child);
     expect(result).toBeDefined();
     if (result === undefined) return;
-    const all = (object: typeof made) => Promise.all([parent, sibling, child].map((pid) => seen(pid, object)));
+    const all = (object: typeof made) => Promise.all([parent, sibling, child].map((pid) => readAs(pid, object)));
     expect([await all(made), await all(result)]).toEqual([
       ['made', 'NO_SUCH_OBJECT', 'NO_SUCH_OBJECT'],
       ['result', 'NO_SUCH_OBJECT', 'NO_SUCH_OBJECT'],
@@ -39,62 +39,62 @@ describe('what a child made', () => {
       expect((await refusal(call())).code).toBe('NO_SUCH_OBJECT');
     }
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
-    expect(await seen(parent, made)).toBe('made');
+    expect(await readAs(parent, made)).toBe('made');
     await checkInvariants(kernel, path);
   });
 
   it('and was not merged is out of reach after the merge, and is reclaimed', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read: readAs } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
-    const [kept, dropped] = [await make(child, large('k')), await make(child, large('d'))];
+    const [kept, dropped] = [await create(child, large('k')), await create(child, large('d'))];
     await kernel.memory.removeFromView(child, dropped);
     await kernel.processes.exit(child);
-    expect(await seen(parent, dropped)).toBe(large('d'));
+    expect(await readAs(parent, dropped)).toBe(large('d'));
     await kernel.memory.merge(parent, child);
-    expect([await seen(parent, kept), await seen(parent, dropped)]).toEqual([large('k'), 'NO_SUCH_OBJECT']);
+    expect([await readAs(parent, kept), await readAs(parent, dropped)]).toEqual([large('k'), 'NO_SUCH_OBJECT']);
     const before = payloadRows(path);
-    // The goal of the child goes with it.
+    // The goal of the child is reclaimed too.
     expect([await kernel.memory.sweep(), await kernel.memory.sweep()]).toEqual([{ reclaimed: 2 }, { reclaimed: 0 }]);
-    expect([before, payloadRows(path), await seen(parent, kept)]).toEqual([2, 1, large('k')]);
+    expect([before, payloadRows(path), await readAs(parent, kept)]).toEqual([2, 1, large('k')]);
     await checkInvariants(kernel, path);
   });
 
   it('is released by a merge on record, with what the parent has handed on of it', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read: readAs } = await parentAndChildren();
     const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
-    const dropped = await make(child, 'dropped');
+    const dropped = await create(child, 'dropped');
     await kernel.memory.removeFromView(child, dropped);
     await kernel.processes.exit(child);
     const [successor] = (await kernel.capabilities.list(parent)).filter(({ grantedBy }) => grantedBy === child);
     const lent = await kernel.memory.share(parent, sibling, dropped, ['read']);
-    expect(await seen(sibling, dropped)).toBe('dropped');
+    expect(await readAs(sibling, dropped)).toBe('dropped');
     await kernel.memory.merge(parent, child);
-    expect(await seen(sibling, dropped)).toBe('NO_SUCH_OBJECT');
+    expect(await readAs(sibling, dropped)).toBe('NO_SUCH_OBJECT');
     const records = (await kernel.audit.list({ action: 'capability.revoke' })).items;
     expect(records.map(({ actor, target, capability, resource }) => [actor, target, capability, resource])).toEqual([
       [parent, parent, successor?.id, `ns:process/${child}/**`],
     ]);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     const [swept] = (await again.audit.list({ action: 'capability.sweep' })).items;
     expect(swept?.facts).toEqual({ under: [successor?.id], capabilities: [lent.capability] });
     await checkInvariants(again, path);
   });
 
   it('is released by the end of the parent, but for what the parent handed up', async () => {
-    // A sweep dropped the result too, because the one who made it and its parent had ended.
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    // Regression: a sweep dropped the result too, because its creator and that one's parent had ended.
+    const { kernel, path, parent, fork, create, read: readAs } = await parentAndChildren();
     const child = await fork();
     const grandchild = await fork({}, child);
-    const [result, other] = [await make(grandchild, 'result'), await make(grandchild, 'other')];
+    const [result, other] = [await create(grandchild, 'result'), await create(grandchild, 'other')];
     await kernel.processes.exit(grandchild);
     const handle = (await kernel.memory.view(child)).roots.find(({ id }) => id === result.id);
     expect(handle).toBeUndefined();
     await kernel.memory.addToView(child, result);
     await kernel.processes.exit(child, { result });
-    expect([await seen(parent, result), await seen(parent, other)]).toEqual(['result', 'NO_SUCH_OBJECT']);
+    expect([await readAs(parent, result), await readAs(parent, other)]).toEqual(['result', 'NO_SUCH_OBJECT']);
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 2 });
-    expect(await seen(parent, result)).toBe('result');
+    expect(await readAs(parent, result)).toBe('result');
     expect((await kernel.processes.wait(parent, child)).value).toBe('result');
     await checkInvariants(kernel, path);
   });
@@ -102,12 +102,12 @@ describe('what a child made', () => {
 
 describe('sweep', () => {
   it('leaves what a root made and its result, whoever made that', async () => {
-    const { kernel, path, parent, note, fork, create: make } = await parentAndChildren();
+    const { kernel, path, parent, note, fork, create } = await parentAndChildren();
     const child = await fork();
-    const [result, other] = [await make(child, large('r')), await make(child, 'other')];
+    const [result, other] = [await create(child, large('r')), await create(child, 'other')];
     await kernel.processes.exit(child);
     await kernel.processes.exit(parent, { result });
-    // The goal of the child, and what it made besides.
+    // The goal of the child, and the other object that it created.
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 2 });
     expect((await kernel.processes.result(parent)).value).toBe(large('r'));
     const reader = await kernel.processes.spawn({ image: 'worker' });
@@ -122,30 +122,30 @@ describe('sweep', () => {
   });
 
   it('leaves what is in a shared namespace, and what somebody was given', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read: readAs } = await parentAndChildren();
     const spec = { resource: 'ns:team/**', rights: ['read', 'create', 'write'], delegable: true } as const;
     await kernel.capabilities.grant(parent, spec);
     const child = await fork({ delegate: [{ resource: 'ns:team/**', rights: ['read', 'create'] }] });
-    const shared = await make(child, large('s'), { namespace: 'team/notes' });
-    const [given, lent] = [await make(child, 'given'), await make(child, 'lent')];
+    const shared = await create(child, large('s'), { namespace: 'team/notes' });
+    const [given, lent] = [await create(child, 'given'), await create(child, 'lent')];
     const other = await kernel.processes.spawn({ image: 'worker', capabilities: [spec] });
     const resource = `object:${given.id}`;
     const grant = await kernel.capabilities.grant(other, { resource, rights: ['read'] });
     await kernel.memory.share(child, parent, lent, ['read']);
     await kernel.processes.exit(child);
     await kernel.processes.exit(parent);
-    // The goal of the child, and what its parent was lent.
+    // The goal of the child, and the object that was shared with its parent.
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 2 });
-    expect([await seen(other, shared), await seen(other, given)]).toEqual([large('s'), 'given']);
+    expect([await readAs(other, shared), await readAs(other, given)]).toEqual([large('s'), 'given']);
     await kernel.capabilities.revoke(grant.id);
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 1 });
-    expect([await seen(other, shared), await seen(other, given)]).toEqual([large('s'), 'NO_SUCH_OBJECT']);
+    expect([await readAs(other, shared), await readAs(other, given)]).toEqual([large('s'), 'NO_SUCH_OBJECT']);
     await checkInvariants(kernel, path);
   });
 
   it('leaves what a live fork still shows, of a view that was merged', async () => {
-    // It showed the version of the main line after that.
-    const { kernel, path, parent, note, fork, read: seen } = await parentAndChildren();
+    // Regression: the fork showed the main line's version after the sweep.
+    const { kernel, path, parent, note, fork, read: readAs } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, 1);
     await kernel.memory.update(child, note, large('c'));
@@ -156,18 +156,18 @@ describe('sweep', () => {
     await kernel.memory.update(parent, note, 4);
     await kernel.memory.sweep();
     const versions = async () => (await kernel.memory.history(orphan, note)).map(({ version }) => version);
-    expect([await seen(orphan, note), await versions()]).toEqual([large('c'), [1, 2, 3]]);
+    expect([await readAs(orphan, note), await versions()]).toEqual([large('c'), [1, 2, 3]]);
     await kernel.processes.exit(orphan);
     // The three versions that the child's view had were of one object.
     const before = payloadRows(path);
     expect([await kernel.memory.sweep(), before, payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1, 0]);
-    expect(await seen(parent, note)).toBe(4);
+    expect(await readAs(parent, note)).toBe(4);
     await checkInvariants(kernel, path);
   });
 
   it('drops what a failed attempt wrote, and leaves what can still be merged', async () => {
-    // Nothing of it went unless objects were released in the same sweep.
-    const { kernel, path, parent, note, fork, read: seen } = await parentAndChildren();
+    // Regression: overlays were dropped only when the same sweep also reclaimed objects.
+    const { kernel, path, parent, note, fork, read: readAs } = await parentAndChildren();
     const [failed, succeeded] = [await fork({ mode: 'speculative' }), await fork({ mode: 'speculative' })];
     await kernel.memory.update(failed, note, large('f'));
     await kernel.memory.update(succeeded, note, large('s'));
@@ -176,7 +176,7 @@ describe('sweep', () => {
     const before = payloadRows(path);
     expect([await kernel.memory.sweep(), before, payloadRows(path)]).toEqual([{ reclaimed: 1 }, 2, 1]);
     expect((await kernel.memory.merge(parent, succeeded)).merged).toEqual([note.id]);
-    expect(await seen(parent, note)).toBe(large('s'));
+    expect(await readAs(parent, note)).toBe(large('s'));
     await checkInvariants(kernel, path);
   });
 
@@ -193,19 +193,19 @@ describe('sweep', () => {
   });
 
   it('leaves a stored payload while one object is left that has it', async () => {
-    const { kernel, path, parent, create: make, read: seen } = await parentAndChildren();
-    const [one, two] = [await make(parent, large('x')), await make(parent, large('x'))];
+    const { kernel, path, parent, create, read: readAs } = await parentAndChildren();
+    const [one, two] = [await create(parent, large('x')), await create(parent, large('x'))];
     await kernel.memory.delete(parent, one);
     expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1]);
-    expect([await seen(parent, one), await seen(parent, two)]).toEqual(['NO_SUCH_OBJECT', large('x')]);
+    expect([await readAs(parent, one), await readAs(parent, two)]).toEqual(['NO_SUCH_OBJECT', large('x')]);
     await kernel.memory.delete(parent, two);
     expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
     await checkInvariants(kernel, path);
   });
 
   it('reclaims what pruned processes have left', async () => {
-    const { kernel, path, parent, fork, create: make } = await parentAndChildren();
-    await make(await fork(), large('c'));
+    const { kernel, path, parent, fork, create } = await parentAndChildren();
+    await create(await fork(), large('c'));
     await kernel.processes.exit(parent);
     await kernel.processes.prune({ endedBefore: Date.now() + 60_000 });
     const rows = payloadRows(path);
@@ -215,10 +215,10 @@ describe('sweep', () => {
   });
 
   it('goes on where another kernel has stopped, in more than one batch', async () => {
-    const { kernel, path, parent, create: make } = await parentAndChildren();
-    const made = await Promise.all(Array.from({ length: 1_201 }, (_, n) => make(parent, n + 1)));
+    const { kernel, path, parent, create } = await parentAndChildren();
+    const made = await Promise.all(Array.from({ length: 1_201 }, (_, n) => create(parent, n + 1)));
     for (const object of made) await kernel.memory.delete(parent, object);
-    const other = (await stage({ store: path })).kernel;
+    const other = (await kernelFixture({ store: path })).kernel;
     const swept = await Promise.all([kernel.memory.sweep(), other.memory.sweep()]);
     expect(swept.reduce((sum, { reclaimed }) => sum + reclaimed, 0)).toBe(1_201);
     expect(await other.memory.sweep()).toEqual({ reclaimed: 0 });

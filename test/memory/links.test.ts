@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Link, ObjectHandle, Relation } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import {
   type OwnerAndStranger,
   ownerAndStranger,
@@ -11,8 +11,8 @@ import {
 
 type Letters = Readonly<Record<string, ObjectHandle>>;
 
-/** Objects of the owner, called by letters, and a way to show links by them. */
-async function lettered(
+/** Objects of the owner, named by letters, and a function that shows links by those letters. */
+async function createLettered(
   letters: string,
 ): Promise<OwnerAndStranger & { at: Letters; show(links: readonly Link[]): string[] }> {
   const set = await ownerAndStranger();
@@ -30,8 +30,8 @@ const to = (at: Letters, letter: string): ObjectHandle => {
   return handle;
 };
 
-/** Links as `ab references`, one per text. */
-async function linked({ kernel, owner }: OwnerAndStranger, at: Letters, ...links: string[]): Promise<void> {
+/** Creates links given as `ab references`. */
+async function createLinks({ kernel, owner }: OwnerAndStranger, at: Letters, ...links: string[]): Promise<void> {
   for (const link of links) {
     const [ends = '', relation] = link.split(' ');
     await kernel.memory.link(owner, to(at, ends.charAt(0)), to(at, ends.charAt(1)), relation as Relation);
@@ -40,14 +40,14 @@ async function linked({ kernel, owner }: OwnerAndStranger, at: Letters, ...links
 
 describe('a link', () => {
   it('says what leads where, by whom and when, once and for all', async () => {
-    const { kernel, path, owner, at } = await lettered('ab');
+    const { kernel, path, owner, at } = await createLettered('ab');
     const [a, b] = [to(at, 'a'), to(at, 'b')];
     const before = await lastSeq(kernel);
     await kernel.memory.link(owner, a, b, 'supports');
     await kernel.memory.link(owner, a.id, b.id, 'supports');
-    expect(await toldAfter(kernel, before)).toEqual([['object.linked', owner]]);
+    expect(await eventsAfter(kernel, before)).toEqual([['object.linked', owner]]);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     const [link, ...others] = await again.memory.links(owner, a);
     expect([link, others]).toEqual([
       { source: a.id, relation: 'supports', target: b.id, madeBy: owner, madeAt: link?.madeAt },
@@ -91,7 +91,7 @@ describe('a link', () => {
   });
 
   it('of an unknown relation, and a look of an unknown form, is refused', async () => {
-    const { kernel, owner, at, refused } = await lettered('ab');
+    const { kernel, owner, at, refused } = await createLettered('ab');
     for (const relation of ['', 'likes', 'SUPPORTS', undefined, 1]) {
       const call = () => kernel.memory.link(owner, to(at, 'a'), to(at, 'b'), relation as Relation);
       expect((await refused(call)).code).toBe('INVALID_INPUT');
@@ -112,9 +112,9 @@ describe('a link', () => {
 
 describe('following links', () => {
   it('goes by relation, direction and depth', async () => {
-    const set = await lettered('abcde');
+    const set = await createLettered('abcde');
     const { kernel, owner, at, show } = set;
-    await linked(set, at, 'ab supports', 'bc supports', 'cd supports', 'ac references', 'ea part_of');
+    await createLinks(set, at, 'ab supports', 'bc supports', 'cd supports', 'ac references', 'ea part_of');
     const follow = async (letter: string, options: object) =>
       show(await kernel.memory.links(owner, to(at, letter), options)).sort();
     expect({
@@ -139,9 +139,9 @@ describe('following links', () => {
   });
 
   it('ends in a cycle, and shows each link once', async () => {
-    const set = await lettered('abc');
+    const set = await createLettered('abc');
     const { kernel, path, owner, at, show } = set;
-    await linked(set, at, 'ab depends_on', 'bc depends_on', 'ca depends_on', 'aa references');
+    await createLinks(set, at, 'ab depends_on', 'bc depends_on', 'ca depends_on', 'aa references');
     const expected = ['a depends_on b', 'a references a', 'b depends_on c', 'c depends_on a'];
     for (const direction of ['out', 'in', 'both'] as const) {
       const found = await kernel.memory.links(owner, to(at, 'a'), { depth: 16, direction });
@@ -151,9 +151,9 @@ describe('following links', () => {
   });
 
   it('never shows an end that may not be read, nor what lies behind it', async () => {
-    const set = await lettered('abcd');
+    const set = await createLettered('abcd');
     const { kernel, owner, stranger, at, show } = set;
-    await linked(set, at, 'ab supports', 'bc supports', 'da supports');
+    await createLinks(set, at, 'ab supports', 'bc supports', 'da supports');
     for (const letter of ['a', 'c']) await kernel.memory.share(owner, stranger, to(at, letter), ['read']);
     const face = kernel.as(stranger).memory;
     expect(await face.links(to(at, 'a'), { depth: 16, direction: 'both' })).toEqual([]);
@@ -168,10 +168,10 @@ describe('following links', () => {
   });
 
   it('of one relation finds it behind any number of others', async () => {
-    const set = await lettered('ab');
+    const set = await createLettered('ab');
     const { kernel, owner, at, show, note } = set;
     for (let n = 0; n < 30; n++) await kernel.memory.link(owner, to(at, 'a'), await note(n), 'derived_from');
-    await linked(set, at, 'ab supports');
+    await createLinks(set, at, 'ab supports');
     expect(show(await kernel.memory.links(owner, to(at, 'a'), { relation: 'supports' }))).toEqual(['a supports b']);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type JsonValue, Tokenizer } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const count = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
@@ -33,7 +33,7 @@ const payload = fc.oneof<fc.Arbitrary<JsonValue>[]>(
 
 describe('materialize', () => {
   it('never passes its limit, by the count of the tokenizer itself, and tells of every object', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(payload, fc.constantFrom('plan', 'claim', 'error', 'evidence')), { maxLength: 12 }),
@@ -43,7 +43,7 @@ describe('materialize', () => {
           const pid = await kernel.processes.spawn({ image: 'worker' });
           for (const [one, type] of objects) {
             await kernel.memory.create(pid, { type, payload: one }).catch((error: unknown) => {
-              // Keys such as `__proto__` are no payload.
+              // Payloads may not have keys such as `__proto__`.
               expect(error).toMatchObject({ code: 'INVALID_INPUT' });
             });
           }
@@ -66,14 +66,14 @@ describe('materialize', () => {
   }, 60_000);
 
   it('says of each object of the view why it is there or not', async () => {
-    const { kernel, path, parent, note, create: make } = await parentAndChildren();
+    const { kernel, path, parent, note, create } = await parentAndChildren();
     const goal = (await kernel.processes.get(parent)).goal;
     const [long, other, gone] = [
-      await make(parent, 'word '.repeat(500)),
-      await make(parent, 'other', { type: 'error' }),
-      await make(parent, 'gone'),
+      await create(parent, 'word '.repeat(500)),
+      await create(parent, 'other', { type: 'error' }),
+      await create(parent, 'gone'),
     ];
-    const lent = await make(await kernel.processes.spawn({ image: 'worker' }), 'lent');
+    const lent = await create(await kernel.processes.spawn({ image: 'worker' }), 'lent');
     await kernel.capabilities.grant(parent, { resource: `object:${lent.id}`, rights: ['read'] });
     await kernel.memory.addToView(parent, lent.id);
     await kernel.memory.delete(parent, gone);
@@ -100,18 +100,18 @@ describe('materialize', () => {
   });
 
   it('selects by a query over names, titles, tags and payloads', async () => {
-    const { kernel, parent, create: make } = await parentAndChildren();
-    await make(parent, 'one', { title: 'About Whales' });
-    await make(parent, { deep: ['whale'] });
-    await make(parent, 'three', { tags: ['whales'] });
-    await make(parent, 'four');
+    const { kernel, parent, create } = await parentAndChildren();
+    await create(parent, 'one', { title: 'About Whales' });
+    await create(parent, { deep: ['whale'] });
+    await create(parent, 'three', { tags: ['whales'] });
+    await create(parent, 'four');
     const { manifest } = await kernel.memory.materialize(parent, { tokensMax: 1_000, query: 'WHALE' });
     expect(manifest.filter(({ included }) => included).length).toBe(3);
   });
 
   it.each(['plan', 'evidence', 'recent', 'errors'] as const)('puts first what the order %s names', async (order) => {
-    const { kernel, parent, create: make } = await parentAndChildren();
-    for (const type of ['error', 'evidence', 'plan', 'message'] as const) await make(parent, type, { type });
+    const { kernel, parent, create } = await parentAndChildren();
+    for (const type of ['error', 'evidence', 'plan', 'message'] as const) await create(parent, type, { type });
     const { text } = await kernel.memory.materialize(parent, { tokensMax: 1_000, order });
     const types = [...text.matchAll(/^## (\w+)/gm)].map(([, type]) => type);
     const first = { plan: 'plan', evidence: 'evidence', errors: 'error', recent: 'message' };
@@ -119,15 +119,15 @@ describe('materialize', () => {
   });
 
   it('gives the same text for the same view, also after it was opened again, and a copy its own', async () => {
-    const { kernel, path, parent, note, create: make, fork } = await parentAndChildren();
-    for (let n = 0; n < 50; n++) await make(parent, { n, text: 'x'.repeat(n) });
+    const { kernel, path, parent, note, create, fork } = await parentAndChildren();
+    for (let n = 0; n < 50; n++) await create(parent, { n, text: 'x'.repeat(n) });
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, 'the child’s');
     const options = { tokensMax: 900 };
     const one = await kernel.memory.materialize(parent, options);
     const two = await kernel.memory.materialize(parent, options);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     expect([two, await again.memory.materialize(parent, options)]).toEqual([one, one]);
     const all = { tokensMax: 100_000 };
     expect((await again.memory.materialize(parent, all)).text.includes('the child’s')).toBe(false);
@@ -135,7 +135,7 @@ describe('materialize', () => {
   });
 
   it('charges what it gives, and nothing where the budget refuses it', async () => {
-    const { kernel, path, refused } = await stage();
+    const { kernel, path, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', budget: { materializedTokens: 100 } });
     await kernel.memory.create(pid, { type: 'claim', payload: 'word '.repeat(40) });
     const { tokens } = await kernel.memory.materialize(pid, { tokensMax: 90 });
@@ -164,30 +164,30 @@ describe('materialize', () => {
     const module = new ContainerModule(({ bind }) => {
       bind(Tokenizer).toConstantValue(letters);
     });
-    const { kernel, parent } = await parentAndChildren(await stage({ modules: [module] }));
+    const { kernel, parent } = await parentAndChildren(await kernelFixture({ modules: [module] }));
     const { text, tokens } = await kernel.memory.materialize(parent, { tokensMax: 60 });
     expect([tokens, tokens <= 60, loads]).toEqual([text.length, true, 1]);
   });
 
   it('takes what looks like a token of the model’s own for text', async () => {
-    // It ended with an error of the tokenizer.
-    const { kernel, parent, create: make } = await parentAndChildren();
-    await make(parent, 'before <|endoftext|> after <|im_start|>');
+    // Regression: the tokenizer threw.
+    const { kernel, parent, create } = await parentAndChildren();
+    await create(parent, 'before <|endoftext|> after <|im_start|>');
     const { text } = await kernel.memory.materialize(parent, { tokensMax: 1_000 });
     expect(text.includes('<|endoftext|>')).toBe(true);
   });
 
   it.each(['a', '=', '👩‍👩‍👧‍👦', '漢字', ' '])('counts a long run of %j in the time that words take', async (one) => {
-    // The time grew with the square of the length: minutes for a payload of the largest size.
-    const { kernel, parent, create: make } = await parentAndChildren();
-    await make(parent, one.repeat(Math.floor(500_000 / Buffer.byteLength(one))));
+    // Regression: the time was quadratic in the length, minutes for the largest payload.
+    const { kernel, parent, create } = await parentAndChildren();
+    await create(parent, one.repeat(Math.floor(500_000 / Buffer.byteLength(one))));
     const { manifest } = await kernel.memory.materialize(parent, { tokensMax: 1_000 });
     expect(manifest.filter(({ reason }) => reason === 'token_budget').length).toBe(1);
   });
 
   it('renders a large view while others go on working', async () => {
-    const { kernel, parent, create: make } = await parentAndChildren();
-    await Promise.all(Array.from({ length: 3_000 }, (_, n) => make(parent, { n, text: 'some words '.repeat(20) })));
+    const { kernel, parent, create } = await parentAndChildren();
+    await Promise.all(Array.from({ length: 3_000 }, (_, n) => create(parent, { n, text: 'some words '.repeat(20) })));
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     const { tokens, manifest } = await kernel.memory.materialize(parent, { tokensMax: 50_000 });

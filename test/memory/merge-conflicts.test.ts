@@ -4,12 +4,12 @@ import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { type ParentAndChildren, parentAndChildren } from '../support/memory/parent-and-children.js';
 
-interface Quarrel extends ParentAndChildren {
+interface ConflictFixture extends ParentAndChildren {
   readonly child: string;
 }
 
-/** A parent and its ended child that have both changed the note. */
-async function quarrel(ours: JsonValue = 'ours', theirs: JsonValue = 'theirs'): Promise<Quarrel> {
+/** A parent and its ended child, both of which have changed the note. */
+async function conflictFixture(ours: JsonValue = 'ours', theirs: JsonValue = 'theirs'): Promise<ConflictFixture> {
   const all = await parentAndChildren();
   const { kernel, parent, note } = all;
   const child = await all.fork({ mode: 'copy' });
@@ -21,8 +21,8 @@ async function quarrel(ours: JsonValue = 'ours', theirs: JsonValue = 'theirs'): 
 
 describe('an object that both sides have changed', () => {
   it('is refused by default with what it was and is on both sides, and can be merged later', async () => {
-    const { kernel, path, parent, child, note, create: make, refused, read: seen } = await quarrel();
-    await make(parent, 'other');
+    const { kernel, path, parent, child, note, create, refused, read } = await conflictFixture();
+    await create(parent, 'other');
     const { code, facts } = await refused(() => kernel.memory.merge(parent, child));
     const side = (version: number, payload: JsonValue) => ({ version, payload, hash: expect.any(String) });
     expect([code, facts]).toEqual([
@@ -33,25 +33,25 @@ describe('an object that both sides have changed', () => {
         conflicts: [{ object: note.id, base: side(1, { n: 1 }), ours: side(2, 'ours'), theirs: side(2, 'theirs') }],
       },
     ]);
-    expect(await seen(parent, note)).toBe('ours');
+    expect(await read(parent, note)).toBe('ours');
     expect((await kernel.memory.merge(parent, child, 'theirs')).merged).toEqual([note.id]);
     await checkInvariants(kernel, path);
   });
 
   it('keeps everything else of the child too, when it is refused', async () => {
     const all = await parentAndChildren();
-    const { kernel, parent, note, create: make, fork, read: seen } = all;
-    const other = await make(parent, 1);
+    const { kernel, parent, note, create, fork, read } = all;
+    const other = await create(parent, 1);
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, other, 2);
     await kernel.memory.update(child, note, 2);
-    const made = await make(child, 'made');
+    const made = await create(child, 'made');
     await kernel.memory.update(parent, note, 3);
     await kernel.processes.exit(child);
     expect((await all.refused(() => kernel.memory.merge(parent, child))).code).toBe('MERGE_CONFLICT');
-    expect([await seen(parent, other), await seen(parent, made)]).toEqual([1, 'made']);
+    expect([await read(parent, other), await read(parent, made)]).toEqual([1, 'made']);
     const { merged, adopted } = await kernel.memory.merge(parent, child, 'ours');
-    expect([merged, adopted, await seen(parent, other), await seen(parent, note)]).toEqual([
+    expect([merged, adopted, await read(parent, other), await read(parent, note)]).toEqual([
       [other.id],
       [made.id],
       2,
@@ -65,7 +65,7 @@ describe('an object that both sides have changed', () => {
     ['what a function says', (base, ours, theirs) => [base, ours, theirs], [{ n: 1 }, 'ours', 'theirs'], 3],
     ['what a function says later', async (_, ours) => ({ kept: ours }), { kept: 'ours' }, 3],
   ])('ends as %s, and is told', async (_, policy, payload, version) => {
-    const { kernel, path, parent, child, note } = await quarrel();
+    const { kernel, path, parent, child, note } = await conflictFixture();
     const { merged, conflicts } = await kernel.memory.merge(parent, child, policy);
     expect([merged, conflicts.map(({ object }) => object)]).toEqual([version === 2 ? [] : [note.id], [note.id]]);
     expect(await kernel.memory.read(parent, note)).toMatchObject({ payload, version });
@@ -74,7 +74,7 @@ describe('an object that both sides have changed', () => {
   });
 
   it('is told by hashes only where a payload has over 4 KiB', async () => {
-    const { kernel, parent, child } = await quarrel('x'.repeat(4_000), 'y'.repeat(4_200));
+    const { kernel, parent, child } = await conflictFixture('x'.repeat(4_000), 'y'.repeat(4_200));
     const { facts } = await refusal(kernel.memory.merge(parent, child));
     const [conflict] = (facts as { conflicts: Record<'base' | 'ours' | 'theirs', object>[] }).conflicts;
     const keys = Object.values(conflict ?? {}).map((side) => (typeof side === 'object' ? Object.keys(side) : []));
@@ -82,7 +82,7 @@ describe('an object that both sides have changed', () => {
   });
 
   it('counts the bytes of a payload, not its characters', async () => {
-    const { kernel, parent, child } = await quarrel('é'.repeat(3_000), 'y');
+    const { kernel, parent, child } = await conflictFixture('é'.repeat(3_000), 'y');
     const { facts } = await refusal(kernel.memory.merge(parent, child));
     const [conflict] = (facts as { conflicts: { ours: object }[] }).conflicts;
     expect(Object.keys(conflict?.ours ?? {})).toEqual(['version', 'hash']);
@@ -101,27 +101,27 @@ describe('an object that both sides have changed', () => {
     ['answers with nothing', () => undefined as never, 'INVALID_INPUT'],
     ['answers with no number', () => Number.NaN, 'INVALID_INPUT'],
   ])('stays as it is when the function %s', async (_, policy, code) => {
-    const { kernel, parent, child, refused, note } = await quarrel();
+    const { kernel, parent, child, refused, note } = await conflictFixture();
     expect((await refused(() => kernel.memory.merge(parent, child, policy))).code).toBe(code);
     expect((await kernel.memory.merge(parent, child, 'theirs')).merged).toEqual([note.id]);
   });
 
   it('is asked about again when it has changed meanwhile', async () => {
-    const { kernel, parent, child, note, read: seen } = await quarrel();
+    const { kernel, parent, child, note, read } = await conflictFixture();
     const asked: unknown[] = [];
     await kernel.memory.merge(parent, child, async (_, ours, theirs) => {
       asked.push(ours);
       if (asked.length === 1) await kernel.memory.update(parent, note, 'meanwhile');
       return [ours, theirs];
     });
-    expect([asked, await seen(parent, note)]).toEqual([
+    expect([asked, await read(parent, note)]).toEqual([
       ['ours', 'meanwhile'],
       ['meanwhile', 'theirs'],
     ]);
   });
 
   it('is a conflict that can be tried again when it changes each time', async () => {
-    const { kernel, path, parent, child, note, read: seen } = await quarrel();
+    const { kernel, path, parent, child, note, read } = await conflictFixture();
     let times = 0;
     const policy: MergePolicy = async () => {
       await kernel.memory.update(parent, note, { changed: ++times });
@@ -131,16 +131,16 @@ describe('an object that both sides have changed', () => {
       code: 'CONFLICT',
       retryable: true,
     });
-    expect([times, await seen(parent, note)]).toEqual([3, { changed: 3 }]);
+    expect([times, await read(parent, note)]).toEqual([3, { changed: 3 }]);
     expect((await kernel.memory.merge(parent, child, 'theirs')).merged).toEqual([note.id]);
     await checkInvariants(kernel, path);
   });
 
   it('is not written when the right to write it goes while the function is asked', async () => {
     const all = await parentAndChildren();
-    const { kernel, parent, create: make, fork, read: seen } = all;
+    const { kernel, parent, create, fork, read } = all;
     const owner = await kernel.processes.spawn({ image: 'worker' });
-    const given = await make(owner, 'before');
+    const given = await create(owner, 'before');
     const resource = `object:${given.id}`;
     const { id } = await kernel.capabilities.grant(parent, { resource, rights: ['read', 'write'], delegable: true });
     await kernel.capabilities.grant(parent, { resource, rights: ['read'] });
@@ -153,7 +153,7 @@ describe('an object that both sides have changed', () => {
       await kernel.capabilities.revoke(id);
       return 'mine';
     });
-    expect([merged, skipped, await seen(owner, given)]).toEqual([
+    expect([merged, skipped, await read(owner, given)]).toEqual([
       [],
       [{ object: given.id, reason: 'no_right' }],
       'ours',
@@ -162,7 +162,7 @@ describe('an object that both sides have changed', () => {
 
   it('is no conflict for a child that has put it back', async () => {
     const all = await parentAndChildren();
-    const { kernel, parent, note, fork, read: seen } = all;
+    const { kernel, parent, note, fork, read } = all;
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, 'tried');
     await kernel.memory.update(child, note, { n: 1 });
@@ -170,6 +170,6 @@ describe('an object that both sides have changed', () => {
     await kernel.processes.exit(child);
     const skipped = [{ object: note.id, reason: 'same' }];
     expect(await kernel.memory.merge(parent, child)).toEqual({ merged: [], adopted: [], skipped, conflicts: [] });
-    expect(await seen(parent, note)).toBe('ours');
+    expect(await read(parent, note)).toBe('ours');
   });
 });

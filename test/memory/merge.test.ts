@@ -7,15 +7,15 @@ const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 
 describe('merge', () => {
   it('brings back what a child wrote and made, its result among it', async () => {
-    const { kernel, path, parent, note, fork, create: make, read: seen, inView } = await parentAndChildren();
+    const { kernel, path, parent, note, fork, create, read, inView } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
-    const made = await make(child, 'made', { name: 'findings' });
+    const made = await create(child, 'made', { name: 'findings' });
     await kernel.processes.exit(child, { result: 'done' });
     const { result } = await kernel.processes.wait(parent, child);
     const adopted = [result?.id ?? '', made.id];
     expect(await kernel.memory.merge(parent, child)).toEqual({ ...nothing, merged: [note.id], adopted });
-    expect([await seen(parent, note), (await inView(parent)).sort()]).toEqual([
+    expect([await read(parent, note), (await inView(parent)).sort()]).toEqual([
       { n: 2 },
       [note.id, made.id, result?.id].sort(),
     ]);
@@ -46,10 +46,10 @@ describe('merge', () => {
   });
 
   it('twice changes nothing the second time', async () => {
-    const { kernel, parent, note, fork, create: make, refused } = await parentAndChildren();
+    const { kernel, parent, note, fork, create, refused } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
-    await make(child, 'made');
+    await create(child, 'made');
     await kernel.processes.exit(child);
     await kernel.memory.merge(parent, child);
     await kernel.memory.update(parent, note, { n: 3 });
@@ -94,17 +94,17 @@ describe('merge', () => {
   });
 
   it('of a child that wrote nothing, or that could not, brings back what it made', async () => {
-    const { kernel, parent, fork, create: make } = await parentAndChildren();
+    const { kernel, parent, fork, create } = await parentAndChildren();
     for (const mode of ['restricted', 'worker', 'copy'] as const) {
       const child = await fork({ mode });
-      const made = await make(child, mode);
+      const made = await create(child, mode);
       await kernel.processes.exit(child);
       expect(await kernel.memory.merge(parent, child)).toEqual({ ...nothing, adopted: [made.id] });
     }
   });
 
   it('leaves the goal of the child, also one that it has added to its view again', async () => {
-    // It was adopted like something that the child had made.
+    // Regression: it was adopted like an object that the child had created.
     const { kernel, parent, fork } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.addToView(child, (await kernel.processes.get(child)).goal);
@@ -113,10 +113,10 @@ describe('merge', () => {
   });
 
   it('adopts an object whose name is taken without its name', async () => {
-    const { kernel, parent, fork, create: make } = await parentAndChildren();
-    const ours = await make(parent, 'ours', { name: 'report' });
+    const { kernel, parent, fork, create } = await parentAndChildren();
+    const ours = await create(parent, 'ours', { name: 'report' });
     const child = await fork({ mode: 'copy' });
-    const theirs = await make(child, 'theirs', { name: 'report' });
+    const theirs = await create(child, 'theirs', { name: 'report' });
     await kernel.processes.exit(child);
     expect(await kernel.memory.merge(parent, child)).toEqual({
       ...nothing,
@@ -128,20 +128,20 @@ describe('merge', () => {
   });
 
   it('leaves what lies in a shared namespace where it is', async () => {
-    const { kernel, parent, fork, create: make } = await parentAndChildren();
+    const { kernel, parent, fork, create } = await parentAndChildren();
     const resource = 'ns:team/**';
     await kernel.capabilities.grant(parent, { resource, rights: ['read', 'create', 'write'], delegable: true });
     const child = await fork({ mode: 'copy', delegate: [{ resource, rights: ['read', 'create'] }] });
-    const shared = await make(child, 'shared', { namespace: 'team/notes', name: 'one' });
+    const shared = await create(child, 'shared', { namespace: 'team/notes', name: 'one' });
     await kernel.processes.exit(child);
     expect(await kernel.memory.merge(parent, child)).toEqual(nothing);
     expect(await kernel.memory.read(parent, shared)).toMatchObject({ namespace: 'team/notes', name: 'one' });
   });
 
   it('skips what the parent may only read, also when it could write it before', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read } = await parentAndChildren();
     const owner = await kernel.processes.spawn({ image: 'worker' });
-    const given = await make(owner, 'before');
+    const given = await create(owner, 'before');
     const { id } = await kernel.capabilities.grant(parent, {
       resource: `object:${given.id}`,
       rights: ['read', 'write'],
@@ -155,24 +155,24 @@ describe('merge', () => {
     await kernel.capabilities.grant(parent, { resource: `object:${given.id}`, rights: ['read'], delegable: true });
     const skipped = [{ object: given.id, reason: 'no_right' }];
     expect(await kernel.memory.merge(parent, child, 'theirs')).toEqual({ ...nothing, skipped });
-    expect(await seen(owner, given)).toBe('before');
+    expect(await read(owner, given)).toBe('before');
     await checkInvariants(kernel, path);
   });
 
   it('skips what a deny rule closes to the parent', async () => {
-    const { kernel, parent, note, fork, read: seen } = await parentAndChildren();
+    const { kernel, parent, note, fork, read } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
     await kernel.processes.exit(child);
     await kernel.capabilities.deny(parent, { resource: `object:${note.id}`, rights: ['write'] });
     const skipped = [{ object: note.id, reason: 'no_right' }];
     expect(await kernel.memory.merge(parent, child)).toEqual({ ...nothing, skipped });
-    expect(await seen(parent, note)).toEqual({ n: 1 });
+    expect(await read(parent, note)).toEqual({ n: 1 });
   });
 
   it('skips what is the same on both sides, and what was deleted', async () => {
-    const { kernel, parent, note, fork, create: make, read: seen } = await parentAndChildren();
-    const [same, back, gone] = [await make(parent, 1), await make(parent, 1), await make(parent, 1)];
+    const { kernel, parent, note, fork, create, read } = await parentAndChildren();
+    const [same, back, gone] = [await create(parent, 1), await create(parent, 1), await create(parent, 1)];
     const child = await fork({ mode: 'copy' });
     for (const object of [same, back, gone, note]) await kernel.memory.update(child, object, 2);
     await kernel.memory.update(child, back, 1);
@@ -189,13 +189,13 @@ describe('merge', () => {
         { object: gone.id, reason: 'deleted' },
       ],
     });
-    expect([await seen(parent, same), await seen(parent, back)]).toEqual([2, 3]);
+    expect([await read(parent, same), await read(parent, back)]).toEqual([2, 3]);
   });
 
   it('gives the parent no more over what the child made than over what it makes itself', async () => {
-    const { kernel, parent, note, fork, create: make } = await parentAndChildren();
+    const { kernel, parent, note, fork, create } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
-    const made = await make(child, 'made');
+    const made = await create(child, 'made');
     await kernel.processes.exit(child);
     await kernel.memory.merge(parent, child);
     const held = await kernel.capabilities.list(parent);
@@ -205,65 +205,65 @@ describe('merge', () => {
   });
 
   it('gives the parent nothing on what the child was only given by others', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen, inView, note } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read, inView, note } = await parentAndChildren();
     const owner = await kernel.processes.spawn({ image: 'worker' });
-    const [lent, written] = [await make(owner, 'lent'), await make(owner, 'before')];
+    const [lent, written] = [await create(owner, 'lent'), await create(owner, 'before')];
     const child = await fork({ mode: 'copy' });
     await kernel.memory.share(owner, child, lent, ['read', 'grant']);
     await kernel.memory.share(owner, child, written, ['read', 'write']);
     for (const object of [lent, written]) await kernel.memory.addToView(child, object);
-    // It is no part of what was forked: it is written in place.
+    // It is not in the base, so it is written to the main line.
     await kernel.memory.update(child, written, 'after');
     await kernel.processes.exit(child);
     expect(await kernel.memory.merge(parent, child)).toEqual(nothing);
-    expect([await seen(parent, lent), await seen(parent, written), await inView(parent)]).toEqual([
+    expect([await read(parent, lent), await read(parent, written), await inView(parent)]).toEqual([
       'NO_SUCH_OBJECT',
       'NO_SUCH_OBJECT',
       [note.id],
     ]);
-    expect(await seen(owner, written)).toBe('after');
+    expect(await read(owner, written)).toBe('after');
     await checkInvariants(kernel, path);
   });
 
   it('leaves what the child made to stay as it is immutable for the parent, too', async () => {
-    const { kernel, parent, fork, create: make, refused } = await parentAndChildren();
+    const { kernel, parent, fork, create, refused } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
-    const made = await make(child, 'made', { immutable: true });
+    const made = await create(child, 'made', { immutable: true });
     await kernel.processes.exit(child);
     expect((await kernel.memory.merge(parent, child)).adopted).toEqual([made.id]);
     expect((await refused(() => kernel.memory.update(parent, made, 2))).code).toBe('IMMUTABLE');
   });
 
   it('into a parent that is a copy itself goes into its copy', async () => {
-    const { kernel, path, parent, note, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, note, fork, create, read } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const grandchild = await fork({ mode: 'copy' }, child);
     await kernel.memory.update(grandchild, note, { n: 2 });
-    const made = await make(grandchild, 'made');
+    const made = await create(grandchild, 'made');
     await kernel.processes.exit(grandchild);
     expect(await kernel.memory.merge(child, grandchild)).toEqual({
       ...nothing,
       merged: [note.id],
       adopted: [made.id],
     });
-    expect([await seen(parent, note), await seen(child, note), await seen(parent, made)]).toEqual([
+    expect([await read(parent, note), await read(child, note), await read(parent, made)]).toEqual([
       { n: 1 },
       { n: 2 },
       'NO_SUCH_OBJECT',
     ]);
     await kernel.processes.exit(child);
     await kernel.memory.merge(parent, child);
-    expect([await seen(parent, note), await seen(parent, made)]).toEqual([{ n: 2 }, 'made']);
+    expect([await read(parent, note), await read(parent, made)]).toEqual([{ n: 2 }, 'made']);
     await checkInvariants(kernel, path);
   });
 
   it('into a parent that reads only skips what it may not write', async () => {
-    const { kernel, parent, note, fork, read: seen } = await parentAndChildren();
+    const { kernel, parent, note, fork, read } = await parentAndChildren();
     const child = await fork({ mode: 'restricted' });
     const grandchild = await fork({ mode: 'copy' }, child);
     expect((await refusal(kernel.memory.update(grandchild, note, { n: 2 }))).code).toBe('NO_SUCH_OBJECT');
     await kernel.processes.exit(grandchild);
     expect(await kernel.memory.merge(child, grandchild)).toEqual(nothing);
-    expect(await seen(parent, note)).toEqual({ n: 1 });
+    expect(await read(parent, note)).toEqual({ n: 1 });
   });
 });

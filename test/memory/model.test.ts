@@ -33,9 +33,9 @@ function open(store: string, workspace: string): Promise<Kernel> {
 
 type Command = fc.AsyncCommand<MemoryModel, Subject>;
 
-/** What a command is about: a process, another one and an object, each by its place in a list of the model's. */
+/** The subjects of a command, a process, another process and an object, each as an index into a list of the model. */
 interface Choice {
-  /** Of all that there ever was, and not of what the command is likely to be possible with. */
+  /** Chooses among all subjects, instead of those for which the command is likely to succeed. */
   readonly isWild: boolean;
   readonly process: number;
   readonly other: number;
@@ -48,7 +48,7 @@ interface Subjects {
   readonly object: ModelObject;
 }
 
-/** A command by a process, dead ones among them; what it sees is as the model says afterwards. */
+/** A command by a live or ended process. Afterwards the process sees what the model predicts. */
 class ByProcess implements Command {
   constructor(
     private readonly name: string,
@@ -61,10 +61,10 @@ class ByProcess implements Command {
   async run(model: MemoryModel, { kernel }: Subject): Promise<void> {
     const { isWild } = this.choice;
     const live = model.processes.filter((one) => isWild || one.isLive);
-    const process = at(live.length === 0 ? model.processes : live, this.choice.process);
-    const other = at(model.processes, this.choice.other);
+    const process = pick(live.length === 0 ? model.processes : live, this.choice.process);
+    const other = pick(model.processes, this.choice.other);
     const usable = model.objects.filter((one) => isWild || (!one.isImmutable && model.canRead(process, one)));
-    const object = at(usable.length === 0 ? model.objects : usable, this.choice.object);
+    const object = pick(usable.length === 0 ? model.objects : usable, this.choice.object);
     await this.act(model, kernel, { process, other, object });
     await agrees(model, kernel, process);
   }
@@ -75,7 +75,7 @@ class ByProcess implements Command {
   }
 }
 
-async function bear(
+async function spawnProcess(
   model: MemoryModel,
   kernel: Kernel,
   parent: ModelProcess,
@@ -85,53 +85,53 @@ async function bear(
   const spec = { image: 'worker', onParentExit: reparented ? 'reparent' : 'cancel' } as const;
   const { processes } = kernel;
   const call = mode === null ? processes.spawnChild(parent.pid, spec) : processes.fork(parent.pid, { ...spec, mode });
-  if (!parent.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
+  if (!parent.isLive) return expectCode(call, 'PROCESS_TERMINATED');
   const pid = await call;
   model.addProcess(pid, (await processes.get(pid)).goal, parent, mode, reparented);
 }
 
 async function create(model: MemoryModel, kernel: Kernel, process: ModelProcess, payload: number, immutable: boolean) {
-  // Some lie below the process's own namespace, which makes no difference to anybody.
+  // Some are in a namespace below the process's own, which makes no difference.
   const place = payload === 2 ? { namespace: `process/${process.pid}/some/place` } : {};
   const call = kernel.memory.create(process.pid, { type: 'claim', payload, immutable, ...place });
-  if (!process.isLive) return refusedWith(call, 'CAPABILITY_DENIED');
+  if (!process.isLive) return expectCode(call, 'CAPABILITY_DENIED');
   model.addObject(process, (await call).id, immutable, payload);
 }
 
 async function update(model: MemoryModel, kernel: Kernel, { process, object }: Subjects, payload: number) {
   const call = kernel.memory.update(process.pid, object.id, payload);
-  if (!process.isLive || !model.canWrite(process, object)) return refusedWith(call, 'NO_SUCH_OBJECT');
-  if (object.isImmutable) return refusedWith(call, 'IMMUTABLE');
+  if (!process.isLive || !model.canWrite(process, object)) return expectCode(call, 'NO_SUCH_OBJECT');
+  if (object.isImmutable) return expectCode(call, 'IMMUTABLE');
   await call;
   model.update(process, object, payload);
 }
 
 async function remove(model: MemoryModel, kernel: Kernel, { process, object }: Subjects) {
   const call = kernel.memory.delete(process.pid, object.id);
-  if (!process.isLive || !model.canDelete(process, object)) return refusedWith(call, 'NO_SUCH_OBJECT');
+  if (!process.isLive || !model.canDelete(process, object)) return expectCode(call, 'NO_SUCH_OBJECT');
   await call;
   object.isDeleted = true;
 }
 
 async function addToView(model: MemoryModel, kernel: Kernel, { process, object }: Subjects) {
   const call = kernel.memory.addToView(process.pid, object.id);
-  if (!process.isLive || !model.canRead(process, object)) return refusedWith(call, 'NO_SUCH_OBJECT');
+  if (!process.isLive || !model.canRead(process, object)) return expectCode(call, 'NO_SUCH_OBJECT');
   await call;
   model.add(process, object);
 }
 
 async function removeFromView(model: MemoryModel, kernel: Kernel, { process, object }: Subjects) {
   const call = kernel.memory.removeFromView(process.pid, object.id);
-  if (!process.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
+  if (!process.isLive) return expectCode(call, 'PROCESS_TERMINATED');
   await call;
   model.remove(process, object);
 }
 
 async function exit(model: MemoryModel, kernel: Kernel, process: ModelProcess, failed: boolean, value?: number) {
-  // With the root almost everything ends: that is left to the end of a script.
+  // The end of the root ends almost everything, so it is left to the end of a script.
   if (process === model.processes[0] && model.processes.length < 8) return;
   const call = kernel.processes.exit(process.pid, { failed, ...(value === undefined ? {} : { result: value }) });
-  if (!process.isLive) return refusedWith(call, 'PROCESS_TERMINATED');
+  if (!process.isLive) return expectCode(call, 'PROCESS_TERMINATED');
   await call;
   const { result } = await kernel.processes.result(process.pid);
   if (value !== undefined) process.result = model.addObject(process, result?.id ?? '', true, value, 'result');
@@ -146,10 +146,10 @@ async function merge(
 ) {
   const call = kernel.memory.merge(process.pid, other.pid, policy);
   const expected = model.merge(process, other, policy);
-  if ('code' in expected) return refusedWith(call, expected.code);
+  if ('code' in expected) return expectCode(call, expected.code);
   const { merged, adopted, skipped, conflicts } = await call;
   const told = { merged, adopted, skipped, conflicts: conflicts.map(({ object }) => object) };
-  expect(sorted(told)).toEqual(sorted(expected));
+  expect(sortLists(told)).toEqual(sortLists(expected));
 }
 
 class Sweep implements Command {
@@ -157,7 +157,7 @@ class Sweep implements Command {
   async run(model: MemoryModel, { kernel }: Subject): Promise<void> {
     await kernel.memory.sweep();
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
-    await allAgree(model, kernel);
+    await expectAllAgree(model, kernel);
   }
   toString = () => 'sweep()';
 }
@@ -166,12 +166,12 @@ class Reopen implements Command {
   check = () => true;
   async run(model: MemoryModel, subject: Subject): Promise<void> {
     await subject.reopen();
-    await allAgree(model, subject.kernel);
+    await expectAllAgree(model, subject.kernel);
   }
   toString = () => 'reopen()';
 }
 
-async function refusedWith(call: Promise<unknown>, code: string): Promise<void> {
+async function expectCode(call: Promise<unknown>, code: string): Promise<void> {
   const error = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -179,18 +179,18 @@ async function refusedWith(call: Promise<unknown>, code: string): Promise<void> 
   expect(error instanceof KernelError ? error.code : error).toBe(code);
 }
 
-/** Every object that was ever made is for this process what the model says: what it reads, how it came about, or nothing. */
+/** Compares every object ever created with the model, as this process sees it: payload, history, or a refusal. */
 async function agrees(model: MemoryModel, kernel: Kernel, process: ModelProcess): Promise<void> {
   if (!process.isLive) return;
   const { pid } = process;
   const found: unknown[] = [];
   for (const { id } of model.objects) {
-    const versions = await orCode(kernel.memory.history(pid, id));
+    const versions = await resultOrCode(kernel.memory.history(pid, id));
     if (typeof versions === 'string') found.push([id, versions]);
     else {
       const reads = versions.map(({ version }) => kernel.memory.read(pid, id, { version }));
-      const all = (await Promise.all(reads)).map(shown);
-      found.push([id, all, isDeepStrictEqual(all.at(-1), shown(await kernel.memory.read(pid, id)))]);
+      const all = (await Promise.all(reads)).map(toModelVersion);
+      found.push([id, all, isDeepStrictEqual(all.at(-1), toModelVersion(await kernel.memory.read(pid, id)))]);
     }
   }
   expect(found).toEqual(
@@ -203,12 +203,12 @@ async function agrees(model: MemoryModel, kernel: Kernel, process: ModelProcess)
   expect((await kernel.memory.view(pid)).roots.map(({ id }) => id).sort()).toEqual(inView.sort());
 }
 
-/** As the model has it, where a goal is 0. */
-function shown({ version, payload }: { readonly version: number; readonly payload: unknown }) {
+/** A version in the model's form, in which the payload of a goal is 0. */
+function toModelVersion({ version, payload }: { readonly version: number; readonly payload: unknown }) {
   return { version, payload: typeof payload === 'number' ? payload : 0 };
 }
 
-async function allAgree(model: MemoryModel, kernel: Kernel): Promise<void> {
+async function expectAllAgree(model: MemoryModel, kernel: Kernel): Promise<void> {
   for (const process of model.processes) {
     await agrees(model, kernel, process);
     if (!process.isLive) continue;
@@ -220,7 +220,7 @@ async function allAgree(model: MemoryModel, kernel: Kernel): Promise<void> {
   }
 }
 
-async function orCode<T>(call: Promise<T>): Promise<T | string> {
+async function resultOrCode<T>(call: Promise<T>): Promise<T | string> {
   try {
     return await call;
   } catch (error) {
@@ -229,11 +229,11 @@ async function orCode<T>(call: Promise<T>): Promise<T | string> {
   }
 }
 
-function sorted(told: Record<string, readonly (string | object)[]>) {
-  return Object.entries(told).map(([name, all]) => [name, all.map((one) => JSON.stringify(one)).sort()]);
+function sortLists(lists: Record<string, readonly (string | object)[]>) {
+  return Object.entries(lists).map(([name, all]) => [name, all.map((one) => JSON.stringify(one)).sort()]);
 }
 
-function at<T>(all: readonly T[], index: number): T {
+function pick<T>(all: readonly T[], index: number): T {
   const found = all[index % all.length];
   if (found === undefined) throw new Error('there is nothing yet');
   return found;
@@ -249,7 +249,7 @@ const payload = fc.integer({ min: 1, max: 3 });
 const mode = fc.constantFrom<ForkMode | null>('copy', 'copy', 'speculative', 'worker', 'restricted', null);
 const policy = fc.constantFrom('fail' as const, 'ours' as const, 'theirs' as const);
 
-function by<T>(
+function commandBy<T>(
   name: string,
   how: fc.Arbitrary<T>,
   act: (model: MemoryModel, kernel: Kernel, subjects: Subjects, how: T) => Promise<void>,
@@ -259,22 +259,26 @@ function by<T>(
   });
 }
 
-const bearing = by('bear', fc.tuple(mode, fc.boolean()), (model, kernel, { process }, [how, reparented]) =>
-  bear(model, kernel, process, how, reparented),
+const spawning = commandBy('bear', fc.tuple(mode, fc.boolean()), (model, kernel, { process }, [how, reparented]) =>
+  spawnProcess(model, kernel, process, how, reparented),
 );
-const creating = by('create', fc.tuple(payload, fc.boolean()), (model, kernel, { process }, [value, immutable]) =>
-  create(model, kernel, process, value, immutable && value === 1),
+const creating = commandBy(
+  'create',
+  fc.tuple(payload, fc.boolean()),
+  (model, kernel, { process }, [value, immutable]) => create(model, kernel, process, value, immutable && value === 1),
 );
-const updating = by('update', payload, (model, kernel, subjects, value) => update(model, kernel, subjects, value));
-const merging = by('merge', policy, (model, kernel, subjects, how) => merge(model, kernel, subjects, how));
-const mergingAll = by('merge all', policy, async (model, kernel, { process }, how) => {
+const updating = commandBy('update', payload, (model, kernel, subjects, value) =>
+  update(model, kernel, subjects, value),
+);
+const merging = commandBy('merge', policy, (model, kernel, subjects, how) => merge(model, kernel, subjects, how));
+const mergingAll = commandBy('merge all', policy, async (model, kernel, { process }, how) => {
   const ended = model.processes.filter((one) => one.parent === process && !one.isLive && !one.isMerged);
   for (const other of ended) await merge(model, kernel, { process, other }, how);
 });
 
 const commands: fc.Arbitrary<Command>[] = [
-  bearing,
-  bearing,
+  spawning,
+  spawning,
   creating,
   updating,
   updating,
@@ -282,14 +286,14 @@ const commands: fc.Arbitrary<Command>[] = [
   mergingAll,
   mergingAll,
   merging,
-  by(
+  commandBy(
     'exit',
     fc.tuple(fc.boolean(), fc.option(payload, { nil: undefined })),
     (model, kernel, { process }, [ok, value]) => exit(model, kernel, process, !ok, value),
   ),
-  by('add', fc.constant(0), (model, kernel, subjects) => addToView(model, kernel, subjects)),
-  by('remove', fc.constant(0), (model, kernel, subjects) => removeFromView(model, kernel, subjects)),
-  by('delete', fc.constant(0), (model, kernel, subjects) => remove(model, kernel, subjects)),
+  commandBy('add', fc.constant(0), (model, kernel, subjects) => addToView(model, kernel, subjects)),
+  commandBy('remove', fc.constant(0), (model, kernel, subjects) => removeFromView(model, kernel, subjects)),
+  commandBy('delete', fc.constant(0), (model, kernel, subjects) => remove(model, kernel, subjects)),
   fc.constant(new Sweep()),
   fc.constant(new Reopen()),
 ];
@@ -303,7 +307,7 @@ async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<vo
         const pid = await subject.kernel.processes.spawn({ image: 'worker' });
         model.addProcess(pid, (await subject.kernel.processes.get(pid)).goal, null, null, false);
         await fc.asyncModelRun(() => ({ model, real: subject }), script);
-        await allAgree(model, subject.kernel);
+        await expectAllAgree(model, subject.kernel);
         await checkInvariants(subject.kernel, subject.path);
       } finally {
         await subject.kernel.shutdown();

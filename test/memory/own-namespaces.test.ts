@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
 
 describe('a namespace below the own one of a process', () => {
   it('is the process’s own: nobody else creates, reads or looks up there', async () => {
-    const { kernel, parent, create: make, read: seen, refused } = await parentAndChildren();
+    const { kernel, parent, create, read, refused } = await parentAndChildren();
     const namespace = `process/${parent}/drafts`;
-    const draft = await make(parent, 'draft', { namespace, name: 'one' });
+    const draft = await create(parent, 'draft', { namespace, name: 'one' });
     const other = await kernel.processes.spawn({ image: 'worker' });
     expect((await kernel.memory.lookup(parent, 'one', namespace)).id).toBe(draft.id);
-    expect(await seen(other, draft)).toBe('NO_SUCH_OBJECT');
+    expect(await read(other, draft)).toBe('NO_SUCH_OBJECT');
     expect((await refused(() => kernel.memory.lookup(other, 'one', namespace))).code).toBe('NO_SUCH_OBJECT');
-    expect((await refused(() => make(other, 1, { namespace }))).code).toBe('CAPABILITY_DENIED');
+    expect((await refused(() => create(other, 1, { namespace }))).code).toBe('CAPABILITY_DENIED');
   });
 
   it('moves to the same place below the parent’s own one by a merge', async () => {
-    // What lay there was left behind, and was out of reach after the merge.
-    const { kernel, path, parent, fork, create: make, inView, note } = await parentAndChildren();
+    // Regression: such objects were not moved, and could not be reached after the merge.
+    const { kernel, path, parent, fork, create, inView, note } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const own = `process/${child}`;
     const [draft, deep] = [
-      await make(child, 'draft', { namespace: `${own}/drafts`, name: 'one' }),
-      await make(child, 'deep', { namespace: `${own}/a/b/c` }),
+      await create(child, 'draft', { namespace: `${own}/drafts`, name: 'one' }),
+      await create(child, 'deep', { namespace: `${own}/a/b/c` }),
     ];
     await kernel.processes.exit(child);
     expect(await kernel.memory.merge(parent, child)).toEqual({ ...nothing, adopted: [draft.id, deep.id] });
@@ -36,13 +36,13 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('drops a name that is taken in that place, and only there', async () => {
-    const { kernel, parent, fork, create: make } = await parentAndChildren();
-    await make(parent, 'ours', { namespace: `process/${parent}/x`, name: 'one' });
-    await make(parent, 'ours', { name: 'two' });
+    const { kernel, parent, fork, create } = await parentAndChildren();
+    await create(parent, 'ours', { namespace: `process/${parent}/x`, name: 'one' });
+    await create(parent, 'ours', { name: 'two' });
     const child = await fork({ mode: 'copy' });
     const [one, two] = [
-      await make(child, 'theirs', { namespace: `process/${child}/x`, name: 'one' }),
-      await make(child, 'theirs', { namespace: `process/${child}/x`, name: 'two' }),
+      await create(child, 'theirs', { namespace: `process/${child}/x`, name: 'one' }),
+      await create(child, 'theirs', { namespace: `process/${child}/x`, name: 'two' }),
     ];
     await kernel.processes.exit(child);
     expect(await kernel.memory.merge(parent, child)).toEqual({
@@ -54,23 +54,23 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('of another process whose pid begins like this one’s is left where it is', async () => {
-    const { kernel, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, parent, fork, create, read } = await parentAndChildren();
     const child = await fork({ mode: 'copy', id: 'a' });
     const longer = await fork({ mode: 'copy', id: 'a.b' });
     expect(longer).toBe(`${child}.b`);
-    const theirs = await make(longer, 'theirs', { namespace: `process/${longer}/x` });
+    const theirs = await create(longer, 'theirs', { namespace: `process/${longer}/x` });
     await kernel.memory.share(longer, parent, theirs, ['read', 'grant']);
     await kernel.memory.share(parent, child, theirs, ['read']);
     await kernel.memory.addToView(child, theirs);
     await kernel.processes.exit(child);
     expect(await kernel.memory.merge(parent, child)).toEqual(nothing);
-    expect(await seen(longer, theirs)).toBe('theirs');
+    expect(await read(longer, theirs)).toBe('theirs');
   });
 
   it('holds results that are the process’s own: the parent gets nothing but what it inherits', async () => {
-    const { kernel, parent, fork, create: make } = await parentAndChildren();
+    const { kernel, parent, fork, create } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
-    const result = await make(child, 'result', { namespace: `process/${child}/out` });
+    const result = await create(child, 'result', { namespace: `process/${child}/out` });
     await kernel.memory.removeFromView(child, result);
     await kernel.processes.exit(child, { result });
     expect((await kernel.processes.wait(parent, child)).value).toBe('result');
@@ -81,24 +81,24 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('is left by a sweep while its process lives, and what its parent can still read', async () => {
-    // A sweep dropped the payloads of live processes, because no process was found that owned the place.
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    // Regression: a sweep dropped payloads of live processes, because no owner of the namespace was found.
+    const { kernel, path, parent, fork, create, read } = await parentAndChildren();
     const child = await fork();
     const place = (pid: string) => ({ namespace: `process/${pid}/drafts/today` });
-    const [mine, theirs] = [await make(parent, 'mine', place(parent)), await make(child, 'theirs', place(child))];
+    const [mine, theirs] = [await create(parent, 'mine', place(parent)), await create(child, 'theirs', place(child))];
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
-    expect([await seen(parent, mine), await seen(child, theirs)]).toEqual(['mine', 'theirs']);
+    expect([await read(parent, mine), await read(child, theirs)]).toEqual(['mine', 'theirs']);
     await kernel.processes.exit(child);
     expect(await kernel.memory.sweep()).toEqual({ reclaimed: 0 });
-    expect(await seen(parent, theirs)).toBe('theirs');
+    expect(await read(parent, theirs)).toBe('theirs');
     await checkInvariants(kernel, path);
   });
 
   it('is reclaimed when its process was merged, but for what somebody was given of it', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, fork, create, read } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     const made = async (name: string) => {
-      const object = await make(child, name, { namespace: `process/${child}/drafts/${name}` });
+      const object = await create(child, name, { namespace: `process/${child}/drafts/${name}` });
       await kernel.memory.removeFromView(child, object);
       return object;
     };
@@ -121,26 +121,26 @@ describe('a namespace below the own one of a process', () => {
     });
     await kernel.processes.exit(child);
     await kernel.memory.merge(parent, child);
-    const all = () => Promise.all([place, wild, one, far, left].map((object) => seen(reader, object)));
+    const all = () => Promise.all([place, wild, one, far, left].map((object) => read(reader, object)));
     const before = await all();
     expect(before).toEqual(['place', 'wild', 'one', 'far', 'NO_SUCH_OBJECT']);
     await kernel.memory.sweep();
     expect(await all()).toEqual(before);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     await again.capabilities.grant(reader, { resource: `object:${left.id}`, rights: ['read'] });
     expect(await readOrCode(again, reader, left)).toBe('NO_SUCH_OBJECT');
     await checkInvariants(again, path);
   });
 
   it('is left by a sweep where a wildcard in the middle of a place could mean it', async () => {
-    const { kernel, parent, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, parent, fork, create, read } = await parentAndChildren();
     const child = await fork();
-    const made = await make(child, 'made', { namespace: `process/${child}/drafts/today` });
+    const made = await create(child, 'made', { namespace: `process/${child}/drafts/today` });
     const resource = `ns:process/${child}/*/today/*`;
     const reader = await kernel.processes.spawn({ image: 'worker', capabilities: [{ resource, rights: ['read'] }] });
     await kernel.processes.exit(parent);
     await kernel.memory.sweep();
-    expect(await seen(reader, made)).toBe('made');
+    expect(await read(reader, made)).toBe('made');
   });
 });

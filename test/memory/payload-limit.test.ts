@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type JsonValue, type KernelOptions, type ObjectHandle } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { type ParentAndChildren, parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const mebibyte = 1024 * 1024;
 
-/** A text whose JSON takes so many bytes. */
+/** A text whose JSON has this many bytes. */
 const ofBytes = (bytes: number) => 'x'.repeat(bytes - 2);
 
-/** Every way in which a caller gives what becomes the payload of an object. */
-function ways({
+/** Every call whose input becomes the payload of an object. */
+function payloadInputs({
   kernel,
   parent,
   note,
@@ -44,8 +44,8 @@ function ways({
 
 describe('the size of a payload', () => {
   it.each([2_000, 6 * mebibyte])('is limited to the %i bytes that the kernel was opened with', async (bytes) => {
-    const all = await parentAndChildren(await stage({ payloadBytesMax: bytes }));
-    for (const [way, give] of Object.entries(ways(all))) {
+    const all = await parentAndChildren(await kernelFixture({ payloadBytesMax: bytes }));
+    for (const [way, give] of Object.entries(payloadInputs(all))) {
       const most = ofBytes(way === 'goal' ? bytes - '{"payload":}'.length : bytes);
       expect([way, (await give(most)) === most]).toEqual([way, true]);
       expect([way, await refusal(give(`${most}x`))]).toMatchObject([
@@ -64,12 +64,12 @@ describe('the size of a payload', () => {
   });
 
   it('bounds what comes in: what a larger limit let in is read, copied and merged under a smaller one', async () => {
-    const before = await parentAndChildren(await stage({ payloadBytesMax: 3 * mebibyte }));
+    const before = await parentAndChildren(await kernelFixture({ payloadBytesMax: 3 * mebibyte }));
     const payload = ofBytes(3 * mebibyte);
     const child = await before.fork({ mode: 'copy' });
     await before.kernel.memory.update(child, before.note, payload);
     await before.kernel.shutdown();
-    const { kernel } = await stage({ store: before.path, payloadBytesMax: 1024 });
+    const { kernel } = await kernelFixture({ store: before.path, payloadBytesMax: 1024 });
     await kernel.processes.exit(child);
     expect((await kernel.memory.merge(before.parent, child)).merged).toEqual([before.note.id]);
     expect((await kernel.memory.read(before.parent, before.note)).payload === payload).toBe(true);

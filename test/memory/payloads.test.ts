@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { ownerAndStranger } from '../support/memory/owner-and-stranger.js';
 
 function nested(depth: number): JsonValue {
@@ -24,7 +24,7 @@ const touched = () => {
   throw new Error('touched');
 };
 
-/** What is not data, or too much of it. */
+/** Values that are not plain data, or exceed a limit. */
 const notData: Readonly<Record<string, unknown>> = {
   'a member named __proto__': JSON.parse('{"__proto__":{"polluted":true}}'),
   'a nested member named __proto__': JSON.parse('{"a":[{"__proto__":{"polluted":true}}]}'),
@@ -128,7 +128,7 @@ describe('a payload', () => {
       { numRuns: 60, seed: 1 },
     );
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     for (const [index, payload] of values.entries()) {
       expect((await again.memory.read(owner, handle, { version: index + 1 })).payload).toEqual(payload);
     }
@@ -151,7 +151,7 @@ describe('a payload', () => {
     ];
     const handle = await note(numbers);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     expect((await again.memory.read(owner, handle)).payload).toEqual(numbers);
     await checkInvariants(again, path);
   });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 
 it('provenance tells what an object was made from, by whom and by which capability, as far as it goes', async () => {
-  const { kernel, path, refused } = await stage();
+  const { kernel, path, refused } = await kernelFixture();
   const maker = await kernel.processes.spawn({ image: 'worker' });
   const child = await kernel.processes.fork(maker, { image: 'worker', mode: 'copy' });
   const page = await kernel.memory.create(maker, { type: 'evidence', payload: 'a page' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Kernel, MergePolicy, ObjectHandle, Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { type ParentAndChildren, parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 const nothing = { merged: [], adopted: [], skipped: [], conflicts: [] };
@@ -20,7 +20,7 @@ class Reopened {
 
   async step<T>(work: (kernel: Kernel) => Promise<T>): Promise<T> {
     await this.kernel.shutdown();
-    this.kernel = (await stage({ store: this.path })).kernel;
+    this.kernel = (await kernelFixture({ store: this.path })).kernel;
     return work(this.kernel);
   }
 

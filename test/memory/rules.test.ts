@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectHandle } from '../../src/index.js';
-import { pending, watched } from '../support/capability/pending-approvals.js';
+import { trackCall, waitForPending } from '../support/capability/pending-approvals.js';
 import { checkInvariants } from '../support/invariants.js';
 import {
   type OwnerAndStranger,
@@ -9,14 +9,14 @@ import {
   unknownId,
 } from '../support/memory/owner-and-stranger.js';
 
-interface Placed extends OwnerAndStranger {
+interface NamespaceFixture extends OwnerAndStranger {
   readonly handle: ObjectHandle;
-  /** The two names that the object goes by. */
+  /** The two resources that name the object. */
   readonly names: readonly [string, string];
 }
 
-/** An object in a namespace that the owner holds everything on. */
-async function placed(): Promise<Placed> {
+/** An object in a namespace on which the owner has all rights. */
+async function namespaceFixture(): Promise<NamespaceFixture> {
   const rights = ['create', 'read', 'write', 'delete', 'link', 'diff', 'materialize'] as const;
   const set = await ownerAndStranger({ resource: 'ns:team/**', rights: [...rights], delegable: true });
   const handle = await set.note({ n: 1 }, { namespace: 'team/a', name: 'n' });
@@ -26,7 +26,7 @@ async function placed(): Promise<Placed> {
 describe('the two names of an object', () => {
   it('are each enough for an allow', async () => {
     for (const which of [0, 1] as const) {
-      const { kernel, path, stranger, handle, names } = await placed();
+      const { kernel, path, stranger, handle, names } = await namespaceFixture();
       expect(await refusalDetails(() => kernel.memory.read(stranger, handle))).toMatchObject({
         code: 'NO_SUCH_OBJECT',
       });
@@ -39,7 +39,7 @@ describe('the two names of an object', () => {
 
   it('are each enough for a deny, whatever is held on the other', async () => {
     for (const which of [0, 1] as const) {
-      const { kernel, path, owner, stranger, handle, names, refused } = await placed();
+      const { kernel, path, owner, stranger, handle, names, refused } = await namespaceFixture();
       for (const resource of names) await kernel.capabilities.grant(stranger, { resource, rights: ['read', 'write'] });
       const rule = await kernel.capabilities.deny('*', { resource: names[which], rights: ['read'] });
       for (const pid of [owner, stranger]) {
@@ -62,7 +62,7 @@ describe('the two names of an object', () => {
   });
 
   it('hide from a process whether it is a rule that forbids it', async () => {
-    const { kernel, owner, handle, names } = await placed();
+    const { kernel, owner, handle, names } = await namespaceFixture();
     await kernel.capabilities.deny(owner, { resource: names[1], rights: ['read', 'write', 'delete'] });
     const face = kernel.as(owner).memory;
     for (const call of [
@@ -80,7 +80,7 @@ describe('the two names of an object', () => {
 describe('a deny on sharing', () => {
   it('holds what it binds among those that it binds, by either name', async () => {
     for (const which of [0, 1] as const) {
-      const { kernel, path, owner, stranger, handle, names, refused } = await placed();
+      const { kernel, path, owner, stranger, handle, names, refused } = await namespaceFixture();
       const child = await kernel.processes.spawnChild(owner, {});
       await kernel.capabilities.deny(owner, { resource: names[which], rights: ['read'] });
       const give = (to: string) => kernel.memory.share(owner, to, handle, ['read']);
@@ -96,7 +96,7 @@ describe('a deny on sharing', () => {
   });
 
   it('of the right to hand on forbids every share', async () => {
-    const { kernel, owner, handle, names, refused } = await placed();
+    const { kernel, owner, handle, names, refused } = await namespaceFixture();
     const child = await kernel.processes.spawnChild(owner, {});
     await kernel.capabilities.deny(owner, { resource: names[0], rights: ['grant'] });
     const call = () => kernel.memory.share(owner, child, handle, ['read']);
@@ -106,10 +106,10 @@ describe('a deny on sharing', () => {
 
 describe('a rule that asks', () => {
   it('parks the process that reads, and lets it go on with the answer', async () => {
-    const { kernel, path, owner, handle, names } = await placed();
+    const { kernel, path, owner, handle, names } = await namespaceFixture();
     await kernel.capabilities.ask(owner, { resource: names[1], rights: ['read'] });
-    const reading = watched(kernel.as(owner).memory.read(handle));
-    const { id, pid, right, resource } = await pending(kernel);
+    const reading = trackCall(kernel.as(owner).memory.read(handle));
+    const { id, pid, right, resource } = await waitForPending(kernel);
     expect({ pid, right, resource, state: reading.state }).toEqual({
       pid: owner,
       right: 'read',
@@ -118,15 +118,15 @@ describe('a rule that asks', () => {
     });
     await kernel.approvals.answer(id, { decision: 'once', by: 'ann' });
     expect(await reading.done).toMatchObject({ payload: { n: 1 } });
-    const again = watched(kernel.as(owner).memory.read(handle));
-    await kernel.approvals.answer((await pending(kernel)).id, { decision: 'deny', by: 'ann' });
+    const again = trackCall(kernel.as(owner).memory.read(handle));
+    await kernel.approvals.answer((await waitForPending(kernel)).id, { decision: 'deny', by: 'ann' });
     await again.done;
     expect(again.state).toBe('APPROVAL_DENIED');
     await checkInvariants(kernel, path);
   });
 
   it('is APPROVAL_PENDING on the host’s face, for each way to use the object', async () => {
-    const { kernel, path, owner, handle, names } = await placed();
+    const { kernel, path, owner, handle, names } = await namespaceFixture();
     const child = await kernel.processes.spawnChild(owner, {});
     const rights = ['read', 'write', 'delete', 'link', 'diff', 'grant'] as const;
     await kernel.capabilities.ask(owner, { resource: names[0], rights: [...rights] });
@@ -153,7 +153,7 @@ describe('a rule that asks', () => {
   });
 
   it('leaves what is asked about out of lists, and asks nobody', async () => {
-    const { kernel, owner, note, handle, names } = await placed();
+    const { kernel, owner, note, handle, names } = await namespaceFixture();
     const other = await note('other');
     await kernel.memory.link(owner, other, handle, 'references');
     await kernel.capabilities.ask(owner, { resource: names[0], rights: ['read'] });
@@ -165,7 +165,7 @@ describe('a rule that asks', () => {
   });
 
   it('is not asked about what the process could not do anyway', async () => {
-    const { kernel, stranger, handle, names, refused } = await placed();
+    const { kernel, stranger, handle, names, refused } = await namespaceFixture();
     await kernel.capabilities.ask('*', { resource: names[0], rights: ['read'] });
     expect((await refused(() => kernel.memory.read(stranger, handle))).code).toBe('NO_SUCH_OBJECT');
     expect(await kernel.approvals.list()).toEqual([]);

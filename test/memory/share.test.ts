@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Capability, Kernel, Pid, Right } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
 
-async function heldOn(kernel: Kernel, pid: Pid, object: string): Promise<Partial<Capability>[]> {
+async function capabilitiesOn(kernel: Kernel, pid: Pid, object: string): Promise<Partial<Capability>[]> {
   const held = (await kernel.capabilities.list(pid)).filter(({ resource }) => resource === `object:${object}`);
   return held.map(({ rights, grantable, uses, expiresAt, depth, grantedBy }) => {
     return { rights, grantable, uses, expiresAt, depth, grantedBy } as Partial<Capability>;
@@ -20,14 +20,14 @@ describe('sharing an object', () => {
     const view = await kernel.memory.view(stranger);
     const before = await lastSeq(kernel);
     const shared = await kernel.memory.share(owner, stranger, handle, ['read', 'read', 'diff']);
-    expect(await toldAfter(kernel, before)).toEqual([['object.shared', stranger]]);
-    expect(await heldOn(kernel, stranger, handle.id)).toEqual([
+    expect(await eventsAfter(kernel, before)).toEqual([['object.shared', stranger]]);
+    expect(await capabilitiesOn(kernel, stranger, handle.id)).toEqual([
       { ...plain, rights: ['read', 'diff'], grantedBy: owner },
     ]);
     expect([shared.id, shared.rights]).toEqual([handle.id, ['read', 'diff']]);
     expect(await kernel.memory.view(stranger)).toEqual(view);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     expect((await again.memory.read(stranger, shared)).payload).toEqual({ n: 1 });
     expect(await refusalDetails(() => again.memory.read(stranger, other))).toMatchObject({ code: 'NO_SUCH_OBJECT' });
     await again.memory.addToView(stranger, shared);
@@ -68,7 +68,7 @@ describe('sharing an object', () => {
     expect(await refused(give(['read']))).toMatchObject({ code: 'AMPLIFICATION', facts: { field: 'rights' } });
     await kernel.memory.share(owner, stranger, handle, ['read', 'diff', 'grant']);
     await give(['read'])();
-    expect(await heldOn(kernel, third, handle.id)).toEqual([
+    expect(await capabilitiesOn(kernel, third, handle.id)).toEqual([
       { ...plain, rights: ['read'], depth: 2, grantedBy: stranger },
     ]);
     for (const rights of [['read', 'grant'], ['write'], ['read', 'write'], ['delete'], ['materialize'], ['link']]) {
@@ -98,7 +98,7 @@ describe('sharing an object', () => {
     const rights: Right[] = ['read', 'grant'];
     await kernel.capabilities.grant(stranger, { resource, rights, uses: 2, expiresAt });
     await kernel.memory.share(stranger, third, handle, ['read']);
-    expect(await heldOn(kernel, third, handle.id)).toEqual([
+    expect(await capabilitiesOn(kernel, third, handle.id)).toEqual([
       { ...plain, rights: ['read'], uses: 2, expiresAt, grantedBy: stranger },
     ]);
     await kernel.memory.read(third, handle);
@@ -109,7 +109,7 @@ describe('sharing an object', () => {
     await kernel.capabilities.grant(stranger, { resource, rights, uses: 5 });
     await kernel.capabilities.grant(stranger, { resource, rights });
     await kernel.memory.share(stranger, third, handle, ['read']);
-    expect((await heldOn(kernel, third, handle.id)).map(({ uses }) => uses)).toEqual([undefined]);
+    expect((await capabilitiesOn(kernel, third, handle.id)).map(({ uses }) => uses)).toEqual([undefined]);
     await kernel.memory.read(owner, handle);
     await checkInvariants(kernel, path);
   });

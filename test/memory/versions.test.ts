@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
-import { lastSeq, stage, toldAfter } from '../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
 
 describe('updating an object', () => {
@@ -11,12 +11,12 @@ describe('updating an object', () => {
     const first = await kernel.memory.read(owner, handle);
     expect((await kernel.memory.update(owner, handle, { n: 2 })).toJSON()).toEqual(handle.toJSON());
     await kernel.memory.update(owner, handle.id, 'three');
-    expect(await toldAfter(kernel, before)).toEqual([
+    expect(await eventsAfter(kernel, before)).toEqual([
       ['object.updated', owner],
       ['object.updated', owner],
     ]);
     await kernel.shutdown();
-    const again = (await stage({ store: path })).kernel;
+    const again = (await kernelFixture({ store: path })).kernel;
     const now = await again.memory.read(owner, handle);
     expect(now).toEqual({ ...first, payload: 'three', version: 3, hash: now.hash, tokens: now.tokens });
     const payloads = [];

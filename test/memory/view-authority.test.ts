@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ForkSpec, Right } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { handClock, stage } from '../support/kernel-fixture.js';
+import { kernelFixture, manualClock } from '../support/kernel-fixture.js';
 import { parentAndChildren } from '../support/memory/parent-and-children.js';
 
 const all: readonly Right[] = ['read', 'write', 'delete', 'link', 'diff', 'materialize', 'grant'];
@@ -14,9 +14,9 @@ describe('the view of a fork can be narrowed', () => {
     ['several of them', { types: ['claim'], tags: ['red'] }, ['red']],
     ['nothing that there is', { types: ['error'] }, []],
   ])('to %s', async (_, view, expected) => {
-    const { kernel, parent, fork, create: make } = await parentAndChildren();
-    await make(parent, 'plan', { type: 'plan', tags: ['blue'] });
-    await make(parent, 'red', { tags: ['red', 'old'] });
+    const { kernel, parent, fork, create } = await parentAndChildren();
+    await create(parent, 'plan', { type: 'plan', tags: ['blue'] });
+    await create(parent, 'red', { tags: ['red', 'old'] });
     const child = await fork({ mode: 'copy', view });
     const { items } = await kernel.memory.query(child, {});
     const own = (await kernel.processes.get(child)).goal;
@@ -24,13 +24,13 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('to roots: everything else is closed, its name is told nowhere', async () => {
-    // The manifest named what the fork had left out.
-    const { kernel, parent, note, fork, create: make, read: seen, inView } = await parentAndChildren();
-    const other = await make(parent, 'other');
+    // Regression: the manifest named objects that the narrowing left out.
+    const { kernel, parent, note, fork, create, read, inView } = await parentAndChildren();
+    const other = await create(parent, 'other');
     const child = await fork({ mode: 'copy', view: { roots: [note] } });
     const later = await fork({ mode: 'worker', view: { roots: [note.id] } }, child);
     for (const pid of [child, later]) {
-      expect([await inView(pid), await seen(pid, other)]).toEqual([[note.id], 'NO_SUCH_OBJECT']);
+      expect([await inView(pid), await read(pid, other)]).toEqual([[note.id], 'NO_SUCH_OBJECT']);
       expect((await refusal(kernel.memory.update(pid, other, 1))).code).toBe('NO_SUCH_OBJECT');
       const { text, manifest } = await kernel.memory.materialize(pid, { tokensMax: 1_000 });
       expect(JSON.stringify([text, manifest]).includes(other.id)).toBe(false);
@@ -38,8 +38,8 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('only to roots that the parent sees', async () => {
-    const { kernel, parent, create: make, refused, fork } = await parentAndChildren();
-    const foreign = await make(await kernel.processes.spawn({ image: 'worker' }), 1);
+    const { kernel, parent, create, refused, fork } = await parentAndChildren();
+    const foreign = await create(await kernel.processes.spawn({ image: 'worker' }), 1);
     for (const root of [foreign, foreign.id, 'o_nothing']) {
       expect((await refused(() => fork({ view: { roots: [root] } }))).code).toBe('NO_SUCH_OBJECT');
     }
@@ -47,10 +47,10 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('only to roots that are in the view of the parent, and that it may hand on', async () => {
-    // They were taken, and the child had nothing of them.
-    const { kernel, parent, note, create: make, refused, fork, read: seen } = await parentAndChildren();
+    // Regression: such roots were accepted, and the child could not use them.
+    const { kernel, parent, note, create, refused, fork, read } = await parentAndChildren();
     const other = await kernel.processes.spawn({ image: 'worker' });
-    const [lent, kept] = [await make(other, 'lent'), await make(other, 'kept')];
+    const [lent, kept] = [await create(other, 'lent'), await create(other, 'kept')];
     const grant = (id: string, more: object) =>
       kernel.capabilities.grant(parent, { resource: `object:${id}`, rights: ['read'], ...more });
     await grant(lent.id, { delegable: true });
@@ -68,16 +68,16 @@ describe('the view of a fork can be narrowed', () => {
     await kernel.memory.addToView(parent, lent);
     await kernel.memory.addToView(parent, note);
     const child = await fork({ view: { roots: [lent, note.id, (await kernel.processes.get(parent)).goal] } });
-    expect([await seen(child, lent), await seen(child, note)]).toEqual(['lent', { n: 1 }]);
+    expect([await read(child, lent), await read(child, note)]).toEqual(['lent', { n: 1 }]);
     const grandchild = await fork({ view: { roots: [lent] } }, child);
-    expect([await seen(grandchild, lent), await seen(grandchild, note)]).toEqual(['lent', 'NO_SUCH_OBJECT']);
+    expect([await read(grandchild, lent), await read(grandchild, note)]).toEqual(['lent', 'NO_SUCH_OBJECT']);
     expect((await refused(() => fork({ view: { roots: [note] } }, grandchild))).code).toBe('NO_SUCH_OBJECT');
   });
 
   it('only to rights that the entry in the view of the parent has', async () => {
-    // It was asked what the parent may do by any capability.
-    const { kernel, parent, create: make, refused, fork } = await parentAndChildren();
-    const given = await make(await kernel.processes.spawn({ image: 'worker' }), 1);
+    // Regression: the rights of all the parent's capabilities were checked, not those of the entry.
+    const { kernel, parent, create, refused, fork } = await parentAndChildren();
+    const given = await create(await kernel.processes.spawn({ image: 'worker' }), 1);
     const resource = `object:${given.id}`;
     await kernel.capabilities.grant(parent, { resource, rights: ['read'], delegable: true });
     await kernel.memory.addToView(parent, given);
@@ -91,9 +91,9 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('only to rights that the parent has', async () => {
-    const { kernel, parent, create: make, refused, fork } = await parentAndChildren();
+    const { kernel, parent, create, refused, fork } = await parentAndChildren();
     const other = await kernel.processes.spawn({ image: 'worker' });
-    const given = await make(other, 1);
+    const given = await create(other, 1);
     await kernel.capabilities.grant(parent, {
       resource: `object:${given.id}`,
       rights: ['read', 'diff'],
@@ -145,12 +145,12 @@ describe('the view of a fork can be narrowed', () => {
   });
 
   it('and a fork of it has no more, whatever was added to the view in between', async () => {
-    // What was added was added with all the rights of the capability behind it.
-    const { kernel, note, fork, read: seen } = await parentAndChildren();
+    // Regression: an object was added with all the rights of its capability.
+    const { kernel, note, fork, read } = await parentAndChildren();
     const child = await fork({ mode: 'copy', view: { rights: ['read'] } });
     await kernel.memory.addToView(child, note);
     const grandchild = await fork({ mode: 'copy' }, child);
-    expect(await seen(grandchild, note)).toEqual({ n: 1 });
+    expect(await read(grandchild, note)).toEqual({ n: 1 });
     for (const call of [
       () => kernel.memory.update(grandchild, note, 2),
       () => kernel.memory.diff(grandchild, note, note),
@@ -162,8 +162,8 @@ describe('the view of a fork can be narrowed', () => {
 
 describe('a snapshot is not authority', () => {
   it('a capability that is revoked closes what was forked under it at once', async () => {
-    const { kernel, path, parent, fork, create: make, read: seen } = await parentAndChildren();
-    const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
+    const { kernel, path, parent, fork, create, read } = await parentAndChildren();
+    const given = await create(await kernel.processes.spawn({ image: 'worker' }), 'given');
     const { id } = await kernel.capabilities.grant(parent, {
       resource: `object:${given.id}`,
       rights: ['read', 'write'],
@@ -172,25 +172,25 @@ describe('a snapshot is not authority', () => {
     await kernel.memory.addToView(parent, given.id);
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, given.id, 'mine');
-    expect(await seen(child, given)).toBe('mine');
+    expect(await read(child, given)).toBe('mine');
     await kernel.capabilities.revoke(id);
-    expect([await seen(parent, given), await seen(child, given)]).toEqual(['NO_SUCH_OBJECT', 'NO_SUCH_OBJECT']);
+    expect([await read(parent, given), await read(child, given)]).toEqual(['NO_SUCH_OBJECT', 'NO_SUCH_OBJECT']);
     expect((await refusal(kernel.memory.update(child, given.id, 2))).code).toBe('NO_SUCH_OBJECT');
     await checkInvariants(kernel, path);
   });
 
   it('and one that expires does the same', async () => {
-    const clock = handClock();
-    const { kernel, parent, fork, create: make, read: seen } = await parentAndChildren(await stage({ clock }));
-    const given = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
+    const clock = manualClock();
+    const { kernel, parent, fork, create, read } = await parentAndChildren(await kernelFixture({ clock }));
+    const given = await create(await kernel.processes.spawn({ image: 'worker' }), 'given');
     const expiresAt = clock.now() + 1_000;
     const spec = { resource: `object:${given.id}`, rights: ['read'], delegable: true, expiresAt } as const;
     await kernel.capabilities.grant(parent, spec);
     await kernel.memory.addToView(parent, given.id);
     const child = await fork();
-    expect(await seen(child, given)).toBe('given');
+    expect(await read(child, given)).toBe('given');
     clock.advance(2_000);
-    expect(await seen(child, given)).toBe('NO_SUCH_OBJECT');
+    expect(await read(child, given)).toBe('NO_SUCH_OBJECT');
   });
 
   it.each([
@@ -198,33 +198,33 @@ describe('a snapshot is not authority', () => {
     ['can be handed on, but not for reading', { rights: ['read', 'write', 'grant'], grantable: ['write'] }],
     ['has finite uses', { rights: all, delegable: true, uses: 9 }],
   ] as const)('a capability that %s is not reached through a fork', async (_, given) => {
-    const { kernel, parent, fork, create: make, read: seen, inView, note } = await parentAndChildren();
-    const other = await make(await kernel.processes.spawn({ image: 'worker' }), 'given');
+    const { kernel, parent, fork, create, read, inView, note } = await parentAndChildren();
+    const other = await create(await kernel.processes.spawn({ image: 'worker' }), 'given');
     await kernel.capabilities.grant(parent, { resource: `object:${other.id}`, ...given });
     await kernel.memory.addToView(parent, other.id);
-    expect(await seen(parent, other)).toBe('given');
+    expect(await read(parent, other)).toBe('given');
     const child = await fork({ mode: 'copy' });
-    expect([await inView(child), await seen(child, other)]).toEqual([[note.id], 'NO_SUCH_OBJECT']);
+    expect([await inView(child), await read(child, other)]).toEqual([[note.id], 'NO_SUCH_OBJECT']);
   });
 
   it('a deny rule on the child binds it, by either name of the object, and not its sibling', async () => {
-    const { kernel, path, parent, note, fork, read: seen } = await parentAndChildren();
+    const { kernel, path, parent, note, fork, read } = await parentAndChildren();
     for (const resource of [`object:${note.id}`, `ns:process/${parent}/**`]) {
       const [child, sibling] = [await fork({ mode: 'copy' }), await fork({ mode: 'copy' })];
       const rule = await kernel.capabilities.deny(child, { resource, rights: ['read'] });
-      expect([await seen(child, note), await seen(sibling, note)]).toEqual(['NO_SUCH_OBJECT', { n: 1 }]);
+      expect([await read(child, note), await read(sibling, note)]).toEqual(['NO_SUCH_OBJECT', { n: 1 }]);
       await kernel.capabilities.lift(rule.id);
-      expect(await seen(child, note)).toEqual({ n: 1 });
+      expect(await read(child, note)).toEqual({ n: 1 });
     }
     await checkInvariants(kernel, path);
   });
 
   it('the end of the parent closes what its fork had from it', async () => {
-    const { kernel, parent, note, fork, create: make, read: seen } = await parentAndChildren();
+    const { kernel, parent, note, fork, create, read } = await parentAndChildren();
     const child = await fork({ mode: 'copy', onParentExit: 'detach' });
     await kernel.memory.update(child, note, 'mine');
-    const own = await make(child, 'own');
+    const own = await create(child, 'own');
     await kernel.processes.exit(parent);
-    expect([await seen(child, note), await seen(child, own)]).toEqual(['NO_SUCH_OBJECT', 'own']);
+    expect([await read(child, note), await read(child, own)]).toEqual(['NO_SUCH_OBJECT', 'own']);
   });
 });

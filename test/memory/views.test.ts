@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { stage } from '../support/kernel-fixture.js';
+import { kernelFixture } from '../support/kernel-fixture.js';
 import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
 
 describe('a view', () => {
   it('lists what a process made, and what was added to it', async () => {
-    const { kernel, parent, note, create: make } = await parentAndChildren();
+    const { kernel, parent, note, create } = await parentAndChildren();
     const other = await kernel.processes.spawn({ image: 'worker' });
-    const theirs = await make(other, 'theirs');
+    const theirs = await create(other, 'theirs');
     await kernel.capabilities.grant(parent, { resource: `object:${theirs.id}`, rights: ['read'] });
     const goal = (await kernel.processes.get(parent)).goal;
     const listed = async () => {
@@ -22,8 +22,8 @@ describe('a view', () => {
   });
 
   it('takes nothing that the process may not read, and tells of nothing', async () => {
-    const { kernel, parent, create: make, refused } = await parentAndChildren();
-    const secret = await make(await kernel.processes.spawn({ image: 'worker' }), 'secret');
+    const { kernel, parent, create, refused } = await parentAndChildren();
+    const secret = await create(await kernel.processes.spawn({ image: 'worker' }), 'secret');
     const unknown = await refused(() => kernel.memory.addToView(parent, 'o_nothing'));
     const foreign = await refused(() => kernel.memory.addToView(parent, secret));
     expect([foreign.code, JSON.stringify(foreign.facts)]).toEqual([
@@ -33,10 +33,10 @@ describe('a view', () => {
   });
 
   it('gives back what it holds, and the authority over it stays', async () => {
-    const { kernel, path, parent, note, read: seen, inView } = await parentAndChildren();
+    const { kernel, path, parent, note, read: readAs, inView } = await parentAndChildren();
     await kernel.memory.removeFromView(parent, note);
     await kernel.memory.removeFromView(parent, note);
-    expect([await inView(parent), await seen(parent, note)]).toEqual([[], { n: 1 }]);
+    expect([await inView(parent), await readAs(parent, note)]).toEqual([[], { n: 1 }]);
     await kernel.memory.addToView(parent, note);
     expect(await inView(parent)).toEqual([note.id]);
     await checkInvariants(kernel, path);
@@ -57,35 +57,35 @@ describe('a view', () => {
 
 describe('a fork', () => {
   it('has what was in the view then: what comes and goes later is seen by workers only', async () => {
-    const { kernel, path, parent, note, fork, create: make, inView, read: seen } = await parentAndChildren();
-    const kept = await make(parent, 'kept');
+    const { kernel, path, parent, note, fork, create, inView, read: readAs } = await parentAndChildren();
+    const kept = await create(parent, 'kept');
     const children = await Promise.all(
       (['restricted', 'copy', 'speculative', 'worker'] as const).map((mode) => fork({ mode })),
     );
-    const later = await make(parent, 'later');
+    const later = await create(parent, 'later');
     await kernel.memory.removeFromView(parent, note);
     const views = await Promise.all(children.map((child) => inView(child)));
     const then = [note.id, kept.id];
     expect(views).toEqual([then, then, then, [kept.id, later.id]]);
-    const read = (object: typeof note) => Promise.all(children.map((child) => seen(child, object)));
+    const read = (object: typeof note) => Promise.all(children.map((child) => readAs(child, object)));
     expect(await read(later)).toEqual([...Array(3).fill('NO_SUCH_OBJECT'), 'later']);
     expect(await read(note)).toEqual([...Array(3).fill({ n: 1 }), 'NO_SUCH_OBJECT']);
     await checkInvariants(kernel, path);
   });
 
   it('of a fork has what its parent made before, as it was then', async () => {
-    // It had the first version: the mark of the fork above was used for what was made below it.
-    const { kernel, fork, create: make, read: seen } = await parentAndChildren();
+    // Regression: it showed the first version, as of the earlier fork.
+    const { kernel, fork, create, read: readAs } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
-    const made = await make(child, 1);
+    const made = await create(child, 1);
     await kernel.memory.update(child, made, 2);
     const grandchild = await fork({ mode: 'copy' }, child);
     await kernel.memory.update(child, made, 3);
-    expect([await seen(child, made), await seen(grandchild, made)]).toEqual([3, 2]);
+    expect([await readAs(child, made), await readAs(grandchild, made)]).toEqual([3, 2]);
   });
 
   it('has a history of its own: versions that its parent wrote later are not in it', async () => {
-    // They were, in the place of its own ones.
+    // Regression: they replaced its own versions.
     const { kernel, parent, note, fork } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     for (const n of [2, 3]) {
@@ -117,7 +117,7 @@ describe('a fork', () => {
     const calls: Promise<unknown>[] = [];
     for (let n = 2; n < 26; n++) {
       calls.push(...(n % 2 === 0 ? [update(n), fork()] : [fork(), update(n)]));
-      // A fork looks at its image before it waits for a commit; sometimes it is given the time.
+      // A fork looks up its image before it waits for a commit; in some runs it gets the time to.
       if (n % 3 === 0) await new Promise(setImmediate);
     }
     const children = (await Promise.all(calls)).filter((one) => typeof one === 'string');
@@ -137,7 +137,7 @@ describe('a fork', () => {
 
   it('sees what was written before it through another kernel on the same file', async () => {
     const one = await parentAndChildren();
-    const two = (await stage({ store: one.path })).kernel;
+    const two = (await kernelFixture({ store: one.path })).kernel;
     const child = await one.fork({ mode: 'copy' });
     await two.memory.update(one.parent, one.note, { n: 2 });
     const second = await two.processes.fork(one.parent, { image: 'worker' });
@@ -152,14 +152,14 @@ describe('a fork', () => {
   });
 
   it('keeps its view over an exec, unless it asks for a new one', async () => {
-    const { kernel, parent, note, fork, create: make, read: seen, inView } = await parentAndChildren();
+    const { kernel, parent, note, fork, create, read: readAs, inView } = await parentAndChildren();
     const child = await fork({ mode: 'copy' });
     await kernel.memory.update(child, note, { n: 2 });
-    const made = await make(child, 'made');
+    const made = await create(child, 'made');
     await kernel.processes.exec(child, { image: 'worker' });
-    expect([await seen(child, note), await inView(child)]).toEqual([{ n: 2 }, [note.id, made.id]]);
+    expect([await readAs(child, note), await inView(child)]).toEqual([{ n: 2 }, [note.id, made.id]]);
     await kernel.processes.exec(child, { image: 'worker', preserveMemory: false });
-    expect([await seen(child, note), await seen(child, made), await inView(child)]).toEqual([
+    expect([await readAs(child, note), await readAs(child, made), await inView(child)]).toEqual([
       'NO_SUCH_OBJECT',
       'made',
       [],
@@ -170,11 +170,11 @@ describe('a fork', () => {
   });
 
   it('of a process that took a new view sees the new one, and the forks of the old one stay as they are', async () => {
-    const { kernel, parent, note, fork, read: seen, inView } = await parentAndChildren();
+    const { kernel, parent, note, fork, read: readAs, inView } = await parentAndChildren();
     const before = await fork({ mode: 'copy' });
     await kernel.processes.exec(parent, { image: 'worker', preserveMemory: false });
     const after = await fork({ mode: 'copy' });
-    expect([await seen(before, note), await inView(after)]).toEqual([{ n: 1 }, []]);
+    expect([await readAs(before, note), await inView(after)]).toEqual([{ n: 1 }, []]);
     await kernel.processes.exit(before);
     expect((await refusal(kernel.memory.merge(parent, before))).code).toBe('NOT_FORKED');
   });

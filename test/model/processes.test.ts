@@ -93,7 +93,7 @@ class Bear extends OnProcess {
   async act(model: ProcessModel, kernel: Kernel, parent: ModelProcess): Promise<void> {
     const call = kernel.processes[this.how](parent.pid, specOf(this.choice));
     if (!model.isLive(parent)) return refusedWith(call, 'PROCESS_TERMINATED');
-    if (!model.canBear(parent)) return refusedWith(call, 'BUDGET_EXCEEDED');
+    if (!model.canSpawn(parent)) return refusedWith(call, 'BUDGET_EXCEEDED');
     model.add(newborn(await call, parent, this.choice));
   }
 }
@@ -123,7 +123,7 @@ class End extends OnProcess {
   }
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const report = await kernel.processes.signal(process.pid, this.signal, { tree: this.tree });
-    const reached = this.tree ? model.liveTree(process) : [process].filter((one) => model.isLive(one));
+    const reached = this.tree ? model.liveTreeOf(process) : [process].filter((one) => model.isLive(one));
     reports(report, process, reached);
     model.end(reached, 'killed', this.signal === 'kill' ? 'killed' : 'cancelled');
   }
@@ -139,7 +139,7 @@ class Hold extends OnProcess {
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const report = await kernel.processes[this.signal](process.pid);
     const from = this.signal === 'pause' ? 'runnable' : 'paused';
-    const tree = model.liveTree(process);
+    const tree = model.liveTreeOf(process);
     reports(
       report,
       process,
@@ -227,13 +227,13 @@ async function agrees(model: ProcessModel, kernel: Kernel, process: ModelProcess
     status: process.status,
     bornUnder: process.bornUnder?.pid ?? null,
     outcome: process.outcome,
-    depth: model.path(process).length - 1,
+    depth: model.pathOf(process).length - 1,
   });
   const { tokens, children } = await kernel.processes.budget(process.pid);
   expect([tokens.used, tokens.reserved, children.used]).toEqual([
-    model.used(process),
-    model.reserved(process),
-    model.livePlaces(process),
+    model.usedBy(process),
+    model.reservedBy(process),
+    model.liveDescendantsOf(process),
   ]);
   if (!model.isLive(process)) return;
   expect([parent, root]).toEqual([process.parent?.pid ?? null, model.rootOf(process).pid]);

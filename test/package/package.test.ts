@@ -51,9 +51,9 @@ describe('the packed tarball', () => {
   });
 
   it('gives types to a strict TypeScript user', () => {
-    expect(complaints(typed, { skipLibCheck: false })).toBe('');
+    expect(compilerOutput(typed, { skipLibCheck: false })).toBe('');
     const wrong = typed.replace('tokens: 10', "tokens: 'ten'");
-    expect(complaints(wrong, { skipLibCheck: true })).toMatch(/error TS2322/);
+    expect(compilerOutput(wrong, { skipLibCheck: true })).toMatch(/error TS2322/);
   }, 120_000);
 
   it('says which package the command needs besides, where that is not installed', () => {
@@ -76,8 +76,8 @@ describe('the packed tarball', () => {
       symlinkSync(path.join(repository, 'node_modules', name), path.join(project, 'node_modules', name));
     }
     expect(run('agent.mjs', agent)).toBe('hello 1\n');
-    expect(complaints(agent, { skipLibCheck: true })).toBe('');
-    expect(complaints(agent.replace("'agent'", '5'), { skipLibCheck: true })).toMatch(/error TS2322/);
+    expect(compilerOutput(agent, { skipLibCheck: true })).toBe('');
+    expect(compilerOutput(agent.replace("'agent'", '5'), { skipLibCheck: true })).toMatch(/error TS2322/);
   }, 120_000);
 
   it('refuses what it does not export', () => {
@@ -97,8 +97,8 @@ function run(name: string, source: string): string {
   return execFileSync(process.execPath, [file], { cwd: project, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** What the compiler says about a user's file. */
-function complaints(source: string, libraries: { readonly skipLibCheck: boolean }): string {
+/** The compiler's output for a user's file. */
+function compilerOutput(source: string, libraries: { readonly skipLibCheck: boolean }): string {
   const config = { compilerOptions: { ...compilerOptions, ...libraries }, files: ['user.mts'] };
   writeFileSync(path.join(project, 'user.mts'), source);
   writeFileSync(path.join(project, 'tsconfig.json'), JSON.stringify(config));

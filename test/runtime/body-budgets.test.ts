@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type KernelError } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('what a body spends', () => {
   it('is spent once, however often the body is run, and a refusal is heard again', async () => {
@@ -24,12 +24,12 @@ describe('what a body spends', () => {
     });
     const before = await openKernel({ store, images: [image] });
     const pid = await before.processes.spawn({ image: 'spender', budget: { tokens: 100 } });
-    await until(async () => (await before.processes.journal(pid)).length === 4);
+    await pollUntil(async () => (await before.processes.journal(pid)).length === 4);
     await before.shutdown({ graceMs: 0 });
     open();
     const after = await openKernel({ store, images: [image] });
     expect((await after.processes.result(pid)).value).toEqual(['BUDGET_EXCEEDED', 90, 10]);
     expect((await after.processes.get(pid)).used).toMatchObject({ tokens: 90, costMicros: 5 });
-    expect(await faultsIn(after)).toEqual([]);
+    expect(await findInconsistencies(after)).toEqual([]);
   });
 });

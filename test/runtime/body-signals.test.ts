@@ -8,24 +8,24 @@ import {
   RunEnded,
   type Syscalls,
 } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { running } from '../support/running-process.js';
+import { runningProcess } from '../support/running-process.js';
 
 describe('pause', () => {
   it('holds a body at its next call, and resume lets it go on', async () => {
     const first = gate();
     const done: string[] = [];
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       await ctx.step('first', () => first.opened);
       done.push('first');
       await ctx.step('second', () => done.push('second'));
       return done;
     });
-    await until(async () => (await kernel.events.list({ pid, types: ['step.started'] })).items.length === 1);
+    await pollUntil(async () => (await kernel.events.list({ pid, types: ['step.started'] })).items.length === 1);
     await kernel.processes.pause(pid);
     first.open();
-    await until(() => done.length === 1);
+    await pollUntil(() => done.length === 1);
     await pauseFor(100);
     expect({ done, status: (await kernel.processes.get(pid)).status }).toEqual({ done: ['first'], status: 'paused' });
     await kernel.processes.resume(pid);
@@ -48,10 +48,10 @@ describe('pause', () => {
     });
     const kernel = await openKernel({ store, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'body' });
-    await until(() => done.length === 1);
+    await pollUntil(() => done.length === 1);
     await kernel.processes.pause(pid);
     first.open();
-    await until(async () => (await kernel.events.list({ pid, types: ['step.completed'] })).items.length === 1);
+    await pollUntil(async () => (await kernel.events.list({ pid, types: ['step.completed'] })).items.length === 1);
     await kernel.shutdown();
     const again = await openKernel({ store, images: [image] });
     await again.idle({ timeoutMs: 5_000 });
@@ -63,7 +63,7 @@ describe('pause', () => {
 
   it('does not lose a wake that comes meanwhile', async () => {
     const child = gate();
-    const { kernel, pid } = await running(
+    const { kernel, pid } = await runningProcess(
       async (ctx) => {
         const { value } = await ctx.wait(await ctx.spawnChild({ image: 'child' }));
         return value ?? null;
@@ -73,7 +73,7 @@ describe('pause', () => {
         return 'from the child';
       },
     );
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     await kernel.processes.signal(pid, 'pause', { tree: false });
     child.open();
     const [{ pid: childPid } = { pid: '' }] = await kernel.processes.children(pid);
@@ -88,7 +88,7 @@ describe('pause', () => {
 describe('cancel', () => {
   it('reaches a body through its signal, which may still say what it has', async () => {
     const started = gate();
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       started.open();
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
       return { reason: (ctx.signal.reason as KernelError).code };
@@ -99,10 +99,10 @@ describe('cancel', () => {
   });
 
   it('ends a body that throws with the stored reason', async () => {
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       await ctx.sleep(60_000);
     });
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     await kernel.processes.cancel(pid, 'enough');
     expect(await kernel.processes.result(pid)).toMatchObject({
       status: 'killed',
@@ -112,7 +112,7 @@ describe('cancel', () => {
 
   it('lets calls through until the grace is over, but nothing new and nothing that waits', async () => {
     const started = gate();
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       started.open();
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
       const codeOf = (call: Promise<unknown>) =>
@@ -134,16 +134,16 @@ describe('cancel', () => {
   it('fences a body that ignores it when the grace is over, and the host goes on', async () => {
     const late = gate();
     const codes: string[] = [];
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       await late.opened;
       await ctx.step('too late', () => 1).catch((error: KernelError) => codes.push(error.code));
     });
-    await until(async () => (await kernel.processes.get(pid)).status === 'running');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'running');
     await kernel.processes.signal(pid, 'cancel', { graceMs: 50 });
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'killed', outcome: { kind: 'cancelled' } });
     await kernel.idle({ timeoutMs: 5_000 });
     late.open();
-    await until(() => codes.length === 1);
+    await pollUntil(() => codes.length === 1);
     expect(codes).toEqual(['PROCESS_TERMINATED']);
   });
 });
@@ -151,19 +151,19 @@ describe('cancel', () => {
 describe('exit and exec', () => {
   it('end the run with their commit: whatever the body does then is refused', async () => {
     const seen: unknown[] = [];
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       await ctx.exit({ result: 'early' }).catch((error: unknown) => seen.push(error instanceof RunEnded));
       await ctx.step('later', () => seen.push('ran')).catch((error: KernelError) => seen.push(error.code));
       return 'late';
     });
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited', value: 'early' });
-    await until(() => seen.length === 2);
+    await pollUntil(() => seen.length === 2);
     expect(seen[0]).toBe(true);
     expect(['RUN_ENDED', 'PROCESS_TERMINATED']).toContain(seen[1]);
   });
 
   it('of another image run that with an empty journal', async () => {
-    const { kernel, pid } = await running(
+    const { kernel, pid } = await runningProcess(
       async (ctx) => {
         await ctx.step('only once', () => 'first');
         await ctx.exec({ image: 'child', args: { n: 7 } });
@@ -177,23 +177,23 @@ describe('exit and exec', () => {
   it('of a host throw the run out', async () => {
     const late = gate();
     const codes: string[] = [];
-    const { kernel, pid } = await running(
+    const { kernel, pid } = await runningProcess(
       async (ctx) => {
         await late.opened;
         await ctx.step('stale', () => 1).catch((error: KernelError) => codes.push(error.code));
       },
       async () => 'new program',
     );
-    await until(async () => (await kernel.processes.get(pid)).status === 'running');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'running');
     await kernel.processes.exec(pid, { image: 'child' });
     expect(await kernel.processes.result(pid)).toMatchObject({ value: 'new program' });
     late.open();
-    await until(() => codes.length === 1);
+    await pollUntil(() => codes.length === 1);
     expect(codes).toEqual(['LEASE_LOST']);
   });
 
   it('starting a process that has ended again is refused', async () => {
-    const { kernel, pid } = await running(async () => 1);
+    const { kernel, pid } = await runningProcess(async () => 1);
     await kernel.processes.result(pid);
     await expect(kernel.processes.exec(pid, { image: 'body' })).rejects.toMatchObject({ code: 'PROCESS_TERMINATED' });
     expect(await kernel.processes.resume(pid)).toMatchObject({ alreadyTerminal: [pid], delivered: [] });
@@ -218,7 +218,7 @@ describe('a retry policy', () => {
     });
     const kernel = await openKernel({ store, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'body' });
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     expect(await kernel.processes.get(pid)).toMatchObject({ attempt: 2, wait: { kind: 'timer', what: 'retry' } });
     await kernel.shutdown();
     const again = await openKernel({ store, images: [image] });
@@ -267,7 +267,7 @@ describe('a retry policy', () => {
     });
     const kernel = await openKernel({ images: [image] });
     const pid = await kernel.processes.spawn({ image: 'body' });
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     await kernel.processes.cancel(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'killed', outcome: { kind: 'cancelled' } });
   });
@@ -286,8 +286,8 @@ describe('shutdown', () => {
     const waiting = await kernel.processes.spawn({ image: 'waiting' });
     const stuckPid = await kernel.processes.spawn({ image: 'stuck' });
     const never = await kernel.processes.spawn({ image: 'never-twice' });
-    await until(async () => (await kernel.processes.get(waiting)).status === 'waiting');
-    await until(async () => (await kernel.processes.get(never)).status === 'running');
+    await pollUntil(async () => (await kernel.processes.get(waiting)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(never)).status === 'running');
     const from = Date.now();
     const report = await kernel.shutdown({ graceMs: 200 });
     expect(Date.now() - from).toBeLessThan(4_000);
@@ -342,7 +342,7 @@ describe('shutdown', () => {
       });
     const kernel = await openKernel({ store, images: [image(true)] });
     const pid = await kernel.processes.spawn({ image: 'body' });
-    await until(() => sent.length === 1);
+    await pollUntil(() => sent.length === 1);
     setTimeout(() => sending.open(), 50);
     expect(await kernel.shutdown()).toMatchObject({ released: [pid], fenced: [] });
     const again = await openKernel({ store, images: [image(false)] });
@@ -389,7 +389,7 @@ describe('shutdown', () => {
       image: 'body',
       capabilities: [{ resource: 'tool:**', rights: ['call'] }],
     });
-    await until(() => tried.length === 3);
+    await pollUntil(() => tried.length === 3);
     expect(await kernel.shutdown()).toMatchObject({ released: [pid], fenced: [] });
     const again = await openKernel(options(false));
     expect(await again.processes.result(pid)).toMatchObject({ value: ['done', 'done', 'OUTCOME_UNKNOWN'] });
@@ -397,11 +397,11 @@ describe('shutdown', () => {
   });
 
   it('takes what a body still returns, or exits with, as its outcome', async () => {
-    const { kernel, pid } = await running(async (ctx) => {
+    const { kernel, pid } = await runningProcess(async (ctx) => {
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
       return 'just in time';
     });
-    await until(async () => (await kernel.processes.get(pid)).status === 'running');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'running');
     const ended = kernel.processes.result(pid);
     await pauseFor(20);
     expect(await kernel.shutdown()).toMatchObject({ released: [], fenced: [] });
@@ -418,7 +418,7 @@ describe('shutdown', () => {
 describe('idle', () => {
   it('resolves when nothing is runnable or running, and not before', async () => {
     const hold = gate();
-    const { kernel, pid } = await running(async () => {
+    const { kernel, pid } = await runningProcess(async () => {
       await hold.opened;
       return 1;
     });

@@ -4,8 +4,8 @@ import { createKernel, type Kernel, type KernelOptions, Store } from '../../src/
 import { NodeLease } from '../../src/runtime/node/node-lease.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { handClock, stage } from '../support/kernel-fixture.js';
-import { nodesIn, toldOfNodes } from '../support/node-rows.js';
+import { kernelFixture, manualClock } from '../support/kernel-fixture.js';
+import { nodeEvents, nodesIn } from '../support/node-rows.js';
 
 const leaseMs = 300;
 
@@ -27,7 +27,7 @@ async function written(kernel: Kernel): Promise<unknown> {
 describe('a node that runs processes', () => {
   it('has a row with its epoch, its lease and the program it runs in', async () => {
     const store = newStore();
-    const clock = handClock();
+    const clock = manualClock();
     const kernel = await openNode(store, { clock, node: { name: 'first' } });
     const row = nodesIn(store).get(kernel.nodeId);
     expect(row).toMatchObject({
@@ -42,7 +42,7 @@ describe('a node that runs processes', () => {
   });
 
   it('is not what a kernel without an executor or without the right to write is', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const reader = await createKernel({ store: path, readOnly: true });
     expect(nodesIn(path).all()).toEqual([]);
     await reader.shutdown();
@@ -146,7 +146,7 @@ describe('a node whose epoch somebody has ended', () => {
   });
 
   it('gives up nothing more when it is shut down before that', async () => {
-    const { kernel: host, path, edit, row } = await stage();
+    const { kernel: host, path, edit, row } = await kernelFixture();
     const pid = await host.processes.spawn({ image: 'worker' });
     const node = await openNode(path, { node: {} });
     const nodes = nodesIn(path);
@@ -156,13 +156,13 @@ describe('a node whose epoch somebody has ended', () => {
     await node.shutdown();
     expect(row(pid)).toEqual(before);
     expect(nodes.get(node.nodeId)).toMatchObject({ epoch: 1, ended_at: 1 });
-    expect(await toldOfNodes(host)).toEqual([]);
+    expect(await nodeEvents(host)).toEqual([]);
   });
 });
 
 describe('a node that is shut down', () => {
   it('gives back what it holds and its lease, and the record of it is signed', async () => {
-    const { kernel: host, path, edit, row } = await stage();
+    const { kernel: host, path, edit, row } = await kernelFixture();
     const spawn = () => host.processes.spawn({ image: 'worker' });
     const [again, once, held, stopping] = [await spawn(), await spawn(), await spawn(), await spawn()];
     const node = await openNode(path, { node: {} });
@@ -182,7 +182,7 @@ describe('a node that is shut down', () => {
     });
     expect((await host.processes.get(stopping)).outcome).toEqual({ kind: 'cancelled', reason: 'enough', by: 'host' });
     expect(nodesIn(path).get(nodeId)?.ended_at).toBeGreaterThan(0);
-    expect((await toldOfNodes(host)).map(({ type, data }) => [type, data])).toEqual([
+    expect((await nodeEvents(host)).map(({ type, data }) => [type, data])).toEqual([
       ['node.stopped', { node: nodeId, released: 2, abandoned: 1 }],
     ]);
     const { items } = await host.audit.list({ action: 'node.stop' });
@@ -192,7 +192,7 @@ describe('a node that is shut down', () => {
   });
 
   it('leaves alone what other nodes hold', async () => {
-    const { kernel: host, path, edit, row } = await stage();
+    const { kernel: host, path, edit, row } = await kernelFixture();
     const pid = await host.processes.spawn({ image: 'worker' });
     const [one, two] = [await openNode(path), await openNode(path)];
     edit(pid, { status: 'running', node: two.nodeId, started_at: 1 });
@@ -204,7 +204,7 @@ describe('a node that is shut down', () => {
 
 describe('a node that comes back under the id it had', () => {
   it('has the next epoch, and what was held under the id is not held any more', async () => {
-    const { kernel: host, path, edit, row } = await stage();
+    const { kernel: host, path, edit, row } = await kernelFixture();
     const pid = await host.processes.spawn({ image: 'worker' });
     let made = 0;
     const ids = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type JsonValue, type KernelError, ObjectHandle, type Pid } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { running } from '../support/running-process.js';
+import { runningProcess } from '../support/running-process.js';
 
 describe('a body', () => {
   it('receives each message once and in order, also when it is run again', async () => {
@@ -24,7 +24,7 @@ describe('a body', () => {
     const root = await kernel.processes.spawn({});
     const reader = await kernel.processes.spawnChild(root, { image: 'reader' });
     for (const body of ['a', 'b', 'c', 'd']) await kernel.as(root).send(reader, body);
-    await until(() => seen[0]?.length === 3);
+    await pollUntil(() => seen[0]?.length === 3);
     await kernel.shutdown({ graceMs: 0 });
     const again = await openKernel({ store, images: [image(Promise.resolve())] });
     await again.as(root).send(reader, 'e');
@@ -50,7 +50,7 @@ describe('a body', () => {
     const reader = await kernel.processes.spawnChild(root, { image: 'reader' });
     const report = await kernel.as(root).memory.create({ type: 'artifact', payload: { text: 'all is well' } });
     await kernel.as(root).send(reader, { report });
-    await until(() => seen.length === 1);
+    await pollUntil(() => seen.length === 1);
     await kernel.shutdown({ graceMs: 0 });
     const again = await openKernel({ store, images: [image(Promise.resolve())] });
     expect(await again.processes.result(reader)).toMatchObject({ value: { text: 'all is well' } });
@@ -58,8 +58,8 @@ describe('a body', () => {
   });
 
   it('is shown as waiting for a message, and woken in the commit of its sending', async () => {
-    const { kernel, pid } = await running(async (ctx) => (await ctx.receive()).body as JsonValue);
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    const { kernel, pid } = await runningProcess(async (ctx) => (await ctx.receive()).body as JsonValue);
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     expect((await kernel.processes.get(pid)).wait).toMatchObject({ kind: 'message', what: '' });
     const child = await kernel.processes.spawnChild(pid, {});
     await kernel.as(child).send(pid, 'hello');
@@ -82,7 +82,7 @@ describe('a body', () => {
     ];
     const kernel = await openKernel({ store, images });
     const pid = await kernel.processes.spawn({ image: 'listener' });
-    await until(async () => (await kernel.processes.get(pid)).wait?.kind === 'signal');
+    await pollUntil(async () => (await kernel.processes.get(pid)).wait?.kind === 'signal');
     await kernel.processes.signal(pid, 'user.step', { payload: 1 });
     await kernel.processes.signal(pid, 'user.step', { payload: 2 });
     await kernel.shutdown();
@@ -91,7 +91,7 @@ describe('a body', () => {
   });
 
   it('that would wait for one that waits for it is refused, with the circle named', async () => {
-    const { kernel, pid } = await running(
+    const { kernel, pid } = await runningProcess(
       async (ctx) => {
         const child = await ctx.spawnChild({ image: 'child' });
         return (await ctx.wait(child)).value ?? null;
@@ -131,7 +131,7 @@ describe('a body', () => {
     const kernel = await openKernel({ store, images: [image(new Promise(() => undefined))] });
     const root = await kernel.processes.spawn({});
     const pid = await kernel.processes.spawnChild(root, { image: 'patient' });
-    await until(() => codes.length === 1);
+    await pollUntil(() => codes.length === 1);
     await kernel.shutdown({ graceMs: 0 });
     const again = await openKernel({ store, node: { executor: false } });
     await again.as(root).send(pid, 'too late');
@@ -155,7 +155,7 @@ describe('a body', () => {
     const pid = await kernel.processes.spawn({ image: 'asker', capabilities });
     await kernel.capabilities.ask(pid, { resource: 'tool:mail', rights: ['call'] });
     hold.open();
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     const [approval] = await kernel.approvals.list();
     expect((await kernel.processes.get(pid)).wait).toMatchObject({ kind: 'approval', what: approval?.id });
     await kernel.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ada' });
@@ -170,7 +170,7 @@ describe('a body that never gets on', () => {
     let kernel = await openKernel({ store, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'stuck' });
     for (let restart = 0; restart <= 20; restart++) {
-      await until(async () => (await kernel.processes.get(pid)).status === 'running');
+      await pollUntil(async () => (await kernel.processes.get(pid)).status === 'running');
       await kernel.shutdown({ graceMs: 0 });
       kernel = await openKernel({ store, images: [image] });
     }
@@ -183,7 +183,7 @@ describe('a body that never gets on', () => {
 
 const kernelOf = { parent: '' as Pid };
 
-async function childOf(kernel: Awaited<ReturnType<typeof running>>['kernel'], pid: Pid): Promise<Pid[]> {
-  await until(async () => (await kernel.processes.children(pid)).length > 0);
+async function childOf(kernel: Awaited<ReturnType<typeof runningProcess>>['kernel'], pid: Pid): Promise<Pid[]> {
+  await pollUntil(async () => (await kernel.processes.children(pid)).length > 0);
   return (await kernel.processes.children(pid)).map((row) => row.pid);
 }

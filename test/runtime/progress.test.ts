@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 describe('progress', () => {
@@ -16,7 +16,7 @@ describe('progress', () => {
     });
     const kernel = await openKernel({ images: [image] });
     const pid = await kernel.processes.spawn({ image: 'body' });
-    await until(async () => (await kernel.processes.get(pid)).progress?.done === 2);
+    await pollUntil(async () => (await kernel.processes.get(pid)).progress?.done === 2);
     open();
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited' });
   });
@@ -32,7 +32,7 @@ describe('progress', () => {
     });
     const kernel = await openKernel({ store, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'body' });
-    await until(async () => (await kernel.processes.get(pid)).progress !== undefined);
+    await pollUntil(async () => (await kernel.processes.get(pid)).progress !== undefined);
     await kernel.shutdown();
     const looking = await openKernel({ store, node: { executor: false } });
     expect((await looking.processes.get(pid)).progress).toEqual({ done: 5, total: 5 });

@@ -8,8 +8,8 @@ import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel } from '../support/kernel.js';
-import { handClock, type Stage, stage } from '../support/kernel-fixture.js';
-import { nodesIn, toldOfNodes } from '../support/node-rows.js';
+import { type KernelFixture, kernelFixture, manualClock } from '../support/kernel-fixture.js';
+import { nodeEvents, nodesIn } from '../support/node-rows.js';
 
 let programs = '';
 beforeAll(async () => {
@@ -37,13 +37,13 @@ function openNode(store: string, options: KernelOptions = {}): Promise<Kernel> {
 /** A program of its own that has registered a node on the file, and the id of the node. */
 async function startNode(store: string): Promise<{ program: Program; node: string }> {
   const program = new Program(join(programs, 'node.js'), store);
-  program.tell('go');
-  const line = await program.line((each) => each.startsWith('node '));
+  program.send('go');
+  const line = await program.waitForLine((each) => each.startsWith('node '));
   return { program, node: line.slice('node '.length) };
 }
 
 /** The node of a program that was killed: it holds what `hold` gives it, and its lease has long to go. */
-async function deadNode(set: Stage, hold: (node: string) => Promise<void>): Promise<string> {
+async function deadNode(set: KernelFixture, hold: (node: string) => Promise<void>): Promise<string> {
   const { program, node } = await startNode(set.path);
   await hold(node);
   await program.kill();
@@ -52,7 +52,11 @@ async function deadNode(set: Stage, hold: (node: string) => Promise<void>): Prom
 }
 
 /** A process as a node runs it. */
-async function held({ kernel, edit }: Stage, node: string, more: Parameters<Stage['edit']>[1] = {}): Promise<Pid> {
+async function held(
+  { kernel, edit }: KernelFixture,
+  node: string,
+  more: Parameters<KernelFixture['edit']>[1] = {},
+): Promise<Pid> {
   const pid = await kernel.processes.spawn({ image: 'worker' });
   edit(pid, { status: 'running', node, started_at: 1, ...more });
   return pid;
@@ -65,7 +69,7 @@ async function releasesOf(kernel: Kernel, pid: Pid): Promise<unknown[]> {
 
 describe('a node whose program was killed', () => {
   it('is given up when the next kernel opens, and what it ran can be claimed at once', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { row } = set;
     const pids: Pid[] = [];
     const node = await deadNode(set, async (id) => {
@@ -81,7 +85,7 @@ describe('a node whose program was killed', () => {
     ]);
     const report = { ...none, checked: 2, rerun: 2 };
     expect(kernel.recovery).toEqual(report);
-    expect((await toldOfNodes(kernel)).map(({ type, data }) => [type, data])).toEqual([
+    expect((await nodeEvents(kernel)).map(({ type, data }) => [type, data])).toEqual([
       ['node.lapsed', { node, epoch: 1, reason: 'dead' }],
       ['node.recovered', { node, epoch: 1, reason: 'dead', ...report }],
     ]);
@@ -92,7 +96,7 @@ describe('a node whose program was killed', () => {
   });
 
   it('is given up by a kernel that is open, when it next renews its own lease', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const kernel = await openNode(set.path, { node: { leaseMs } });
     const { program, node } = await startNode(set.path);
     const pid = await held(set, node);
@@ -102,28 +106,28 @@ describe('a node whose program was killed', () => {
   });
 
   it('is not mistaken for one that is alive', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { program, node } = await startNode(set.path);
     const pid = await held(set, node);
     const before = set.row(pid);
     const kernel = await openNode(set.path);
-    await kernel.container.get(Recovery).run();
+    await kernel.container.get(Recovery).recoverLostNodes();
     expect([set.row(pid), kernel.recovery]).toEqual([before, none]);
     await program.kill();
-    await kernel.container.get(Recovery).run();
+    await kernel.container.get(Recovery).recoverLostNodes();
     expect(kernel.recovery.rerun).toBe(1);
   });
 });
 
 describe('a node on another machine', () => {
   it('is given up when its lease has lapsed, and not before', async () => {
-    const clock = handClock();
-    const set = await stage({ clock });
+    const clock = manualClock();
+    const set = await kernelFixture({ clock });
     nodesIn(set.path).addElsewhere(elsewhere, clock.now() + 60_000);
     const pid = await held(set, elsewhere);
     const kernel = await openNode(set.path, { clock, node: { leaseMs } });
     clock.advance(60_000);
-    await kernel.container.get(Recovery).run();
+    await kernel.container.get(Recovery).recoverLostNodes();
     expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
     clock.advance(1);
     await expect.poll(() => set.row(pid).status).toBe('runnable');
@@ -132,15 +136,15 @@ describe('a node on another machine', () => {
   });
 
   it('is left alone when it has renewed its lease by the time that its end would be written', async () => {
-    const clock = handClock();
-    const set = await stage({ clock });
+    const clock = manualClock();
+    const set = await kernelFixture({ clock });
     const nodes = nodesIn(set.path);
     nodes.addElsewhere(elsewhere, clock.now());
     const pid = await held(set, elsewhere);
     const kernel = await openNode(set.path, { clock });
     clock.advance(1);
     const lock = nodes.lock();
-    const running = kernel.container.get(Recovery).run();
+    const running = kernel.container.get(Recovery).recoverLostNodes();
     // It has seen the lapsed lease by then, and waits for the lock to end it.
     await sleep(100);
     nodes.edit(elsewhere, { expires_at: clock.now() + 60_000 });
@@ -156,8 +160,8 @@ describe('what becomes of the processes of a lost node', () => {
     ['at once', 1],
     ['a year later', 365 * 86_400_000],
   ])('one that must not run twice is abandoned with the evidence, %s', async (_when, ms) => {
-    const clock = handClock();
-    const set = await stage({ clock });
+    const clock = manualClock();
+    const set = await kernelFixture({ clock });
     nodesIn(set.path).addElsewhere(elsewhere, clock.now());
     const running = await held(set, elsewhere, { recovery: 'fail' });
     const paused = await held(set, elsewhere, { recovery: 'fail', status: 'paused', previous: 'running' });
@@ -183,14 +187,14 @@ describe('what becomes of the processes of a lost node', () => {
   });
 
   it('one that must not run twice and has not begun is given back', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const pid = await held(set, elsewhere, { recovery: 'fail', started_at: null });
     const kernel = await openNode(set.path);
     expect([set.row(pid).status, kernel.recovery]).toEqual(['runnable', { ...none, checked: 1, rerun: 1 }]);
   });
 
   it('one that was being stopped ends with the reason that was stored, and keeps no grace', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const pids: Pid[] = [];
     await deadNode(set, async (node) => {
       pids.push(await held(set, node), await held(set, node, { recovery: 'fail' }));
@@ -210,7 +214,7 @@ describe('what becomes of the processes of a lost node', () => {
   });
 
   it('one that was paused stays so, and can be claimed once it is resumed', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const pids: Pid[] = [];
     await deadNode(set, async (node) => {
       pids.push(await held(set, node), await held(set, node, { status: 'waiting' }));
@@ -228,7 +232,7 @@ describe('what becomes of the processes of a lost node', () => {
   });
 
   it('children of one that is abandoned end with it if the node held them too, and are stopped elsewhere', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel: host, edit, row } = set;
     const other = await openNode(set.path);
     const tree = { parent: '', same: '', others: '' };
@@ -248,7 +252,7 @@ describe('what becomes of the processes of a lost node', () => {
   });
 
   it('what runs elsewhere and what is not judged yet is left as it is, and nothing is told of it', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const command = await held(set, 'n_unknown', { kind: 'command' });
     const external = await set.kernel.processes.spawn({});
     set.edit(external, { status: 'running', node: 'n_unknown', started_at: 1 });
@@ -256,13 +260,13 @@ describe('what becomes of the processes of a lost node', () => {
     const kernel = await openNode(set.path);
     expect([set.row(command), set.row(external)]).toEqual(before);
     expect(kernel.recovery).toEqual({ ...none, checked: 2 });
-    expect(await toldOfNodes(kernel)).toEqual([]);
+    expect(await nodeEvents(kernel)).toEqual([]);
   });
 
   it.each(['nobody knows', 'has ended'])(
     'what is held by a node that %s is released when a kernel opens',
     async (which) => {
-      const set = await stage();
+      const set = await kernelFixture();
       const nodes = nodesIn(set.path);
       if (which === 'has ended') nodes.addElsewhere(elsewhere, 1);
       nodes.edit(elsewhere, { ended_at: 1 });
@@ -270,7 +274,7 @@ describe('what becomes of the processes of a lost node', () => {
       const kernel = await openNode(set.path);
       expect(set.row(pid)).toMatchObject({ status: 'runnable', node: null });
       const report = { ...none, checked: 1, rerun: 1 };
-      expect((await toldOfNodes(kernel)).map(({ type, data }) => [type, data])).toEqual([
+      expect((await nodeEvents(kernel)).map(({ type, data }) => [type, data])).toEqual([
         ['node.recovered', { node: elsewhere, reason: 'missing', ...report }],
       ]);
       expect(kernel.recovery).toEqual(report);
@@ -281,43 +285,43 @@ describe('what becomes of the processes of a lost node', () => {
 
 describe('recovery', () => {
   it('never gives up the node that does it, however late that is with its own lease', async () => {
-    const clock = handClock();
-    const set = await stage({ clock });
+    const clock = manualClock();
+    const set = await kernelFixture({ clock });
     const kernel = await openNode(set.path, { clock });
     const pid = await held(set, kernel.nodeId);
     clock.advance(86_400_000);
-    await kernel.container.get(Recovery).run();
+    await kernel.container.get(Recovery).recoverLostNodes();
     expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
   });
 
   it('a second time changes nothing more', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const pids: Pid[] = [];
     await deadNode(set, async (node) => {
       pids.push(await held(set, node), await held(set, node, { recovery: 'fail' }));
     });
     const first = await openNode(set.path);
     const rows = pids.map((pid) => set.row(pid));
-    const told = await toldOfNodes(first);
-    await first.container.get(Recovery).run();
+    const told = await nodeEvents(first);
+    await first.container.get(Recovery).recoverLostNodes();
     const second = await openNode(set.path);
     expect(pids.map((pid) => set.row(pid))).toEqual(rows);
-    expect(await toldOfNodes(second)).toEqual(told);
+    expect(await nodeEvents(second)).toEqual(told);
     expect(second.recovery).toEqual(none);
   });
 
   it('is done by one of several programs that find the same node gone', { timeout: 60_000 }, async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const pids: Pid[] = [];
     const node = await deadNode(set, async (id) => {
       for (let n = 0; n < 20; n++) pids.push(await held(set, id, { fence: 0 }));
     });
     const racers = Array.from({ length: 3 }, () => new Program(join(programs, 'node.js'), set.path));
-    for (const racer of racers) await racer.line((line) => line === 'ready');
-    for (const racer of racers) racer.tell('go');
+    for (const racer of racers) await racer.waitForLine((line) => line === 'ready');
+    for (const racer of racers) racer.send('go');
     const kernels = await Promise.all([openNode(set.path), openNode(set.path)]);
-    for (const racer of racers) await racer.line((line) => line.startsWith('node '));
-    const told = await toldOfNodes(set.kernel);
+    for (const racer of racers) await racer.waitForLine((line) => line.startsWith('node '));
+    const told = await nodeEvents(set.kernel);
     expect(told.map(({ type, data }) => [type, 'node' in data && data.node])).toEqual([
       ['node.lapsed', node],
       ['node.recovered', node],
@@ -330,14 +334,14 @@ describe('recovery', () => {
 
   it('of ten thousand processes is one transaction', { timeout: 120_000 }, async () => {
     const count = 10_000;
-    const set = await stage();
+    const set = await kernelFixture();
     const node = await deadNode(set, async (id) => {
       await Promise.all(Array.from({ length: count }, () => set.kernel.processes.spawn({ image: 'worker' })));
       nodesIn(set.path).holdAll(id);
     });
     const kernel = await openNode(set.path);
     expect(kernel.recovery).toEqual({ ...none, checked: count, rerun: count });
-    const [lapsed, recovered, ...more] = await toldOfNodes(kernel);
+    const [lapsed, recovered, ...more] = await nodeEvents(kernel);
     expect(more).toEqual([]);
     expect(lapsed).toMatchObject({ type: 'node.lapsed', data: { node } });
     expect(recovered).toMatchObject({ type: 'node.recovered', seq: (lapsed?.seq ?? 0) + count + 1 });
@@ -346,7 +350,7 @@ describe('recovery', () => {
   });
 
   it('believes what a caller binds in place of the operating system', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     nodesIn(set.path).addElsewhere(elsewhere, 9_000_000_000_000);
     const pid = await held(set, elsewhere);
     const self = { machine: 'm', boot: 'b', pid: 1, startTicks: '1' };
@@ -359,7 +363,7 @@ describe('recovery', () => {
   });
 
   it('is nothing that a kernel without an executor does', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     let pid = '';
     await deadNode(set, async (node) => {
       pid = await held(set, node);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 
 const child = defineImage({ name: 'child', run: () => 'done' });
@@ -24,7 +24,7 @@ describe('the journal of a process', () => {
     });
     const before = await openKernel({ store, images: [child, image] });
     const pid = await before.processes.spawn({ image: 'body' });
-    await until(async () => (await before.processes.journal(pid)).length === 6);
+    await pollUntil(async () => (await before.processes.journal(pid)).length === 6);
     const entries = await before.processes.journal(pid);
     expect(entries.map(({ key, status }) => [key, status])).toEqual([
       ['step hire #1 > spawnChild child #1', 'done'],
@@ -43,7 +43,7 @@ describe('the journal of a process', () => {
     const after = await openKernel({ store, images: [child, image] });
     open();
     const slow = async () => (await after.processes.journal(pid)).find(({ key }) => key === 'step slow #1');
-    await until(async () => (await slow())?.status === 'done');
+    await pollUntil(async () => (await slow())?.status === 'done');
     const [first] = await after.processes.journal(pid);
     expect(first).toEqual(entries[0]);
     expect((await slow())?.fence).toBeGreaterThan(first?.fence ?? 0);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineSteps, type Kernel, type Pid, type StepSpec } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 async function stepEvents(kernel: Kernel, pid: Pid): Promise<[string, string, number][]> {
@@ -51,7 +51,7 @@ describe('an image of steps', () => {
     ];
     const kernel = await openKernel({ images: [defineSteps({ name: 'slow', steps })] });
     const pid = await kernel.processes.spawn({ image: 'slow' });
-    await until(async () => (await kernel.processes.get(pid)).progress?.text === 'second');
+    await pollUntil(async () => (await kernel.processes.get(pid)).progress?.text === 'second');
     expect((await kernel.processes.get(pid)).progress).toEqual({ done: 1, total: 2, text: 'second' });
     open();
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited', value: 2 });
@@ -121,10 +121,10 @@ describe('an image of steps', () => {
     ];
     const kernel = await openKernel({ images: [defineSteps({ name: 'two', steps })] });
     const pid = await kernel.processes.spawn({ image: 'two' });
-    await until(async () => (await stepEvents(kernel, pid)).length === 1);
+    await pollUntil(async () => (await stepEvents(kernel, pid)).length === 1);
     await kernel.processes.pause(pid, 'lunch');
     open();
-    await until(async () => (await stepEvents(kernel, pid)).length === 2);
+    await pollUntil(async () => (await stepEvents(kernel, pid)).length === 2);
     await kernel.idle();
     expect(await kernel.processes.get(pid)).toMatchObject({ status: 'paused' });
     expect(ran).toEqual(['first']);
@@ -151,10 +151,10 @@ describe('an image of steps', () => {
     const image = defineSteps({ name: 'three', steps });
     const before = await openKernel({ store, images: [image] });
     const pid = await before.processes.spawn({ image: 'three' });
-    await until(async () => (await stepEvents(before, pid)).length === 3);
+    await pollUntil(async () => (await stepEvents(before, pid)).length === 3);
     await before.processes.pause(pid);
     open();
-    await until(async () => (await stepEvents(before, pid)).length === 4);
+    await pollUntil(async () => (await stepEvents(before, pid)).length === 4);
     expect(await before.shutdown()).toMatchObject({ fenced: [] });
 
     const after = await openKernel({ store, images: [image] });
@@ -186,7 +186,7 @@ describe('an image of steps', () => {
     const image = defineSteps({ name: 'two', steps });
     const before = await openKernel({ store, images: [image] });
     const pid = await before.processes.spawn({ image: 'two' });
-    await until(() => ran.length === 2);
+    await pollUntil(() => ran.length === 2);
     expect(await before.shutdown({ graceMs: 0 })).toMatchObject({ fenced: [pid] });
     isHanging = false;
     const after = await openKernel({ store, images: [image] });
@@ -210,7 +210,7 @@ describe('an image of steps', () => {
     const image = defineSteps({ name: 'paying', steps });
     const before = await openKernel({ store, images: [image] });
     const pid = await before.processes.spawn({ image: 'paying' });
-    await until(() => ran.length === 1);
+    await pollUntil(() => ran.length === 1);
     await before.shutdown({ graceMs: 0 });
     const after = await openKernel({ store, images: [image] });
     expect(await after.processes.result(pid)).toMatchObject({

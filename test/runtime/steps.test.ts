@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type Image, KernelError, type Syscalls } from '../../src/index.js';
-import { gate, until } from '../support/gate.js';
+import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 describe('a step', () => {
@@ -19,7 +19,7 @@ describe('a step', () => {
       });
     const kernel = await openKernel({ store, images: [image(new Promise(() => undefined))] });
     const pid = await kernel.processes.spawn({ image: 'worker' });
-    await until(() => done.length === 1);
+    await pollUntil(() => done.length === 1);
     await kernel.idle({ timeoutMs: 200 }).catch(() => undefined);
     expect(await kernel.shutdown({ graceMs: 50 })).toMatchObject({ released: [pid], fenced: [pid] });
 
@@ -176,7 +176,7 @@ describe('a body that is run again', () => {
       });
     const kernel = await openKernel({ store, images: [image(false)] });
     const pid = await kernel.processes.spawn({ image: 'branches' });
-    await until(() => orders[0]?.length === 6);
+    await pollUntil(() => orders[0]?.length === 6);
     await kernel.shutdown({ graceMs: 0 });
     const again = await openKernel({ store, images: [image(true)] });
     const { value } = await again.processes.result(pid);
@@ -248,7 +248,7 @@ describe('a body that is run again', () => {
       });
     const kernel = await openKernel({ store, images: [child, parent(new Promise(() => undefined))] });
     const pid = await kernel.processes.spawn({ image: 'parent' });
-    await until(() => seen.length === 1);
+    await pollUntil(() => seen.length === 1);
     await kernel.shutdown({ graceMs: 0 });
     const again = await openKernel({ store, images: [child, parent(Promise.resolve())] });
     expect(await again.processes.result(pid)).toMatchObject({ value: { value: { from: 'child' } } });
@@ -278,7 +278,7 @@ describe('a body that is run again', () => {
       });
     const kernel = await openKernel({ store, images: [image(new Promise(() => undefined))] });
     const pid = await kernel.processes.spawn({ image: 'mailer' });
-    await until(() => sent === 1);
+    await pollUntil(() => sent === 1);
     await kernel.shutdown({ graceMs: 0 });
     const again = await openKernel({ store, images: [image(Promise.resolve())] });
     expect(await again.processes.result(pid)).toMatchObject({ value: 'OUTCOME_UNKNOWN' });
@@ -290,7 +290,7 @@ describe('a body that is run again', () => {
     const image = defineImage({ name: 'sleeper', run: async (ctx) => void (await ctx.sleep(4_000)) });
     const kernel = await openKernel({ store, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'sleeper' });
-    await until(async () => (await kernel.processes.get(pid)).status === 'waiting');
+    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     expect((await kernel.processes.get(pid)).wait).toMatchObject({ kind: 'timer', deadline: expect.any(Number) });
     await kernel.shutdown();
     await new Promise((resolve) => setTimeout(resolve, 4_000));

@@ -10,7 +10,7 @@ import {
   type SupervisedChild,
   type SupervisorSpec,
 } from '../../src/index.js';
-import { until } from '../support/gate.js';
+import { pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 /** Its processes live until the test ends them. */
@@ -257,13 +257,13 @@ describe('the backoff of a supervisor', () => {
     const of = await team({ backoff: { baseMs: 400, factor: 2 }, children: [child('a'), child('b', 'transient')] });
     const started = Date.now();
     await of.kernel.processes.fail(await named(of, 'a'), 'broke');
-    await until(async () => (await of.kernel.processes.get(of.pid)).wait?.deadline !== undefined);
+    await pollUntil(async () => (await of.kernel.processes.get(of.pid)).wait?.deadline !== undefined);
     await of.kernel.processes.complete(await named(of, 'b'));
-    await until(async () => (await live(of)).length === 1);
+    await pollUntil(async () => (await live(of)).length === 1);
     expect(Date.now() - started).toBeGreaterThanOrEqual(400);
     await of.kernel.processes.fail(await named(of, 'a'), 'broke again');
     const again = Date.now();
-    await until(async () => (await live(of)).length === 1);
+    await pollUntil(async () => (await live(of)).length === 1);
     expect(Date.now() - again).toBeGreaterThanOrEqual(800);
     expect(await story(of)).toEqual(['+a', '+b', '-a failed', '-b completed', '+a', '-a failed', '+a']);
   });
@@ -291,7 +291,7 @@ describe('a supervisor that stops a child', () => {
     );
     const before = Date.now();
     await fail(of, 'c');
-    await until(async () => (await restarts(of)).length === 3);
+    await pollUntil(async () => (await restarts(of)).length === 3);
     expect(Date.now() - before).toBeGreaterThanOrEqual(290);
     expect(Date.now() - before).toBeLessThan(4_000);
     expect(asked).toEqual(['CANCELLED']);
@@ -345,11 +345,11 @@ describe('a supervisor whose kernel is closed and opened again', () => {
     const of = { kernel, pid, store };
     await kernel.processes.fail(await named(of, 'c'), 'broke');
     const b = await named(of, 'b');
-    await until(async () => (await kernel.processes.get(b)).status === 'stopping');
+    await pollUntil(async () => (await kernel.processes.get(b)).status === 'stopping');
     await kernel.shutdown({ graceMs: 10 });
 
     const again = { ...of, kernel: await openKernel({ store, images }) };
-    await until(async () => (await restarts(again)).length === 3);
+    await pollUntil(async () => (await restarts(again)).length === 3);
     expect((await story(again)).filter((line) => line.startsWith('+'))).toEqual(['+a', '+b', '+c', '+a', '+b', '+c']);
     expect((await live(again)).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     await again.kernel.shutdown({ graceMs: 10 });

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createKernel, type Kernel, Store } from '../../src/index.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('while another connection holds the write lock', () => {
   it('a call waits and succeeds, reads are answered, and the event loop keeps turning', async () => {
@@ -26,7 +26,7 @@ describe('while another connection holds the write lock', () => {
     lock.release();
     expect(new Set(await calls).size).toBe(20);
     expect(ticks()).toBeGreaterThan(20);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('a call is refused with STORE_BUSY after 5 s, and the next one after the release succeeds', async () => {
@@ -39,7 +39,7 @@ describe('while another connection holds the write lock', () => {
     expect(ticks()).toBeGreaterThan(100);
     lock.release();
     expect(await kernel.processes.spawn({})).toMatch(/^p_/);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('time that a call has spent behind others does not count as waiting for the lock', async () => {
@@ -72,7 +72,7 @@ describe('while another connection holds the write lock', () => {
     await kernel.shutdown();
     expect(await accepted).toMatchObject({ code: 'STORE_BUSY' });
     lock.release();
-    expect(await faultsIn(await openKernel({ store }))).toEqual([]);
+    expect(await findInconsistencies(await openKernel({ store }))).toEqual([]);
   });
 
   it('200,000 calls can wait at once, and all succeed when it is free', async () => {
@@ -125,7 +125,7 @@ describe('several kernels of one program on one file', () => {
     const waits = children.map((child) => second.processes.wait(root, child));
     await Promise.all(children.map((child) => first.processes.exit(child, { result: child })));
     expect((await Promise.all(waits)).map(({ value }) => value)).toEqual(children);
-    for (const kernel of kernels) expect(await faultsIn(kernel)).toEqual([]);
+    for (const kernel of kernels) expect(await findInconsistencies(kernel)).toEqual([]);
     expect((await second.processes.budget(root)).children.used).toBe(0);
   });
 
@@ -143,7 +143,7 @@ describe('several kernels of one program on one file', () => {
     expect(await staying.processes.children(root)).toHaveLength(spawned);
     expect(spawned).toBeGreaterThanOrEqual(20);
     await staying.processes.spawnChild(root, {});
-    expect(await faultsIn(staying)).toEqual([]);
+    expect(await findInconsistencies(staying)).toEqual([]);
   });
 });
 

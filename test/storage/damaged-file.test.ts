@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, KernelError } from '../../src/index.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { execute } from '../support/storage/files.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('a damaged page', () => {
   it('is STORE_CORRUPT for the call that meets it, and the program goes on', async () => {
@@ -27,7 +27,7 @@ describe('a damaged page', () => {
     expect((await refusal(createKernel({ store }))).code).toBe('STORE_CORRUPT');
   });
 
-  it('one with the header under a running kernel is an error of its calls and does not end the program', async () => {
+  it('with the file header, under a running kernel, fails its calls and does not end the program', async () => {
     const store = join(tempFolder(), 'a.db');
     const kernel = await createKernel({ store, node: { pollMs: 5 } });
     await kernel.processes.spawn({});
@@ -49,12 +49,12 @@ describe('a torn write-ahead log', () => {
       copyCrashed(folder, store);
       truncateSync(`${store}-wal`, cut);
       const kernel = await openKernel({ store });
-      expect({ cut, faults: await faultsIn(kernel) }).toEqual({ cut, faults: [] });
+      expect({ cut, faults: await findInconsistencies(kernel) }).toEqual({ cut, faults: [] });
       const { items } = await kernel.processes.list();
       expect(items.map(({ pid }) => pid)).toEqual(spawned.slice(0, items.length));
       if (cut === wal) expect(items).toHaveLength(spawned.length);
       await kernel.processes.spawn({ name: 'afterwards' });
-      expect(await faultsIn(kernel)).toEqual([]);
+      expect(await findInconsistencies(kernel)).toEqual([]);
       await kernel.shutdown();
     }
   });
@@ -68,7 +68,7 @@ describe('a torn write-ahead log', () => {
       const at = randomUpTo(wal - 1);
       overwrite(`${store}-wal`, at, 1);
       const kernel = await openKernel({ store });
-      expect({ at, faults: await faultsIn(kernel) }).toEqual({ at, faults: [] });
+      expect({ at, faults: await findInconsistencies(kernel) }).toEqual({ at, faults: [] });
       const { items } = await kernel.processes.list();
       expect(items.map(({ pid }) => pid)).toEqual(spawned.slice(0, items.length));
       await kernel.shutdown();

@@ -23,14 +23,14 @@ describe('a transaction that SQLite has ended by itself', () => {
       store.write(async (tx) => put(tx, 'd').then(() => tx.defer(channel, 'd'))),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
-    expect({ keys: await keys(), sealed: channel.sealed, committed: channel.told }).toEqual({
+    expect({ keys: await keys(), sealed: channel.sealed, committed: channel.committedItems }).toEqual({
       keys: ['d', 'sealed d'],
       sealed: [['d']],
       committed: [['d']],
     });
   });
 
-  it('is noticed when the unit that met the error made nothing of it', async () => {
+  it('is noticed when the unit that met the error ignored it', async () => {
     const { store, put, keys, channel } = await open();
     const outcomes = await Promise.allSettled([
       store.write(async (tx) => put(tx, 'a').then(() => tx.defer(channel, 'a'))),
@@ -48,7 +48,7 @@ describe('a transaction that SQLite has ended by itself', () => {
       store.write(async (tx) => tx.defer(channel, 'b')),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect({ keys: await keys(), committed: channel.told }).toEqual({ keys: [], committed: [] });
+    expect({ keys: await keys(), committed: channel.committedItems }).toEqual({ keys: [], committed: [] });
     await store.write((tx) => put(tx, 'later'));
     expect(await keys()).toEqual(['later']);
   });
@@ -56,7 +56,7 @@ describe('a transaction that SQLite has ended by itself', () => {
 
 class RowChannel implements Channel<string, readonly string[]> {
   readonly sealed: (readonly string[])[] = [];
-  readonly told: (readonly string[])[] = [];
+  readonly committedItems: (readonly string[])[] = [];
 
   constructor(private readonly put: (tx: WriteTx, id: string) => Promise<void>) {}
 
@@ -67,7 +67,7 @@ class RowChannel implements Channel<string, readonly string[]> {
   }
 
   committed(items: readonly string[]): void {
-    this.told.push(items);
+    this.committedItems.push(items);
   }
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, defineImage, type Kernel } from '../../src/index.js';
 import { newStore } from '../support/kernel.js';
 import { isSweep } from '../support/seeded.js';
-import { Sabotage } from '../support/storage/failing-repositories.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { FailingRepositories } from '../support/storage/failing-repositories.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 /** Every one in a sweep. */
 const stride = isSweep ? 1 : 7;
@@ -26,26 +26,26 @@ const whole = ['first', 'hello', { first: 'first' }];
 describe('a store operation that fails under bodies', () => {
   for (const when of ['before', 'after'] as const) {
     it(`does not change how they end, whichever it is: ${when} its work`, { timeout: 120_000 }, async () => {
-      const sabotage = new Sabotage();
+      const failing = new FailingRepositories();
       const kernel = await createKernel({
         store: newStore(),
         durability: 'normal',
-        modules: [sabotage.module()],
+        modules: [failing.module()],
         images: [child, parent],
         node: { leaseMs: 150 },
       });
-      const before = sabotage.calls;
+      const before = failing.calls;
       expect(await endOf(kernel)).toEqual(whole);
-      const operations = sabotage.calls - before;
+      const operations = failing.calls - before;
       const failed = new Set<string>();
       for (let nth = 1; nth <= operations; nth += stride) {
-        sabotage.arm(nth, when);
+        failing.arm(nth, when);
         const value = await endOf(kernel);
-        sabotage.disarm();
-        if (sabotage.failed !== undefined) failed.add(sabotage.failed);
-        expect({ nth, failed: sabotage.failed, value }).toEqual({ nth, failed: sabotage.failed, value: whole });
+        failing.disarm();
+        if (failing.failed !== undefined) failed.add(failing.failed);
+        expect({ nth, failed: failing.failed, value }).toEqual({ nth, failed: failing.failed, value: whole });
       }
-      expect(await faultsIn(kernel)).toEqual([]);
+      expect(await findInconsistencies(kernel)).toEqual([]);
       expect(failed.size).toBeGreaterThan(stride === 1 ? 15 : 5);
       await kernel.shutdown();
     });

@@ -2,48 +2,48 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, KernelError } from '../../src/index.js';
 import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
 import { newStore } from '../support/kernel.js';
-import { Sabotage } from '../support/storage/failing-repositories.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { FailingRepositories } from '../support/storage/failing-repositories.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('a store operation that fails', () => {
   for (const when of ['before', 'after'] as const) {
     it(`leaves nothing half done, whichever of a script of syscalls it is: ${when} its work`, async () => {
-      const sabotage = new Sabotage();
-      let kernel = await openWith(sabotage);
-      const operations = await operationsOf(kernel, sabotage);
+      const failing = new FailingRepositories();
+      let kernel = await openWith(failing);
+      const operations = await operationsOf(kernel, failing);
       const failed = new Set<string>();
       for (let nth = 1; nth <= operations; nth++) {
         if (nth % 10 === 0) {
           await kernel.shutdown();
-          kernel = await openWith(sabotage);
+          kernel = await openWith(failing);
         }
-        sabotage.arm(nth, when);
-        const told = await script(kernel).catch((error: unknown) => error);
-        sabotage.disarm();
-        if (sabotage.failed === undefined) continue;
-        failed.add(sabotage.failed);
-        if (told instanceof Error) expect(told).toBeInstanceOf(KernelError);
-        const faults = await faultsIn(kernel);
-        expect({ nth, failed: sabotage.failed, faults }).toEqual({ nth, failed: sabotage.failed, faults: [] });
+        failing.arm(nth, when);
+        const failure = await script(kernel).catch((error: unknown) => error);
+        failing.disarm();
+        if (failing.failed === undefined) continue;
+        failed.add(failing.failed);
+        if (failure instanceof Error) expect(failure).toBeInstanceOf(KernelError);
+        const faults = await findInconsistencies(kernel);
+        expect({ nth, failed: failing.failed, faults }).toEqual({ nth, failed: failing.failed, faults: [] });
       }
       expect(failed.size).toBeGreaterThan(15);
       await script(kernel);
-      expect(await faultsIn(kernel)).toEqual([]);
+      expect(await findInconsistencies(kernel)).toEqual([]);
       await kernel.shutdown();
     });
   }
 
-  it('is told to its caller, and to nobody whose unit shared the group', async () => {
-    const sabotage = new Sabotage();
-    const kernel = await openWith(sabotage);
+  it('rejects its own call, and no other call of the same group', async () => {
+    const failing = new FailingRepositories();
+    const kernel = await openWith(failing);
     const root = await kernel.processes.spawn({});
-    sabotage.arm(5, 'after', ProcessRepository);
+    failing.arm(5, 'after', ProcessRepository);
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => kernel.processes.spawnChild(root, {})));
-    sabotage.disarm();
+    failing.disarm();
     const refused = outcomes.filter(({ status }) => status === 'rejected');
     expect(refused).toMatchObject([{ reason: { code: 'STORE_IO' } }]);
     expect(await kernel.processes.children(root)).toHaveLength(7);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
     await kernel.shutdown();
   });
 });
@@ -76,17 +76,17 @@ async function script(kernel: Kernel): Promise<void> {
   await processes.cancel(root);
 }
 
-async function openWith(sabotage: Sabotage): Promise<Kernel> {
+async function openWith(failing: FailingRepositories): Promise<Kernel> {
   return createKernel({
     store: newStore(),
     durability: 'normal',
-    modules: [sabotage.module()],
+    modules: [failing.module()],
     node: { executor: false },
   });
 }
 
-async function operationsOf(kernel: Kernel, sabotage: Sabotage): Promise<number> {
-  const before = sabotage.calls;
+async function operationsOf(kernel: Kernel, failing: FailingRepositories): Promise<number> {
+  const before = failing.calls;
   await script(kernel);
-  return sabotage.calls - before;
+  return failing.calls - before;
 }

@@ -13,7 +13,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 20 },
 );
 
-it('a Fifo answers as an array would, whatever is done with it', () => {
+it('a Fifo returns the same as an array for any sequence of operations', () => {
   fc.assert(
     fc.property(steps, (given) => {
       const fifo = new Fifo<number>();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Kernel, Store } from '../../src/index.js';
 import { SqliteTx } from '../../src/storage/sqlite/sqlite-tx.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('a full disk', () => {
   it('refuses with STORE_FULL, loses nothing that was acknowledged, and the kernel works again with room', async () => {
@@ -22,11 +22,11 @@ describe('a full disk', () => {
     expect([...codes]).toEqual(['STORE_FULL']);
     expect(await pidsUnder(kernel, root)).toEqual(acknowledged.sort());
     await limit.lift();
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
     const later = await kernel.processes.spawnChild(root, { goal });
     expect(await pidsUnder(kernel, root)).toEqual([...acknowledged, later].sort());
     await kernel.processes.cancel(root);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('refuses every unit of a group that has no room at all', async () => {
@@ -42,7 +42,7 @@ describe('a full disk', () => {
     expect(await pidsUnder(kernel, root)).toEqual([]);
     await limit.lift();
     expect(await Promise.all(Array.from({ length: 8 }, spawn))).toHaveLength(8);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('can be left by ending processes and looked at while it lasts', async () => {
@@ -56,7 +56,7 @@ describe('a full disk', () => {
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
     await limit.lift();
     await kernel.processes.exit(root);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 

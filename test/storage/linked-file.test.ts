@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createKernel } from '../../src/index.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 it('kernels that name one file by different paths take turns on it', async () => {
   const folder = tempFolder();
@@ -19,7 +19,7 @@ it('kernels that name one file by different paths take turns on it', async () =>
   expect(new Set(await Promise.all(Array.from({ length: 90 }, (_, n) => spawn(n)))).size).toBe(90);
   for (const kernel of kernels) {
     expect(await kernel.processes.children(root)).toHaveLength(90);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   }
 });
 

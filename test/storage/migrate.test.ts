@@ -6,7 +6,7 @@ import { migrate, schemaNumber } from '../../src/storage/sqlite/migrate.js';
 import { tempFolder } from '../support/kernel.js';
 
 describe('migrate', () => {
-  it('makes all of the schema or none of it', () => {
+  it('creates all of the schema or none of it', () => {
     const raw = open();
     raw.pragma('max_page_count = 12');
     expect(() => migrate(raw)).toThrow(expect.objectContaining({ code: 'SQLITE_FULL' }));

@@ -3,20 +3,20 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
-import { imageOf } from '../support/storage/files.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { hashFiles } from '../support/storage/files.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('a kernel that only reads', () => {
   it('answers questions, refuses every change with STORE_READONLY, and changes no byte', async () => {
     const { store, pid } = await closedStore();
-    const before = imageOf(dirname(store));
+    const before = hashFiles(dirname(store));
     const kernel = await createKernel({ store, readOnly: true });
     expect(await kernel.processes.get(pid)).toMatchObject({ pid, name: 'kept' });
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
     for (const call of changes(kernel, pid)) expect(await refusal(call())).toMatchObject({ code: 'STORE_READONLY' });
     await kernel.shutdown();
-    const { 'test.db-shm': _shm, 'test.db-wal': wal = noBytes, ...after } = imageOf(dirname(store));
+    const { 'test.db-shm': _shm, 'test.db-wal': wal = noBytes, ...after } = hashFiles(dirname(store));
     expect({ ...after, wal }).toEqual({ ...before, wal: noBytes });
   });
 
@@ -36,13 +36,13 @@ describe('a kernel that only reads', () => {
 });
 
 describe('a file that may not be written', () => {
-  it('is STORE_READONLY for one who wants to write, and stays as it was', async ({ skip }) => {
+  it('is STORE_READONLY for a kernel that writes, and stays as it was', async ({ skip }) => {
     const { store } = await closedStore();
     chmodSync(store, 0o444);
     if (isWritable(store)) skip('this user may write every file');
-    const before = imageOf(dirname(store));
+    const before = hashFiles(dirname(store));
     expect(await refusal(createKernel({ store }))).toMatchObject({ code: 'STORE_READONLY' });
-    expect(imageOf(dirname(store))['test.db']).toEqual(before['test.db']);
+    expect(hashFiles(dirname(store))['test.db']).toEqual(before['test.db']);
   });
 
   it('and may not be read either is STORE_IO', async ({ skip }) => {

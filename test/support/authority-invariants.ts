@@ -1,12 +1,12 @@
 import type { Facts } from './invariants.js';
 
 /** What must hold of capabilities and approvals. */
-export function authorityOnlyNarrows(facts: Facts): string[] {
-  return [...derivationIsAForest(facts), ...theRevokedAllowNothing(facts), ...answersForOneTimeAreUsedOnce(facts)];
+export function checkAuthority(facts: Facts): string[] {
+  return [...checkDerivation(facts), ...checkRevocation(facts), ...checkApprovals(facts)];
 }
 
 /** (2) (3) Each derived capability is one deeper than one that is there, expires no later, and has no cycle above it. */
-function derivationIsAForest({ capabilities }: Facts): string[] {
+function checkDerivation({ capabilities }: Facts): string[] {
   const rows = new Map(capabilities.map((row) => [row.id, row]));
   return capabilities.flatMap(({ id, parent: above, depth, max_depth, rights, grantable, expires_at }) => {
     if (depth > max_depth) return [`(2) ${id} is at depth ${depth} of ${max_depth}`];
@@ -24,7 +24,7 @@ function derivationIsAForest({ capabilities }: Facts): string[] {
 }
 
 /** (10) After a revocation no record of something done names it or what lies below it. */
-function theRevokedAllowNothing({ capabilities, records }: Facts): string[] {
+function checkRevocation({ capabilities, records }: Facts): string[] {
   const rows = new Map(capabilities.map((row) => [row.id, row]));
   const revoked = new Set<string>();
   const wrong: string[] = [];
@@ -40,15 +40,15 @@ function theRevokedAllowNothing({ capabilities, records }: Facts): string[] {
   return wrong;
 }
 
-const answering = new Set(['approval.request', 'approval.answer']);
+const answeringActions = new Set(['approval.request', 'approval.answer']);
 
 /** An answer for one time lets one thing through, and what nobody has approved nothing. */
-function answersForOneTimeAreUsedOnce({ approvals, records }: Facts): string[] {
+function checkApprovals({ approvals, records }: Facts): string[] {
   const used = new Map<string, number>();
   const born = new Set<string>();
   for (const { body } of records) {
     const { approval, action, outcome, target } = body;
-    if (approval === undefined || outcome !== 'ok' || answering.has(action)) continue;
+    if (approval === undefined || outcome !== 'ok' || answeringActions.has(action)) continue;
     // What a process was born to run was let through with its birth.
     if (action === 'process.spawnChild') born.add(`${approval} ${target}`);
     if (action === 'command.run' && born.has(`${approval} ${target}`)) continue;

@@ -5,8 +5,8 @@ import { newStore, openKernel, tempFolder } from './kernel.js';
 
 export const anyCommand: CapabilitySpec = { resource: 'command:**', rights: ['call'] };
 
-/** A kernel with a process that may run commands, and what it does that by. */
-export interface Commander {
+/** A kernel with a process that may run commands. */
+export interface CommandFixture {
   readonly kernel: Kernel;
   readonly store: string;
   readonly workspace: string;
@@ -14,7 +14,7 @@ export interface Commander {
   readonly face: ProcessFace;
 }
 
-export async function commander(spec: SpawnSpec = {}, options: KernelOptions = {}): Promise<Commander> {
+export async function commandFixture(spec: SpawnSpec = {}, options: KernelOptions = {}): Promise<CommandFixture> {
   const store = options.store ?? newStore();
   const workspace = options.workspace ?? tempFolder();
   const kernel = await openKernel({ ...options, store, workspace });
@@ -22,19 +22,19 @@ export async function commander(spec: SpawnSpec = {}, options: KernelOptions = {
   return { kernel, store, workspace, pid, face: kernel.as(pid) };
 }
 
-let marks = 0;
+let sleeps = 0;
 
-/** Seconds of sleep that no other program of this machine sleeps, so that it can be found by them. */
-export function mark(): string {
-  const seconds = `${100_000 + process.pid}.${String(++marks).padStart(4, '0')}`;
+/** A number of seconds that no other program of this machine sleeps, so that the sleep can be found by it. Killed after the test. */
+export function uniqueSeconds(): string {
+  const seconds = `${100_000 + process.pid}.${String(++sleeps).padStart(4, '0')}`;
   onTestFinished(() => {
-    for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+    for (const pid of findOsProcesses(seconds)) process.kill(pid, 'SIGKILL');
   });
   return seconds;
 }
 
-/** The OS processes that live and have `text` in their command line. */
-export function running(text: string): number[] {
+/** The pids of the live OS processes with `text` in their command line. */
+export function findOsProcesses(text: string): number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
@@ -42,13 +42,13 @@ export function running(text: string): number[] {
       const line = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
       return !isDefunct && line.includes(text) ? [Number(name)] : [];
     } catch {
-      // It has ended meanwhile.
+      // It has ended since the folder was listed.
       return [];
     }
   });
 }
 
-/** Whether one that sleeps for so long is stopped by a signal. */
-export function isHeld(pid: number): boolean {
+/** Whether an OS process is stopped by a signal such as SIGSTOP. */
+export function isStoppedBySignal(pid: number): boolean {
   return /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }

@@ -1,5 +1,5 @@
 /** Runs `count` calls from `callers` concurrent callers, each after another; answers with how they ended. */
-export async function called<T>(
+export async function callConcurrently<T>(
   callers: number,
   count: number,
   call: (n: number) => Promise<T>,

@@ -1,18 +1,18 @@
 import type { Facts } from './invariants.js';
 
 /** (17) Signals and messages are delivered at most once, in order per sender, and none is lost while its receiver lives. */
-export function deliveredOnceInOrder(facts: Facts): string[] {
-  return [...messagesArrive(facts), ...signalsArrive(facts)];
+export function checkDelivery(facts: Facts): string[] {
+  return [...checkMessages(facts), ...checkSignals(facts)];
 }
 
-const ended = new Set(['exited', 'failed', 'killed', 'abandoned']);
+const terminalStatuses = new Set(['exited', 'failed', 'killed', 'abandoned']);
 
-function messagesArrive({ processes, messages, events }: Facts): string[] {
+function checkMessages({ processes, messages, events }: Facts): string[] {
   const sent = queuesOf(events, 'message.sent', ({ from, message }) => [from, message]);
   const received = queuesOf(events, 'message.received', ({ from, message }) => [from, message]);
   const waiting = new Map<string, string[]>();
-  for (const { id, to_pid, from_pid } of messages) add(waiting, `${to_pid} from ${from_pid}`, id);
-  const live = new Set(processes.filter(({ status }) => !ended.has(status)).map(({ pid }) => pid));
+  for (const { id, to_pid, from_pid } of messages) append(waiting, `${to_pid} from ${from_pid}`, id);
+  const live = new Set(processes.filter(({ status }) => !terminalStatuses.has(status)).map(({ pid }) => pid));
   return [...new Set([...sent.keys(), ...received.keys(), ...waiting.keys()])].flatMap((key) => {
     const all = sent.get(key) ?? [];
     const got = received.get(key) ?? [];
@@ -24,7 +24,7 @@ function messagesArrive({ processes, messages, events }: Facts): string[] {
   });
 }
 
-function signalsArrive({ processes, signals, events }: Facts): string[] {
+function checkSignals({ processes, signals, events }: Facts): string[] {
   const kept = new Set(processes.map(({ pid }) => pid));
   const sent = queuesOf(events, 'process.signalled', ({ signal, ordinal }) => [signal, ordinal]);
   const received = queuesOf(events, 'process.received', ({ signal, ordinal }) => [signal, ordinal]);
@@ -59,12 +59,12 @@ function queuesOf(
   for (const { type, pid, data } of events) {
     if (type !== wanted) continue;
     const [from, what] = pick(JSON.parse(data) as Record<string, unknown>);
-    add(queues, `${pid} from ${from}`, `${what}`);
+    append(queues, `${pid} from ${from}`, `${what}`);
   }
   return queues;
 }
 
-function add(queues: Map<string, string[]>, key: string, item: string): void {
+function append(queues: Map<string, string[]>, key: string, item: string): void {
   const queue = queues.get(key);
   if (queue === undefined) queues.set(key, [item]);
   else queue.push(item);

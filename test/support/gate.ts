@@ -13,6 +13,6 @@ export function gate(): Gate {
 }
 
 /** Resolves when `isSo` says so. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+export async function pollUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
-import { authorityOnlyNarrows } from './authority-invariants.js';
-import { deliveredOnceInOrder } from './delivery-invariants.js';
-import { type MemoryFacts, memoryIsWhole } from './memory-invariants.js';
+import { checkAuthority } from './authority-invariants.js';
+import { checkDelivery } from './delivery-invariants.js';
+import { checkMemory, type MemoryFacts } from './memory-invariants.js';
 
 /**
  * The invariants of the design, as predicates over an open kernel and its database file. Each one answers with what is
@@ -13,22 +13,22 @@ import { type MemoryFacts, memoryIsWhole } from './memory-invariants.js';
 export async function checkInvariants(kernel: Kernel, path: string, options: CheckOptions = {}): Promise<void> {
   const facts = readFacts(path);
   const wrong = [
-    ...authorityOnlyNarrows(facts),
-    ...accountsAddUp(facts),
-    ...(await reportsShowOverrun(kernel, facts)),
-    ...noReservationOfTheEnded(facts),
-    ...transitionsAreInTheTable(facts, options),
-    ...endedRowsStay(facts),
-    ...treeIsWhole(facts),
-    ...waitsHaveNoCycle(facts),
-    ...(await endedHoldNothing(kernel, facts)),
-    ...endedCommandsAreGone(facts),
-    ...deliveredOnceInOrder(facts),
-    ...memoryIsWhole(facts),
-    ...changesAreTold(facts),
-    ...effectsHaveOneOutcome(facts),
-    ...sequencesHaveNoGap(facts),
-    ...(await logVerifies(kernel)),
+    ...checkAuthority(facts),
+    ...checkAccounts(facts),
+    ...(await checkOverruns(kernel, facts)),
+    ...checkReservations(facts),
+    ...checkTransitions(facts, options),
+    ...checkEndedRows(facts),
+    ...checkTree(facts),
+    ...checkWaits(facts),
+    ...(await checkEndedHoldNothing(kernel, facts)),
+    ...checkEndedCommands(facts),
+    ...checkDelivery(facts),
+    ...checkMemory(facts),
+    ...checkRecording(facts),
+    ...checkEffects(facts),
+    ...checkSequences(facts),
+    ...(await checkAuditLog(kernel)),
   ];
   expect(wrong).toEqual([]);
 }
@@ -39,14 +39,14 @@ export interface CheckOptions {
 }
 
 /** (24) What was acknowledged is there, whole: row, account, goal, view, own capability, event and record. */
-export function acknowledged(path: string, pids: readonly Pid[]): string[] {
+export function findLost(path: string, pids: readonly Pid[]): string[] {
   const facts = readFacts(path);
   const rows = new Map(facts.processes.map((row) => [row.pid, row]));
   const objects = new Set(facts.objects.map(({ id }) => id));
   const accounts = new Set(facts.accounts.map(({ n }) => n));
   const views = new Set(facts.views.map(({ n }) => n));
   const holders = new Set(facts.capabilities.map(({ holder }) => holder));
-  const born = new Set(facts.events.filter(({ type }) => births.has(type)).map(({ pid }) => pid));
+  const born = new Set(facts.events.filter(({ type }) => spawnEvents.has(type)).map(({ pid }) => pid));
   const recorded = new Set(facts.records.map(({ body }) => body.target));
   return pids.flatMap((pid) => {
     const row = rows.get(pid);
@@ -63,9 +63,9 @@ export function acknowledged(path: string, pids: readonly Pid[]): string[] {
   });
 }
 
-const charged = ['tool_calls', 'tokens', 'cost_micros', 'materialized_tokens', 'output_bytes'] as const;
-type Column = (typeof charged)[number];
-const column: Record<string, Column> = {
+const chargedColumns = ['tool_calls', 'tokens', 'cost_micros', 'materialized_tokens', 'output_bytes'] as const;
+type Column = (typeof chargedColumns)[number];
+const columnOfDimension: Record<string, Column> = {
   toolCalls: 'tool_calls',
   tokens: 'tokens',
   costMicros: 'cost_micros',
@@ -73,12 +73,12 @@ const column: Record<string, Column> = {
   outputBytes: 'output_bytes',
 };
 const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
-const births = new Set(['process.spawned', 'process.forked']);
+const spawnEvents = new Set(['process.spawned', 'process.forked']);
 /** Events that tell of a refusal, whose record names who was refused. */
-const refusals = new Set(['budget.exceeded', 'capability.denied']);
+const refusalEvents = new Set(['budget.exceeded', 'capability.denied']);
 /** Events that may name a process which has ended: a wait for it, a limit or rule of it that still binds, what it held. */
-const afterwards = new Set([
-  ...refusals,
+const eventsAfterEnd = new Set([
+  ...refusalEvents,
   'process.waited',
   'tool.returned',
   'capability.revoked',
@@ -87,9 +87,9 @@ const afterwards = new Set([
 ]);
 
 /** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
-function accountsAddUp({ processes, accounts, reservations, events }: Facts): string[] {
+function checkAccounts({ processes, accounts, reservations, events }: Facts): string[] {
   const bornUnder = new Map<string, string | null>();
-  for (const { type, pid, data } of events) if (births.has(type)) bornUnder.set(pid ?? '', parentIn(data));
+  for (const { type, pid, data } of events) if (spawnEvents.has(type)) bornUnder.set(pid ?? '', parentOf(data));
   const used = new Map<string, Map<Column, number>>();
   const reserved = new Map<string, Map<Column, number>>();
   const add = (totals: typeof used, pid: string, usage: object) => {
@@ -97,13 +97,13 @@ function accountsAddUp({ processes, accounts, reservations, events }: Facts): st
       const sums = totals.get(at) ?? new Map<Column, number>();
       totals.set(at, sums);
       for (const [dimension, amount] of Object.entries(usage)) {
-        const name = column[dimension] ?? 'tokens';
+        const name = columnOfDimension[dimension] ?? 'tokens';
         sums.set(name, (sums.get(name) ?? 0) + Number(amount));
       }
     }
   };
   for (const { type, pid, data } of events) {
-    if (type === 'budget.charged' || type === 'budget.settled') add(used, pid ?? '', usageIn(data));
+    if (type === 'budget.charged' || type === 'budget.settled') add(used, pid ?? '', usageOf(data));
     if (type === 'tool.returned') add(used, pid ?? '', JSON.parse(data).used);
   }
   for (const { pid, usage } of reservations) add(reserved, pid, JSON.parse(usage));
@@ -122,7 +122,7 @@ function accountsAddUp({ processes, accounts, reservations, events }: Facts): st
       children_used: livePlaces.get(n) ?? 0,
       born: born.get(pid) ?? 0,
     };
-    for (const name of charged) {
+    for (const name of chargedColumns) {
       expected[`${name}_used`] = used.get(pid)?.get(name) ?? 0;
       expected[`${name}_reserved`] = reserved.get(pid)?.get(name) ?? 0;
     }
@@ -132,11 +132,11 @@ function accountsAddUp({ processes, accounts, reservations, events }: Facts): st
   });
 }
 
-const overrunning = new Set(['budget.settled', 'budget.limited', 'tool.returned']);
+const overrunningEvents = new Set(['budget.settled', 'budget.limited', 'tool.returned']);
 
 /** (11) used + reserved ≤ limit, unless a settlement or a lowered limit has passed it: then the overrun is shown. */
-async function reportsShowOverrun(kernel: Kernel, { processes, events }: Facts): Promise<string[]> {
-  const mayOverrun = events.some(({ type }) => overrunning.has(type));
+async function checkOverruns(kernel: Kernel, { processes, events }: Facts): Promise<string[]> {
+  const mayOverrun = events.some(({ type }) => overrunningEvents.has(type));
   const wrong: string[] = [];
   for (const { pid } of processes.slice(0, 200)) {
     const report = await kernel.processes.budget(pid);
@@ -151,7 +151,7 @@ async function reportsShowOverrun(kernel: Kernel, { processes, events }: Facts):
 }
 
 /** (22) Every effect has one intent, and one outcome or is under way: a call by its row, a command while its process lives. */
-function effectsHaveOneOutcome({ records, effects, processes }: Facts): string[] {
+function checkEffects({ records, effects, processes }: Facts): string[] {
   const commands = processes.filter(({ kind, status }) => kind === 'command' && !terminal.has(status));
   const underway = new Set([...effects.map(({ id }) => id), ...commands.map(({ pid }) => pid)]);
   const told = new Map<string, { intents: number; outcomes: number }>();
@@ -167,12 +167,12 @@ function effectsHaveOneOutcome({ records, effects, processes }: Facts): string[]
 }
 
 /** (12) */
-function noReservationOfTheEnded({ processes, reservations }: Facts): string[] {
+function checkReservations({ processes, reservations }: Facts): string[] {
   const live = new Set(processes.filter(({ status }) => !terminal.has(status)).map(({ pid }) => pid));
   return reservations.flatMap(({ id, pid }) => (live.has(pid) ? [] : [`(12) ${id} belongs to ${pid}, which ended`]));
 }
 
-const steps: Record<string, readonly string[]> = {
+const allowedSteps: Record<string, readonly string[]> = {
   created: ['running', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'created'],
   runnable: ['running', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned'],
   running: ['waiting', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'running'],
@@ -193,7 +193,7 @@ const steps: Record<string, readonly string[]> = {
 };
 
 /** (13) Each recorded step is one of the table, begins where the last one ended, and the last one gave today's state. */
-function transitionsAreInTheTable({ processes, records }: Facts, { edited = false }: CheckOptions): string[] {
+function checkTransitions({ processes, records }: Facts, { edited = false }: CheckOptions): string[] {
   const last = new Map<string, string>();
   const wrong: string[] = [];
   for (const { seq, body } of records) {
@@ -202,7 +202,7 @@ function transitionsAreInTheTable({ processes, records }: Facts, { edited = fals
     const from = last.get(target);
     last.set(target, after);
     if (before === undefined) continue;
-    if (!(steps[before] ?? []).includes(after)) wrong.push(`(13) record ${seq}: ${before} → ${after}`);
+    if (!(allowedSteps[before] ?? []).includes(after)) wrong.push(`(13) record ${seq}: ${before} → ${after}`);
     if (!edited && from !== before) wrong.push(`(13) record ${seq}: ${target} was ${from}, not ${before}`);
   }
   if (edited) return wrong;
@@ -213,12 +213,12 @@ function transitionsAreInTheTable({ processes, records }: Facts, { edited = fals
 }
 
 /** (13) After its end nothing more happens to a process. */
-function endedRowsStay({ processes, events }: Facts): string[] {
+function checkEndedRows({ processes, events }: Facts): string[] {
   const ended = new Map<string, number>();
   const wrong: string[] = [];
   for (const { seq, type, pid, at } of events) {
     if (pid === null) continue;
-    if (ended.has(pid) && !afterwards.has(type)) wrong.push(`(13) event ${seq} ${type} of ${pid} after its end`);
+    if (ended.has(pid) && !eventsAfterEnd.has(type)) wrong.push(`(13) event ${seq} ${type} of ${pid} after its end`);
     if (type === 'process.exited') ended.set(pid, at);
   }
   for (const { pid, status, exited_at, updated_at, outcome } of processes) {
@@ -231,7 +231,7 @@ function endedRowsStay({ processes, events }: Facts): string[] {
 }
 
 /** (14) */
-function treeIsWhole({ processes }: Facts): string[] {
+function checkTree({ processes }: Facts): string[] {
   const rows = new Map(processes.map((row) => [row.pid, row]));
   return processes.flatMap((row) => {
     const wrong: string[] = [];
@@ -252,7 +252,7 @@ function treeIsWhole({ processes }: Facts): string[] {
 }
 
 /** (15) */
-function waitsHaveNoCycle({ processes }: Facts): string[] {
+function checkWaits({ processes }: Facts): string[] {
   const edges = new Map<string, string>();
   for (const { pid, status, wait } of processes) {
     const facet = wait === null ? undefined : (JSON.parse(wait) as { kind: string; what: string; deadline?: number });
@@ -270,7 +270,7 @@ function waitsHaveNoCycle({ processes }: Facts): string[] {
 }
 
 /** (16) */
-async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<string[]> {
+async function checkEndedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<string[]> {
   const wrong: string[] = [];
   const ended = processes.filter(({ status }) => terminal.has(status));
   for (const { pid, node, alarm_at } of ended) {
@@ -285,7 +285,7 @@ async function endedHoldNothing(kernel: Kernel, { processes }: Facts): Promise<s
 }
 
 /** (16) No program carries the token of a command that has ended, unless it may survive. */
-function endedCommandsAreGone({ processes, commands }: Facts): string[] {
+function checkEndedCommands({ processes, commands }: Facts): string[] {
   const ended = new Map(processes.filter(({ status }) => terminal.has(status)).map(({ n, pid }) => [n, pid]));
   const over = commands.filter(({ process, survive }) => ended.has(process) && survive === 0);
   if (over.length === 0 || !existsSync('/proc/self/environ')) return [];
@@ -307,7 +307,7 @@ function environmentOf(pid: string): string {
 }
 
 /** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
-function changesAreTold({ processes, events, records }: Facts): string[] {
+function checkRecording({ processes, events, records }: Facts): string[] {
   const named = ({ target, approval, capability, facts }: RecordBody) => {
     return [target, approval, capability, facts?.reachedBy, ...(facts?.approvals ?? []), ...(facts?.alsoBy ?? [])];
   };
@@ -317,10 +317,10 @@ function changesAreTold({ processes, events, records }: Facts): string[] {
   const wrong: string[] = [];
   for (const { seq, type, pid, at, data } of events) {
     if (pid === null) continue;
-    if (births.has(type)) born.add(pid);
+    if (spawnEvents.has(type)) born.add(pid);
     if (type === 'process.exited') ends.set(pid, (ends.get(pid) ?? 0) + 1);
-    const about = usedUp(type, data) ?? pid;
-    if (!refusals.has(type) && !told.has(`${about}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
+    const about = usedIdOf(type, data) ?? pid;
+    if (!refusalEvents.has(type) && !told.has(`${about}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
   }
   for (const { pid, status } of processes) {
     if (!born.has(pid)) wrong.push(`(20) ${pid} has no birth`);
@@ -329,17 +329,17 @@ function changesAreTold({ processes, events, records }: Facts): string[] {
   return wrong;
 }
 
-const namedByWhatTheyUse = new Set(['approval.used', 'capability.used', 'capability.revoked']);
+const eventsNamedByUse = new Set(['approval.used', 'capability.used', 'capability.revoked']);
 
 /** What an event says was used or revoked, by which its record names it. */
-function usedUp(type: string, data: string): string | undefined {
-  if (!namedByWhatTheyUse.has(type)) return undefined;
+function usedIdOf(type: string, data: string): string | undefined {
+  if (!eventsNamedByUse.has(type)) return undefined;
   const { approval, capability } = JSON.parse(data) as { approval?: string; capability?: string };
   return approval ?? capability;
 }
 
 /** (21) */
-function sequencesHaveNoGap({ events, records }: Facts): string[] {
+function checkSequences({ events, records }: Facts): string[] {
   const gap = (name: string, seqs: readonly number[]) => {
     const at = seqs.findIndex((seq, index) => seq !== index + 1);
     return at < 0 ? [] : [`(21) ${name} ${at + 1} is missing`];
@@ -357,7 +357,7 @@ function sequencesHaveNoGap({ events, records }: Facts): string[] {
 }
 
 /** (21) The chain links, and the recomputed root is the stored one. */
-async function logVerifies(kernel: Kernel): Promise<string[]> {
+async function checkAuditLog(kernel: Kernel): Promise<string[]> {
   const { ok, firstBad } = await kernel.audit.verify();
   return ok ? [] : [`(21) record ${firstBad?.seq} is ${firstBad?.kind}`];
 }
@@ -446,10 +446,10 @@ function readFacts(path: string) {
   }
 }
 
-function parentIn(data: string): string | null {
+function parentOf(data: string): string | null {
   return (JSON.parse(data) as { parent: string | null }).parent;
 }
 
-function usageIn(data: string): object {
+function usageOf(data: string): object {
   return (JSON.parse(data) as { usage: object }).usage;
 }

@@ -6,7 +6,7 @@ import { newStore, openKernel, refusal } from './kernel.js';
 /** An image with a body; on a kernel that runs no bodies its processes stay `runnable`. */
 export const worker = defineImage({ name: 'worker', run: async () => null });
 
-export interface Stage {
+export interface KernelFixture {
   readonly kernel: Kernel;
   readonly path: string;
   /** The refusal of `call`, which must have left everything as it was but for what tells of the refusal. */
@@ -17,7 +17,7 @@ export interface Stage {
 }
 
 /** A kernel on a new file that runs no bodies and no timers, and what a test needs to look behind it. */
-export async function stage(options: KernelOptions = {}): Promise<Stage> {
+export async function kernelFixture(options: KernelOptions = {}): Promise<KernelFixture> {
   const path = options.store ?? newStore();
   const kernel = await openKernel({
     store: path,
@@ -26,15 +26,15 @@ export async function stage(options: KernelOptions = {}): Promise<Stage> {
     images: [worker],
     ...options,
   });
-  return onStage(kernel, path);
+  return toFixture(kernel, path);
 }
 
 /** The same with timers, for deadlines and graces. */
-export function timedStage(options: KernelOptions = {}): Promise<Stage> {
-  return stage({ node: { executor: true }, ...options });
+export function timedKernelFixture(options: KernelOptions = {}): Promise<KernelFixture> {
+  return kernelFixture({ node: { executor: true }, ...options });
 }
 
-function onStage(kernel: Kernel, path: string): Stage {
+function toFixture(kernel: Kernel, path: string): KernelFixture {
   const db = new Database(path);
   db.pragma('busy_timeout = 5000');
   onTestFinished(() => void db.close());
@@ -42,9 +42,9 @@ function onStage(kernel: Kernel, path: string): Stage {
     kernel,
     path,
     async refused(call) {
-      const before = contents(db);
+      const before = readContents(db);
       const answer = await refusal(call());
-      expect(contents(db)).toEqual(before);
+      expect(readContents(db)).toEqual(before);
       return answer;
     },
     edit(pid, columns) {
@@ -84,7 +84,7 @@ const tables = [
   'messages',
 ];
 
-function contents(db: Database.Database): Record<string, unknown[]> {
+function readContents(db: Database.Database): Record<string, unknown[]> {
   const all = tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()]);
   const events = db
     .prepare("SELECT * FROM events WHERE type NOT IN ('audit.checkpointed', 'budget.exceeded', 'capability.denied')")
@@ -93,7 +93,7 @@ function contents(db: Database.Database): Record<string, unknown[]> {
 }
 
 /** A clock that stands until it is moved. */
-export function handClock(now = Date.UTC(2030, 0, 1)): { now(): number; advance(ms: number): void } {
+export function manualClock(now = Date.UTC(2030, 0, 1)): { now(): number; advance(ms: number): void } {
   let time = now;
   return {
     now: () => time,
@@ -104,7 +104,7 @@ export function handClock(now = Date.UTC(2030, 0, 1)): { now(): number; advance(
 }
 
 /** The types of the events after `seq`, with the process each tells of. */
-export async function toldAfter(kernel: Kernel, seq: number): Promise<[string, Pid | undefined][]> {
+export async function eventsAfter(kernel: Kernel, seq: number): Promise<[string, Pid | undefined][]> {
   const { items } = await kernel.events.list({ after: String(seq), limit: 1_000 });
   return items.map(({ type, pid }) => [type, pid]);
 }
@@ -115,6 +115,6 @@ export async function lastSeq(kernel: Kernel): Promise<number> {
 }
 
 /** Resolves when `pid` has ended, however it does. */
-export async function ended(kernel: Kernel, pid: Pid): Promise<string> {
+export async function outcomeOf(kernel: Kernel, pid: Pid): Promise<string> {
   return (await kernel.processes.result(pid)).outcome.kind;
 }

@@ -22,12 +22,12 @@ export interface MemoryFacts {
 }
 
 /** (19) What must hold of objects, their versions and views. */
-export function memoryIsWhole(facts: MemoryFacts): string[] {
-  return [...contentsAreWhatTheirHashesSay(facts), ...versionsGrowByOne(facts), ...nothingDangles(facts)];
+export function checkMemory(facts: MemoryFacts): string[] {
+  return [...checkHashes(facts), ...checkVersions(facts), ...checkReferences(facts)];
 }
 
 /** hash(payload) = content hash, of every version there is. What was swept keeps its hash, and nothing else. */
-function contentsAreWhatTheirHashesSay({ objects, versions, overlays, payloads }: MemoryFacts): string[] {
+function checkHashes({ objects, versions, overlays, payloads }: MemoryFacts): string[] {
   const stored = new Map(payloads.map(({ hash, payload }) => [hash, payload]));
   const fault = (what: string, { version, hash, payload }: Content) => {
     const text = payload ?? stored.get(hash ?? '');
@@ -46,7 +46,7 @@ function contentsAreWhatTheirHashesSay({ objects, versions, overlays, payloads }
  * Without gap, in each branch. The main line begins with 1 and ends with what the object shows; a view begins behind
  * the version that its first one was made on, which a row with version 0 marks, and ends with its overlay.
  */
-function versionsGrowByOne({ objects, versions, overlays }: MemoryFacts): string[] {
+function checkVersions({ objects, versions, overlays }: MemoryFacts): string[] {
   const branches = new Map<string, number[]>();
   for (const { object, branch, version } of versions) {
     const key = `${object} in branch ${branch}`;
@@ -55,11 +55,11 @@ function versionsGrowByOne({ objects, versions, overlays }: MemoryFacts): string
   const expected = new Map<string, number[]>();
   for (const object of objects) {
     if (object.version > 1 && !isSwept(object)) {
-      expected.set(`${object.id} in branch 0`, countingTo(object.version - 1, 1));
+      expected.set(`${object.id} in branch 0`, rangeTo(object.version - 1, 1));
     }
   }
   for (const { object, view, version, base_version } of overlays) {
-    expected.set(`${object} in branch ${view}`, [0, ...countingTo(version - 1, base_version + 1)]);
+    expected.set(`${object} in branch ${view}`, [0, ...rangeTo(version - 1, base_version + 1)]);
   }
   return [...new Set([...branches.keys(), ...expected.keys()])].flatMap((key) => {
     const [found, wanted] = [branches.get(key) ?? [], expected.get(key) ?? []].map((list) => list.join(' '));
@@ -68,7 +68,7 @@ function versionsGrowByOne({ objects, versions, overlays }: MemoryFacts): string
 }
 
 /** Goals, results, roots, entries and links are of objects that are there, as are bases and capabilities. */
-function nothingDangles({ objects, views, entries, links, processes, capabilities }: MemoryFacts): string[] {
+function checkReferences({ objects, views, entries, links, processes, capabilities }: MemoryFacts): string[] {
   const known = new Set(objects.map(({ id }) => id));
   const numbers = new Set(views.map(({ n }) => n));
   const held = new Set(capabilities.map(({ id }) => id));
@@ -104,6 +104,6 @@ function hashOf(text: string): string {
     .digest('hex');
 }
 
-function countingTo(last: number, first: number): number[] {
+function rangeTo(last: number, first: number): number[] {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 }

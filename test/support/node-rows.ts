@@ -42,7 +42,7 @@ export function nodesIn(path: string) {
 }
 
 /** What was told of nodes, by all of them, in order. */
-export async function toldOfNodes(kernel: Kernel): Promise<KernelEvent[]> {
+export async function nodeEvents(kernel: Kernel): Promise<KernelEvent[]> {
   const types: EventType[] = ['node.lapsed', 'node.recovered', 'node.stopped'];
   const told: KernelEvent[] = [];
   for (let after: string | undefined = '0'; after !== undefined; ) {

@@ -26,41 +26,41 @@ export class ProcessModel {
   }
 
   /** The processes whose limits bind, itself first. */
-  path(process: ModelProcess): ModelProcess[] {
+  pathOf(process: ModelProcess): ModelProcess[] {
     const path: ModelProcess[] = [];
     for (let at: ModelProcess | null = process; at !== null; at = at.bornUnder) path.push(at);
     return path;
   }
 
-  bornBelow(process: ModelProcess): ModelProcess[] {
-    return this.processes.filter((other) => other !== process && this.path(other).includes(process));
+  descendantsOf(process: ModelProcess): ModelProcess[] {
+    return this.processes.filter((other) => other !== process && this.pathOf(other).includes(process));
   }
 
-  used(process: ModelProcess): number {
-    return [process, ...this.bornBelow(process)].reduce((sum, { tokens }) => sum + tokens, 0);
+  usedBy(process: ModelProcess): number {
+    return [process, ...this.descendantsOf(process)].reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
-  reserved(process: ModelProcess): number {
-    const family = new Set([process, ...this.bornBelow(process)]);
+  reservedBy(process: ModelProcess): number {
+    const family = new Set([process, ...this.descendantsOf(process)]);
     return this.reservations.reduce((sum, held) => sum + (family.has(held.process) ? held.tokens : 0), 0);
   }
 
-  livePlaces(process: ModelProcess): number {
-    return this.bornBelow(process).filter((other) => this.isLive(other)).length;
+  liveDescendantsOf(process: ModelProcess): number {
+    return this.descendantsOf(process).filter((other) => this.isLive(other)).length;
   }
 
   canSpend(process: ModelProcess, tokens: number): boolean {
     if (tokens === 0) return true;
-    return this.path(process).every(
-      (at) => at.limits.tokens === undefined || this.used(at) + this.reserved(at) + tokens <= at.limits.tokens,
+    return this.pathOf(process).every(
+      (at) => at.limits.tokens === undefined || this.usedBy(at) + this.reservedBy(at) + tokens <= at.limits.tokens,
     );
   }
 
-  canBear(parent: ModelProcess): boolean {
-    return this.path(parent).every((at, levelsAbove) => {
+  canSpawn(parent: ModelProcess): boolean {
+    return this.pathOf(parent).every((at, levelsAbove) => {
       const depth = at.limits.depth ?? (at.bornUnder === null ? 64 : Number.POSITIVE_INFINITY);
       const children = at.limits.children ?? Number.POSITIVE_INFINITY;
-      return this.livePlaces(at) + 1 <= children && levelsAbove + 1 <= depth;
+      return this.liveDescendantsOf(at) + 1 <= children && levelsAbove + 1 <= depth;
     });
   }
 
@@ -68,14 +68,14 @@ export class ProcessModel {
     this.processes.push(process);
   }
 
-  liveChildren(process: ModelProcess): ModelProcess[] {
+  liveChildrenOf(process: ModelProcess): ModelProcess[] {
     return this.processes.filter((other) => other.parent === process && this.isLive(other));
   }
 
   /** Itself and everything live below it by place in the tree. */
-  liveTree(process: ModelProcess): ModelProcess[] {
+  liveTreeOf(process: ModelProcess): ModelProcess[] {
     if (!this.isLive(process)) return [];
-    return [process, ...this.liveChildren(process).flatMap((child) => this.liveTree(child))];
+    return [process, ...this.liveChildrenOf(process).flatMap((child) => this.liveTreeOf(child))];
   }
 
   rootOf(process: ModelProcess): ModelProcess {
@@ -87,9 +87,9 @@ export class ProcessModel {
     for (const one of all) this.finish(one, status, outcome);
     const orphans: ModelProcess[] = [];
     for (const one of all) {
-      for (const child of this.liveChildren(one)) {
+      for (const child of this.liveChildrenOf(one)) {
         if (child.onParentExit !== 'cancel') orphans.push(child);
-        else for (const below of this.liveTree(child)) this.finish(below, 'killed', 'parent_exited');
+        else for (const below of this.liveTreeOf(child)) this.finish(below, 'killed', 'parent_exited');
       }
     }
     for (const orphan of orphans) {

@@ -13,6 +13,6 @@ export function seeded<T>(parameters: Parameters<T>): Parameters<T> {
 }
 
 /** How many runs of `count` are made now: all of them in a sweep. */
-export function inSweep(count: number): number {
+export function runsInSweep(count: number): number {
   return isSweep ? count : Math.ceil(count / share);
 }

@@ -11,15 +11,15 @@ import { ProcessRepository } from '../../src/kernel/process/process-repository.j
 import { ObjectRepository } from '../../src/memory/object/object-repository.js';
 import { ViewRepository } from '../../src/memory/view/view-repository.js';
 
-const births = new Set(['process.spawn', 'process.spawnChild', 'process.fork']);
-const ends: ReadonlySet<string | undefined> = new Set(['exited', 'failed', 'killed', 'abandoned']);
+const spawnActions = new Set(['process.spawn', 'process.spawnChild', 'process.fork']);
+const terminalStatuses: ReadonlySet<string | undefined> = new Set(['exited', 'failed', 'killed', 'abandoned']);
 
 /**
  * What is half there in the store of `kernel`, as sentences; nothing when all is whole. Every process has what its spawn
  * wrote, every end has its event and record, and is out of the counts above it; both logs are without gap and the audit
  * log verifies.
  */
-export async function faultsIn(kernel: Kernel): Promise<string[]> {
+export async function findInconsistencies(kernel: Kernel): Promise<string[]> {
   const faults = await kernel.container.get(Store).read((tx) => new Inspection(kernel, tx).run());
   const report = await kernel.audit.verify();
   if (!report.ok) faults.push(`the audit log does not verify: ${JSON.stringify(report.firstBad)}`);
@@ -36,31 +36,31 @@ class Inspection {
   ) {}
 
   async run(): Promise<string[]> {
-    const rows = await this.all(
+    const rows = await this.readAll(
       (after) => this.get(ProcessRepository).scan(this.tx, { by: 'all' }, after, 1_000),
       ({ n }) => n,
     );
-    const told = await this.eventsByPid(rows);
-    const recorded = await this.recordsByPid();
+    const told = await this.tallyEvents(rows);
+    const recorded = await this.tallyRecords();
     const liveBelow = new Map<number, number>();
     for (const row of rows) {
       if (!isTerminal(row.status)) for (const n of row.path) liveBelow.set(n, (liveBelow.get(n) ?? 0) + 1);
     }
     for (const row of rows) {
-      await this.birthOf(row, liveBelow.get(row.n) ?? 0);
+      await this.checkSpawn(row, liveBelow.get(row.n) ?? 0);
       const ended = isTerminal(row.status) ? 1 : 0;
-      this.same(row, 'birth events', told.get(row.pid)?.births ?? 0, 1);
-      this.same(row, 'birth records', recorded.get(row.pid)?.births ?? 0, 1);
-      this.same(row, 'end events', told.get(row.pid)?.ends ?? 0, ended);
-      this.same(row, 'end records', recorded.get(row.pid)?.ends ?? 0, ended);
+      this.compare(row, 'birth events', told.get(row.pid)?.spawns ?? 0, 1);
+      this.compare(row, 'birth records', recorded.get(row.pid)?.spawns ?? 0, 1);
+      this.compare(row, 'end events', told.get(row.pid)?.ends ?? 0, ended);
+      this.compare(row, 'end records', recorded.get(row.pid)?.ends ?? 0, ended);
     }
     return this.faults;
   }
 
-  private async birthOf(row: ProcessRow, liveBelow: number): Promise<void> {
+  private async checkSpawn(row: ProcessRow, liveBelow: number): Promise<void> {
     const account = await this.get(AccountRepository).find(this.tx, row.n);
     if (account === undefined) this.faults.push(`${row.pid} has no account`);
-    else this.same(row, 'children in use', account.children.used, liveBelow);
+    else this.compare(row, 'children in use', account.children.used, liveBelow);
     if ((await this.get(ObjectRepository).find(this.tx, row.goal)) === undefined)
       this.faults.push(`${row.pid} has no goal`);
     const view = await this.get(ViewRepository).find(this.tx, row.view);
@@ -70,39 +70,39 @@ class Inspection {
     if (isTerminal(row.status) && row.exitedAt === null) this.faults.push(`${row.pid} ended at no time`);
   }
 
-  private async eventsByPid(rows: readonly ProcessRow[]): Promise<Map<string, Tally>> {
-    const events = await this.all(
+  private async tallyEvents(rows: readonly ProcessRow[]): Promise<Map<string, Tally>> {
+    const events = await this.readAll(
       (after) => this.get(EventRepository).page(this.tx, after, 1_000),
       ({ seq }) => seq,
     );
-    this.gapless('event', events);
+    this.checkGaps('event', events);
     const known = new Set(rows.map(({ pid }) => pid));
     const tally = new Map<string, Tally>();
     for (const { pid, type, seq } of events) {
       if (pid === undefined) continue;
       if (!known.has(pid)) this.faults.push(`event ${seq} tells of ${pid}, which is not there`);
-      if (type === 'process.spawned' || type === 'process.forked') count(tally, pid, 'births');
+      if (type === 'process.spawned' || type === 'process.forked') count(tally, pid, 'spawns');
       if (type === 'process.exited') count(tally, pid, 'ends');
     }
     return tally;
   }
 
-  private async recordsByPid(): Promise<Map<string, Tally>> {
-    const stored = await this.all(
+  private async tallyRecords(): Promise<Map<string, Tally>> {
+    const stored = await this.readAll(
       (after) => this.get(AuditRepository).recordsAfter(this.tx, after, 1_000),
       ({ seq }) => seq,
     );
-    this.gapless('audit record', stored);
+    this.checkGaps('audit record', stored);
     const tally = new Map<string, Tally>();
     for (const { target, action, outcome, after } of stored.map((record) => decodeRecord(record, undefined))) {
       if (target === undefined || outcome !== 'ok') continue;
-      if (births.has(action)) count(tally, target, 'births');
-      if (ends.has(after)) count(tally, target, 'ends');
+      if (spawnActions.has(action)) count(tally, target, 'spawns');
+      if (terminalStatuses.has(after)) count(tally, target, 'ends');
     }
     return tally;
   }
 
-  private async all<T>(page: (after: number) => Promise<T[]>, key: (item: T) => number): Promise<T[]> {
+  private async readAll<T>(page: (after: number) => Promise<T[]>, key: (item: T) => number): Promise<T[]> {
     const items: T[] = [];
     for (let last: T | undefined; ; last = items.at(-1)) {
       const next = await page(last === undefined ? 0 : key(last));
@@ -111,12 +111,12 @@ class Inspection {
     }
   }
 
-  private gapless(what: string, items: readonly { seq: number }[]): void {
+  private checkGaps(what: string, items: readonly { seq: number }[]): void {
     const gap = items.findIndex(({ seq }, index) => seq !== index + 1);
     if (gap >= 0) this.faults.push(`${what} ${gap + 1} is missing`);
   }
 
-  private same({ pid }: ProcessRow, what: string, found: number, expected: number): void {
+  private compare({ pid }: ProcessRow, what: string, found: number, expected: number): void {
     if (found !== expected) this.faults.push(`${pid} has ${found} ${what} instead of ${expected}`);
   }
 
@@ -126,12 +126,12 @@ class Inspection {
 }
 
 interface Tally {
-  births: number;
+  spawns: number;
   ends: number;
 }
 
 function count(tally: Map<string, Tally>, pid: string, what: keyof Tally): void {
-  const counts = tally.get(pid) ?? { births: 0, ends: 0 };
+  const counts = tally.get(pid) ?? { spawns: 0, ends: 0 };
   counts[what]++;
   tally.set(pid, counts);
 }

@@ -14,7 +14,7 @@ import {
 import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 const add = defineTool({
   name: 'add',
@@ -37,7 +37,7 @@ describe('a call of a tool', () => {
     const held = (await kernel.capabilities.list(pid)).find(({ resource }) => resource === 'tool:add');
     expect(nodes).toMatchObject([{ action: 'tool.call', tool: 'add', capability: held?.id, madeBy: pid }]);
     expect(capability).toBeDefined();
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('has its intent and its outcome on record, with the same effect, resource and capability', async () => {
@@ -79,7 +79,7 @@ describe('a call of a tool', () => {
     expect((await kernel.processes.budget(pid)).toolCalls).toMatchObject({ used: 0, reserved: 0 });
     const [record] = (await kernel.audit.list({ action: 'tool.call' })).items;
     expect(record).toMatchObject({ outcome: 'refused', code: 'CAPABILITY_DENIED', resource: 'tool:add', actor: pid });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('is refused for a tool that there is not, and for one that its image does not show', async () => {
@@ -209,7 +209,7 @@ describe('the budget of calls', () => {
     expect([toolCalls.used, toolCalls.reserved, tokens.used, tokens.overrun, costMicros.used]).toEqual([
       1, 0, 40, 10, 7,
     ]);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 
@@ -232,7 +232,7 @@ describe('a tool that fails', () => {
     expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(4);
     const outcomes = (await kernel.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome);
     expect(outcomes.filter((outcome) => outcome === 'failed')).toHaveLength(4);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('gives back what is no JSON, or not what its output schema says', async () => {
@@ -334,7 +334,7 @@ describe('a call that waits for a person', () => {
     await sleep(20);
     expect(runs).toBe(0);
     expect(await kernel.as(pid).tools.call('careful')).toBe(1);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 

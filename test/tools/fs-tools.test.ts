@@ -2,18 +2,18 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, sym
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
-import { everyRight, fileStage, makePipe } from '../support/tools/file-fixture.js';
+import { findInconsistencies } from '../support/store-consistency.js';
+import { everyRight, fileFixture, makePipe } from '../support/tools/file-fixture.js';
 
 const denied = { code: 'CAPABILITY_DENIED' };
 const invalid = { code: 'INVALID_PATH' };
 
-describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) => {
+describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (lookupMode) => {
   describe('fs.read', () => {
     it('gives a file whole, or the part that is asked for, cut between characters', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('notes/a.txt', 'one wörd\n');
-      const pid = await holding('fs:notes/**', ['read']);
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('notes/a.txt', 'one wörd\n');
+      const pid = await spawnHolding('fs:notes/**', ['read']);
       const read = (args: object) => call(pid, 'fs.read', { path: 'notes/a.txt', ...args });
       const whole = { content: 'one wörd\n', encoding: 'utf8', size: 10, offset: 0, next: 10, truncated: false };
       expect(await read({})).toEqual(whole);
@@ -31,9 +31,9 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('is refused without the right to read, whatever else may be done with the file', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('notes/a.txt', 'text');
-      const pid = await holding('fs:**', ['write', 'create', 'delete', 'list']);
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('notes/a.txt', 'text');
+      const pid = await spawnHolding('fs:**', ['write', 'create', 'delete', 'list']);
       expect(await refusal(call(pid, 'fs.read', { path: 'notes/a.txt' }))).toMatchObject({
         code: 'CAPABILITY_DENIED',
         facts: { right: 'read', resource: 'fs:notes/a.txt' },
@@ -41,11 +41,11 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('gives what is not text as base64, and an empty file as no text', async () => {
-      const { call, holding, put } = await fileStage(reach);
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
       const bytes = Buffer.from([0x89, 0x50, 0x00, 0xff]);
-      put('picture', bytes);
-      put('empty', '');
-      const pid = await holding('fs:**');
+      write('picture', bytes);
+      write('empty', '');
+      const pid = await spawnHolding('fs:**');
       expect(await call(pid, 'fs.read', { path: 'picture' })).toMatchObject({
         content: bytes.toString('base64'),
         encoding: 'base64',
@@ -55,10 +55,10 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('gives a large file in parts that together are the file', async () => {
-      const { call, holding, put } = await fileStage(reach);
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
       const text = `${'äöü\u0001€'.repeat(90_000)}\n`;
-      put('large', text);
-      const pid = await holding('fs:**');
+      write('large', text);
+      const pid = await spawnHolding('fs:**');
       let read = '';
       for (let offset = 0, isOver = false; !isOver; ) {
         const part = await call(pid, 'fs.read', { path: 'large', offset, limit: 512 * 1024 });
@@ -71,18 +71,18 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('gives less of a text that would be too long as JSON', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('controls', '\u0001'.repeat(512 * 1024));
-      const pid = await holding('fs:**');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('controls', '\u0001'.repeat(512 * 1024));
+      const pid = await spawnHolding('fs:**');
       const { content, next } = await call(pid, 'fs.read', { path: 'controls', limit: 512 * 1024 });
       expect([String(content).length, next]).toEqual([128 * 1024, 128 * 1024]);
     });
 
     it('refuses what is no regular file, without waiting for it', async () => {
-      const { call, holding, workspace } = await fileStage(reach);
+      const { call, spawnHolding, workspace } = await fileFixture(lookupMode);
       mkdirSync(path.join(workspace, 'folder'));
       makePipe(workspace, 'pipe');
-      const pid = await holding('fs:**');
+      const pid = await spawnHolding('fs:**');
       for (const name of ['folder', 'pipe', '.', 'missing', 'missing/file', 'pipe/file']) {
         expect([name, await refusal(call(pid, 'fs.read', { path: name }))]).toMatchObject([name, invalid]);
       }
@@ -93,9 +93,9 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('refuses a limit beyond the bound and arguments that it does not know', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('a', 'text');
-      const pid = await holding('fs:**');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('a', 'text');
+      const pid = await spawnHolding('fs:**');
       const bad = [{ limit: 512 * 1024 + 1 }, { limit: 0 }, { offset: -1 }, { offset: 0.5 }, { path: 5 }, { more: 1 }];
       for (const args of bad) {
         const refused = await refusal(call(pid, 'fs.read', { path: 'a', ...args }));
@@ -106,53 +106,53 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
 
   describe('fs.write', () => {
     it('makes a file with the folders above it by the right to create, and replaces one by the right to write', async () => {
-      const { call, holding, text, workspace } = await fileStage(reach);
-      const [maker, writer] = [await holding('fs:**', ['create']), await holding('fs:**', ['write'])];
+      const { call, spawnHolding, read, workspace } = await fileFixture(lookupMode);
+      const [maker, writer] = [await spawnHolding('fs:**', ['create']), await spawnHolding('fs:**', ['write'])];
       const write = (pid: string, content: string) => call(pid, 'fs.write', { path: 'a/b/c.txt', content });
       expect(await refusal(write(writer, 'first'))).toMatchObject({ ...denied, facts: { right: 'create' } });
       expect(readdirSync(workspace)).toEqual([]);
       expect(await write(maker, 'first')).toEqual({ size: 5, created: true });
       expect(await refusal(write(maker, 'second'))).toMatchObject({ ...denied, facts: { right: 'write' } });
-      expect(text('a/b/c.txt')).toBe('first');
+      expect(read('a/b/c.txt')).toBe('first');
       expect(await write(writer, 'sécond')).toEqual({ size: 7, created: false });
-      expect(text('a/b/c.txt')).toBe('sécond');
+      expect(read('a/b/c.txt')).toBe('sécond');
       expect(readdirSync(path.join(workspace, 'a/b'))).toEqual(['c.txt']);
     });
 
     it('keeps the mode of a file that it replaces', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      const file = put('run.sh', 'old');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      const file = write('run.sh', 'old');
       chmodSync(file, 0o751);
-      await call(await holding('fs:**'), 'fs.write', { path: 'run.sh', content: 'new' });
+      await call(await spawnHolding('fs:**'), 'fs.write', { path: 'run.sh', content: 'new' });
       expect((statSync(file).mode & 0o777).toString(8)).toBe('751');
     });
 
     it('writes through a link the file that it leads to, and the link stays', async () => {
-      const { call, holding, put, text, workspace } = await fileStage(reach);
-      put('real.txt', 'old');
+      const { call, spawnHolding, write, read, workspace } = await fileFixture(lookupMode);
+      write('real.txt', 'old');
       symlinkSync('real.txt', path.join(workspace, 'link'));
-      const pid = await holding('fs:**');
+      const pid = await spawnHolding('fs:**');
       expect(await call(pid, 'fs.write', { path: 'link', content: 'new' })).toEqual({ size: 3, created: false });
-      expect([text('real.txt'), lstatSync(path.join(workspace, 'link')).isSymbolicLink()]).toEqual(['new', true]);
+      expect([read('real.txt'), lstatSync(path.join(workspace, 'link')).isSymbolicLink()]).toEqual(['new', true]);
     });
 
     it('puts one of several texts that are written at the same time, whole', async () => {
-      const { call, holding, put, text, workspace } = await fileStage(reach);
-      put('file', '');
-      const pid = await holding('fs:**');
+      const { call, spawnHolding, write, read, workspace } = await fileFixture(lookupMode);
+      write('file', '');
+      const pid = await spawnHolding('fs:**');
       const texts = Array.from({ length: 20 }, (_, index) => String.fromCharCode(97 + index).repeat(100_000));
       await Promise.all(texts.map((content) => call(pid, 'fs.write', { path: 'file', content })));
-      expect(texts).toContain(text('file'));
+      expect(texts).toContain(read('file'));
       expect(readdirSync(workspace)).toEqual(['file']);
     });
 
     it('makes a file once when several make it at the same time', async () => {
-      const { call, holding, text, workspace } = await fileStage(reach);
-      const pid = await holding('fs:**', ['create']);
+      const { call, spawnHolding, read, workspace } = await fileFixture(lookupMode);
+      const pid = await spawnHolding('fs:**', ['create']);
       const texts = Array.from({ length: 10 }, (_, index) => `text ${index}`);
       const made = await Promise.allSettled(texts.map((content) => call(pid, 'fs.write', { path: 'file', content })));
       const winner = made.findIndex(({ status }) => status === 'fulfilled');
-      expect(text('file')).toBe(texts[winner]);
+      expect(read('file')).toBe(texts[winner]);
       const codes = made.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
       expect(codes).toHaveLength(9);
       expect(codes.filter((code) => code !== 'CONFLICT' && code !== 'CAPABILITY_DENIED')).toEqual([]);
@@ -160,12 +160,12 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('takes about a mebibyte and refuses more, and then leaves everything as it is', async () => {
-      const { call, holding, put, text, workspace } = await fileStage(reach);
-      put('file', 'old');
-      const pid = await holding('fs:**');
+      const { call, spawnHolding, write, read, workspace } = await fileFixture(lookupMode);
+      write('file', 'old');
+      const pid = await spawnHolding('fs:**');
       const tooLong = refusal(call(pid, 'fs.write', { path: 'file', content: 'x'.repeat(1024 * 1024 + 1) }));
       expect(await tooLong).toMatchObject({ code: 'INVALID_INPUT' });
-      expect(text('file')).toBe('old');
+      expect(read('file')).toBe('old');
       expect(await call(pid, 'fs.write', { path: 'file', content: 'x'.repeat(1_000_000) })).toMatchObject({
         size: 1_000_000,
       });
@@ -175,11 +175,11 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
 
   describe('fs.list', () => {
     it('gives the entries of a folder by name, with type and size, and those of a link as a link', async () => {
-      const { call, holding, outside, put, workspace } = await fileStage(reach);
-      put('src/b.ts', 'four');
-      put('src/a/deep.ts', '');
+      const { call, spawnHolding, outside, write, workspace } = await fileFixture(lookupMode);
+      write('src/b.ts', 'four');
+      write('src/a/deep.ts', '');
       symlinkSync(outside, path.join(workspace, 'src/out'));
-      const pid = await holding('fs:src/**', ['list']);
+      const pid = await spawnHolding('fs:src/**', ['list']);
       expect(await call(pid, 'fs.list', { path: 'src' })).toEqual({
         entries: [
           { name: 'a', type: 'directory', size: expect.any(Number) },
@@ -191,16 +191,16 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
       expect(await refusal(call(pid, 'fs.list', { path: '.' }))).toMatchObject(denied);
       expect(await refusal(call(pid, 'fs.list', { path: 'src/out' }))).toMatchObject(denied);
       expect(await refusal(call(pid, 'fs.list', { path: 'src/b.ts' }))).toMatchObject(invalid);
-      expect(await refusal(call(await holding('fs:src/**', ['read']), 'fs.list', { path: 'src' }))).toMatchObject(
+      expect(await refusal(call(await spawnHolding('fs:src/**', ['read']), 'fs.list', { path: 'src' }))).toMatchObject(
         denied,
       );
     });
 
     it('gives a thousand entries at most, and goes on after one of them', async () => {
-      const { call, holding, put } = await fileStage(reach);
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
       const names = Array.from({ length: 1_005 }, (_, index) => `f${String(index).padStart(4, '0')}`);
-      for (const name of names) put(`many/${name}`, '');
-      const pid = await holding('fs:**');
+      for (const name of names) write(`many/${name}`, '');
+      const pid = await spawnHolding('fs:**');
       const first = await call(pid, 'fs.list', { path: 'many' });
       const rest = await call(pid, 'fs.list', { path: 'many', after: 'f0999' });
       const namesOf = ({ entries }: { entries?: unknown }) => (entries as { name: string }[]).map(({ name }) => name);
@@ -211,27 +211,27 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
 
   describe('fs.stat', () => {
     it('tells what is there, of a link what it leads to, and is refused without the right to read', async () => {
-      const { call, holding, put, workspace } = await fileStage(reach);
-      const file = put('a/file', 'four');
+      const { call, spawnHolding, write, workspace } = await fileFixture(lookupMode);
+      const file = write('a/file', 'four');
       chmodSync(file, 0o640);
       utimesSync(file, 1_000, 1_000);
       symlinkSync('a/file', path.join(workspace, 'link'));
-      const pid = await holding('fs:**', ['read']);
-      const told = { type: 'file', size: 4, modifiedAt: 1_000_000, mode: '640' };
-      expect(await call(pid, 'fs.stat', { path: 'a/file' })).toEqual(told);
-      expect(await call(pid, 'fs.stat', { path: 'link' })).toEqual(told);
+      const pid = await spawnHolding('fs:**', ['read']);
+      const stats = { type: 'file', size: 4, modifiedAt: 1_000_000, mode: '640' };
+      expect(await call(pid, 'fs.stat', { path: 'a/file' })).toEqual(stats);
+      expect(await call(pid, 'fs.stat', { path: 'link' })).toEqual(stats);
       expect(await call(pid, 'fs.stat', { path: '.' })).toMatchObject({ type: 'directory' });
       expect(await refusal(call(pid, 'fs.stat', { path: 'b' }))).toMatchObject(invalid);
-      const lister = await holding('fs:**', ['list']);
+      const lister = await spawnHolding('fs:**', ['list']);
       expect(await refusal(call(lister, 'fs.stat', { path: 'a/file' }))).toMatchObject(denied);
     });
   });
 
   describe('fs.delete', () => {
     it('deletes a file and an empty folder, and is refused a full one and the workspace', async () => {
-      const { call, holding, put, workspace } = await fileStage(reach);
-      put('a/file', '');
-      const pid = await holding('fs:**', ['delete']);
+      const { call, spawnHolding, write, workspace } = await fileFixture(lookupMode);
+      write('a/file', '');
+      const pid = await spawnHolding('fs:**', ['delete']);
       const remove = (name: string) => call(pid, 'fs.delete', { path: name });
       expect(await refusal(remove('a'))).toMatchObject({ code: 'TOOL_FAILED', facts: { path: 'a' } });
       expect(await remove('a/file')).toEqual({ deleted: true });
@@ -242,26 +242,26 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('is refused without the right to delete', async () => {
-      const { call, holding, put, text } = await fileStage(reach);
-      put('file', 'text');
-      const pid = await holding('fs:**', ['read', 'write', 'create', 'list']);
+      const { call, spawnHolding, write, read } = await fileFixture(lookupMode);
+      write('file', 'text');
+      const pid = await spawnHolding('fs:**', ['read', 'write', 'create', 'list']);
       expect(await refusal(call(pid, 'fs.delete', { path: 'file' }))).toMatchObject(denied);
-      expect(text('file')).toBe('text');
+      expect(read('file')).toBe('text');
     });
 
     it('deletes a link and not what it leads to, if no other link leads to it', async () => {
-      const { call, holding, put, text, workspace } = await fileStage(reach);
-      put('real/file', 'text');
+      const { call, spawnHolding, write, read, workspace } = await fileFixture(lookupMode);
+      write('real/file', 'text');
       for (const [target, name] of [
         ['file', 'real/link'],
         ['real', 'folder'],
       ] as const) {
         symlinkSync(target, path.join(workspace, name));
       }
-      const pid = await holding('fs:**');
+      const pid = await spawnHolding('fs:**');
       expect(await refusal(call(pid, 'fs.delete', { path: 'folder/link' }))).toMatchObject(invalid);
       expect(await call(pid, 'fs.delete', { path: 'real/link' })).toEqual({ deleted: true });
-      expect(text('real/file')).toBe('text');
+      expect(read('real/file')).toBe('text');
       expect(await call(pid, 'fs.delete', { path: 'folder/file' })).toEqual({ deleted: true });
       expect(await call(pid, 'fs.delete', { path: 'folder' })).toEqual({ deleted: true });
       expect(readdirSync(workspace)).toEqual(['real']);
@@ -270,12 +270,12 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
 
   describe('fs.search', () => {
     it('finds a literal text in the files below a folder, with paths as the caller sees them', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('src/a.ts', 'let x = f(a.*b);\nnothing\nF(A.*B)\r\n');
-      put('src/deep/b.ts', `${'-'.repeat(1_000)}f(a.*b)${'-'.repeat(1_000)}`);
-      put('src/other.ts', 'f(axxb)');
-      put('lib/c.ts', 'f(a.*b)');
-      const pid = await holding('fs:src/**', ['list', 'read'], 'src');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('src/a.ts', 'let x = f(a.*b);\nnothing\nF(A.*B)\r\n');
+      write('src/deep/b.ts', `${'-'.repeat(1_000)}f(a.*b)${'-'.repeat(1_000)}`);
+      write('src/other.ts', 'f(axxb)');
+      write('lib/c.ts', 'f(a.*b)');
+      const pid = await spawnHolding('fs:src/**', ['list', 'read'], 'src');
       const [first, second] = [
         { path: 'a.ts', line: 1, text: 'let x = f(a.*b);' },
         { path: 'deep/b.ts', line: 1, text: expect.stringMatching(/^-+f\(a\.\*b\)-+$/) },
@@ -300,19 +300,19 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('needs the right to list and the right to read', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('src/a.ts', 'text');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('src/a.ts', 'text');
       for (const rights of [['list'], ['read']] as const) {
-        const pid = await holding('fs:**', rights);
+        const pid = await spawnHolding('fs:**', rights);
         expect(await refusal(call(pid, 'fs.search', { path: 'src', pattern: 'text' }))).toMatchObject(denied);
       }
     });
 
     it('leaves out what a rule forbids below, by its own name and by that of a link to the folder', async () => {
-      const { kernel, call, holding, put, workspace } = await fileStage(reach);
-      for (const name of ['src/a', 'src/private/b', 'src/private/deep/c', 'src/d', 'src/hidden/e']) put(name, 'text');
+      const { kernel, call, spawnHolding, write, workspace } = await fileFixture(lookupMode);
+      for (const name of ['src/a', 'src/private/b', 'src/private/deep/c', 'src/d', 'src/hidden/e']) write(name, 'text');
       symlinkSync('src', path.join(workspace, 'link'));
-      const pid = await holding('fs:**');
+      const pid = await spawnHolding('fs:**');
       const found = async (folder: string) => {
         const { matches, files } = await call(pid, 'fs.search', { path: folder, pattern: 'text' });
         return [(matches as { path: string }[]).map((match) => match.path), files];
@@ -327,15 +327,15 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('follows no links and skips what is binary, too large or no file', async () => {
-      const { call, holding, outside, put, workspace } = await fileStage(reach);
-      put('a', 'the secret');
-      put('binary', Buffer.from('the secret\0'));
-      put('large', `the secret${' '.repeat(4_000_000)}`);
+      const { call, spawnHolding, outside, write, workspace } = await fileFixture(lookupMode);
+      write('a', 'the secret');
+      write('binary', Buffer.from('the secret\0'));
+      write('large', `the secret${' '.repeat(4_000_000)}`);
       symlinkSync(outside, path.join(workspace, 'out'));
       symlinkSync(path.join(outside, 'secret'), path.join(workspace, 'secret'));
       symlinkSync('.', path.join(workspace, 'again'));
       makePipe(workspace, 'pipe');
-      expect(await call(await holding('fs:**'), 'fs.search', { path: '.', pattern: 'secret' })).toEqual({
+      expect(await call(await spawnHolding('fs:**'), 'fs.search', { path: '.', pattern: 'secret' })).toEqual({
         matches: [{ path: 'a', line: 1, text: 'the secret' }],
         files: 1,
         skipped: 2,
@@ -344,25 +344,25 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('gives two hundred lines at most, and does not go deeper than its bound', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      put('many/a', 'text\n'.repeat(150));
-      put('many/b', 'text\n'.repeat(50));
-      const pid = await holding('fs:**');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      write('many/a', 'text\n'.repeat(150));
+      write('many/b', 'text\n'.repeat(50));
+      const pid = await spawnHolding('fs:**');
       const search = (folder: string) => call(pid, 'fs.search', { path: folder, pattern: 'text' });
       expect(await search('many')).toMatchObject({ matches: { length: 200 }, truncated: false });
-      put('many/b', 'text\n'.repeat(51));
+      write('many/b', 'text\n'.repeat(51));
       expect(await search('many')).toMatchObject({ matches: { length: 200 }, truncated: true });
-      put(`deep/${'d/'.repeat(40)}file`, 'text');
-      put('deep/e', 'text');
+      write(`deep/${'d/'.repeat(40)}file`, 'text');
+      write('deep/e', 'text');
       expect(await search('deep')).toMatchObject({ matches: [{ path: 'deep/e' }], truncated: true });
     });
   });
 
   describe('a path', () => {
     it('is seen from the working directory; an absolute one is taken in its canonical spelling only', async () => {
-      const { call, holding, put, workspace } = await fileStage(reach);
-      put('src/app/a', 'text');
-      const pid = await holding('fs:src/**', everyRight, 'src/app');
+      const { call, spawnHolding, write, workspace } = await fileFixture(lookupMode);
+      write('src/app/a', 'text');
+      const pid = await spawnHolding('fs:src/**', everyRight, 'src/app');
       for (const name of ['a', './a', '../app/a', 'x/../a', 'a/', path.join(workspace, 'src/app/a')]) {
         expect([name, await call(pid, 'fs.read', { path: name })]).toMatchObject([name, { content: 'text' }]);
       }
@@ -375,15 +375,15 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('that leaves the workspace, or has no meaning there, is refused by every tool, and nothing is touched', async () => {
-      const { kernel, beyond, call, holding, outside, put, workspace } = await fileStage(reach);
-      put('a', 'text');
+      const { kernel, outsideFiles, call, spawnHolding, outside, write, workspace } = await fileFixture(lookupMode);
+      write('a', 'text');
       symlinkSync(outside, path.join(workspace, 'out'));
       symlinkSync(path.join(outside, 'secret'), path.join(workspace, 'secret'));
       symlinkSync(path.join(outside, 'missing'), path.join(workspace, 'escape'));
       symlinkSync('missing', path.join(workspace, 'nowhere'));
       symlinkSync('self', path.join(workspace, 'self'));
-      const before = beyond();
-      const pid = await holding('fs:**');
+      const before = outsideFiles();
+      const pid = await spawnHolding('fs:**');
       const spelled = [
         '',
         '../x',
@@ -411,15 +411,15 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
       for (const name of spelled) {
         expect([name, (await refusal(call(pid, 'fs.read', { path: name }))).code]).toEqual([name, 'INVALID_PATH']);
       }
-      expect(beyond()).toEqual(before);
+      expect(outsideFiles()).toEqual(before);
       expect(readdirSync(workspace).sort()).toEqual(['a', 'escape', 'nowhere', 'out', 'secret', 'self']);
-      expect(await faultsIn(kernel)).toEqual([]);
+      expect(await findInconsistencies(kernel)).toEqual([]);
     });
 
     it('is held against whole names: src2 is not in src', async () => {
-      const { call, holding, put } = await fileStage(reach);
-      for (const name of ['src/x', 'src2/x', 'srcx']) put(name, 'text');
-      const pid = await holding('fs:src/**');
+      const { call, spawnHolding, write } = await fileFixture(lookupMode);
+      for (const name of ['src/x', 'src2/x', 'srcx']) write(name, 'text');
+      const pid = await spawnHolding('fs:src/**');
       expect(await call(pid, 'fs.read', { path: 'src/x' })).toMatchObject({ content: 'text' });
       for (const name of ['src2/x', 'srcx', 'src/../src2/x', '.']) {
         for (const tool of ['fs.read', 'fs.stat', 'fs.delete']) {
@@ -429,9 +429,9 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
     });
 
     it('below a rule that forbids it is refused, though a capability allows it', async () => {
-      const { kernel, call, holding, put, text } = await fileStage(reach);
-      for (const name of ['src/a', 'src/private/b']) put(name, 'text');
-      const pid = await holding('fs:src/**');
+      const { kernel, call, spawnHolding, write, read } = await fileFixture(lookupMode);
+      for (const name of ['src/a', 'src/private/b']) write(name, 'text');
+      const pid = await spawnHolding('fs:src/**');
       await kernel.capabilities.deny(pid, { resource: 'fs:src/private/**', rights: everyRight });
       expect(await call(pid, 'fs.write', { path: 'src/a', content: 'new' })).toMatchObject({ size: 3 });
       const forbidden = ['src/private/b', 'src/private/new', 'src/x/../private/b'];
@@ -439,20 +439,20 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
         const refused = await refusal(call(pid, 'fs.write', { path: name, content: 'new' }));
         expect([name, refused]).toMatchObject([name, { ...denied, facts: { code: 'DENY_RULE' } }]);
       }
-      expect(text('src/private/b')).toBe('text');
+      expect(read('src/private/b')).toBe('text');
     });
 
     it('through a link within the workspace needs both places', async () => {
-      const { call, holding, put, workspace } = await fileStage(reach);
-      put('data/real/f', 'own');
-      put('secret/f', 'secret');
+      const { call, spawnHolding, write, workspace } = await fileFixture(lookupMode);
+      write('data/real/f', 'own');
+      write('secret/f', 'secret');
       for (const [target, name] of [
         ['real', 'data/own'],
         ['../secret', 'data/other'],
       ] as const) {
         symlinkSync(target, path.join(workspace, name));
       }
-      const [narrow, wide] = [await holding('fs:data/**'), await holding('fs:**')];
+      const [narrow, wide] = [await spawnHolding('fs:data/**'), await spawnHolding('fs:**')];
       expect(await call(narrow, 'fs.read', { path: 'data/own/f' })).toMatchObject({ content: 'own' });
       expect(await call(narrow, 'fs.write', { path: 'data/own/new/g', content: '' })).toMatchObject({ created: true });
       expect(existsSync(path.join(workspace, 'data/real/new/g'))).toBe(true);
@@ -466,11 +466,11 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
   });
 
   it.runIf(process.platform === 'linux')('leave no descriptor open, whatever they are asked', async () => {
-    const { call, holding, put, workspace } = await fileStage(reach);
-    put('a/b/file', 'text');
+    const { call, spawnHolding, write, workspace } = await fileFixture(lookupMode);
+    write('a/b/file', 'text');
     symlinkSync('b', path.join(workspace, 'a/link'));
     makePipe(workspace, 'a/pipe');
-    const pid = await holding('fs:**');
+    const pid = await spawnHolding('fs:**');
     const open = () => readdirSync('/proc/self/fd').length;
     const round = async () => {
       for (const name of ['a/b/file', 'a/link/file', 'a', '.', 'a/pipe', 'a/none', 'a/b/file/below', '../x']) {
@@ -488,9 +488,9 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (reach) 
   });
 
   it('give up when nobody wants the result any more', async () => {
-    const { kernel, call, holding, put } = await fileStage(reach);
-    for (let index = 0; index < 300; index++) put(`many/f${index}`, 'text');
-    const pid = await holding('fs:**');
+    const { kernel, call, spawnHolding, write } = await fileFixture(lookupMode);
+    for (let index = 0; index < 300; index++) write(`many/f${index}`, 'text');
+    const pid = await spawnHolding('fs:**');
     const controller = new AbortController();
     kernel.events.on('tool.called', () => controller.abort());
     const search = call(pid, 'fs.search', { path: 'many', pattern: 'x' }, { signal: controller.signal });

@@ -8,7 +8,7 @@ import { httpFetch } from '../../src/tools/builtin/http-fetch.js';
 import { nextHop } from '../../src/tools/http/hop.js';
 import { netTarget } from '../../src/tools/http/net-target.js';
 import { openKernel, refusal } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 import { callTools, registerMissing } from '../support/tools/file-fixture.js';
 import { secureServer, type WebServer, webServer } from '../support/tools/web-server.js';
 
@@ -19,23 +19,23 @@ describe('http.fetch', () => {
   it('gives the answer of a host that the process may call', async () => {
     const server = await webServer((_, response) => response.setHeader('x-kind', 'test').end('hello wörld'));
     const { kernel, pid, fetch } = await fetching(server);
-    expect(await fetch({ url: server.at('/page?q=1#part') })).toEqual({
+    expect(await fetch({ url: server.urlOf('/page?q=1#part') })).toEqual({
       status: 200,
       headers: expect.objectContaining({ 'x-kind': 'test', 'content-length': '12' }),
       body: 'hello wörld',
       encoding: 'utf8',
-      url: server.at('/page?q=1'),
+      url: server.urlOf('/page?q=1'),
       truncated: false,
     });
     expect(server.requests).toMatchObject([{ method: 'GET', path: '/page?q=1', body: '' }]);
     expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(1);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('is refused for a host and for a port that the process may not call, and nothing is sent', async () => {
     const [own, other] = [await webServer(hello), await webServer(hello)];
     const { fetch } = await fetching(own);
-    for (const url of [other.at('/'), own.at('/', 'localhost'), own.at('/', '127.0.0.2')]) {
+    for (const url of [other.urlOf('/'), own.urlOf('/', 'localhost'), own.urlOf('/', '127.0.0.2')]) {
       expect([url, await refusal(fetch({ url }))]).toMatchObject([url, { ...denied, facts: { right: 'call' } }]);
     }
     expect([own.requests, other.requests]).toEqual([[], []]);
@@ -45,7 +45,7 @@ describe('http.fetch', () => {
     const server = await webServer((_, response) => response.writeHead(404, { 'set-cookie': ['a=1', 'b=2'] }).end());
     const { fetch } = await fetching(server);
     const headers = { 'Content-Type': 'application/json', 'X-One': '1' };
-    expect(await fetch({ url: server.at('/'), method: 'POST', headers, body: '{"ä":1}' })).toMatchObject({
+    expect(await fetch({ url: server.urlOf('/'), method: 'POST', headers, body: '{"ä":1}' })).toMatchObject({
       status: 404,
       headers: { 'set-cookie': ['a=1', 'b=2'] },
       body: '',
@@ -60,25 +60,25 @@ describe('http.fetch', () => {
     const server = await webServer(hello);
     const constraints = { method: { in: ['GET', 'HEAD'] } };
     const { fetch } = await fetching(server, [{ ...toCall(server), constraints }]);
-    expect(await fetch({ url: server.at('/') })).toMatchObject({ status: 200 });
-    expect(await refusal(fetch({ url: server.at('/'), method: 'POST', body: '' }))).toMatchObject({
+    expect(await fetch({ url: server.urlOf('/') })).toMatchObject({ status: 200 });
+    expect(await refusal(fetch({ url: server.urlOf('/'), method: 'POST', body: '' }))).toMatchObject({
       ...denied,
       facts: { code: 'CONSTRAINT' },
     });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('puts on record what was asked for, without what opens doors, and whether it may be repeated', async () => {
+  it('records the request without its secrets, and whether it may be repeated', async () => {
     const server = await webServer(hello);
     const { kernel, fetch } = await fetching(server);
     const headers = { authorization: 'Bearer abc123', accept: 'text/plain' };
     for (const method of ['GET', 'PUT', 'POST'])
-      await fetch({ url: server.at('/x?api_key=abc123&q=1'), method, headers });
+      await fetch({ url: server.urlOf('/x?api_key=abc123&q=1'), method, headers });
     const { items } = await kernel.audit.list({ action: 'tool.call' });
     expect(JSON.stringify(items)).not.toContain('abc123');
     const intents = items.filter(({ outcome }) => outcome === 'intent').map(({ payload }) => payload?.args);
     expect(intents[0]).toEqual({
-      url: server.at('/x?api_key=%5Bhidden%5D&q=1'),
+      url: server.urlOf('/x?api_key=%5Bhidden%5D&q=1'),
       method: 'GET',
       headers: { authorization: '[hidden]', accept: 'text/plain' },
     });
@@ -117,11 +117,11 @@ describe('http.fetch', () => {
     const server = await webServer(hello);
     const { kernel, pid, fetch } = await fetching(server);
     for (const host of ['127.1', '0x7f000001', '2130706433', '0177.0.0.1', '[::ffff:127.0.0.1]', '127.0.0.1.']) {
-      expect([host, await fetch({ url: server.at('/', host) })]).toMatchObject([host, { url: server.at('/') }]);
+      expect([host, await fetch({ url: server.urlOf('/', host) })]).toMatchObject([host, { url: server.urlOf('/') }]);
     }
     await kernel.capabilities.deny(pid, { resource: `net:127.0.0.1/${server.port}`, rights: ['call'] });
     for (const host of ['127.1', '[::ffff:7f00:1]']) {
-      expect(await refusal(fetch({ url: server.at('/', host) }))).toMatchObject(denied);
+      expect(await refusal(fetch({ url: server.urlOf('/', host) }))).toMatchObject(denied);
     }
     expect(server.requests).toHaveLength(6);
   });
@@ -148,11 +148,11 @@ describe('http.fetch', () => {
       { 'x-a': 5 },
     ];
     for (const headers of bad) {
-      const refused = await refusal(fetch({ url: server.at('/'), headers }));
+      const refused = await refusal(fetch({ url: server.urlOf('/'), headers }));
       expect([headers, refused]).toMatchObject([headers, { code: 'INVALID_INPUT' }]);
     }
     for (const args of [{ body: 'x' }, { method: 'HEAD', body: 'x' }, { method: 'CONNECT' }, { timeoutMs: 0 }]) {
-      const refused = await refusal(fetch({ url: server.at('/'), ...args }));
+      const refused = await refusal(fetch({ url: server.urlOf('/'), ...args }));
       expect([args, refused]).toMatchObject([args, { code: 'INVALID_INPUT' }]);
     }
     expect(server.requests).toEqual([]);
@@ -170,17 +170,17 @@ describe('http.fetch', () => {
       ...failed,
       facts: { reason: 'ECONNREFUSED', url: `http://127.0.0.1:${port}/` },
     });
-    expect(await refusal(fetch({ url: closing.at('/') }))).toMatchObject(failed);
+    expect(await refusal(fetch({ url: closing.urlOf('/') }))).toMatchObject(failed);
     expect(await refusal(fetch({ url: `http://127.0.0.1:${garbage}/` }))).toMatchObject(failed);
-    expect(await fetch({ url: heavy.at('/') })).toMatchObject({ status: 200 });
+    expect(await fetch({ url: heavy.urlOf('/') })).toMatchObject({ status: 200 });
     const tooHeavy = await webServer((_, response) => response.setHeader('x-long', 'x'.repeat(17_000)).end());
-    expect(await refusal(fetch({ url: tooHeavy.at('/') }))).toMatchObject(failed);
+    expect(await refusal(fetch({ url: tooHeavy.urlOf('/') }))).toMatchObject(failed);
   });
 
   it('does not trust a certificate that nobody has signed', async () => {
     const server = await secureServer(hello);
     const { fetch } = await fetching(server, [toCall(server, 'localhost')]);
-    expect(await refusal(fetch({ url: server.at('/', 'localhost') }))).toMatchObject({
+    expect(await refusal(fetch({ url: server.urlOf('/', 'localhost') }))).toMatchObject({
       ...failed,
       facts: { reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
     });
@@ -191,19 +191,19 @@ describe('http.fetch', () => {
 describe('a redirect', () => {
   it('is followed to a host that the process may call, and says where the answer came from', async () => {
     const target = await webServer(hello);
-    const server = await webServer(redirecting(302, target.at('/there')));
+    const server = await webServer(redirecting(302, target.urlOf('/there')));
     const { kernel, fetch } = await fetching(server, [toCall(server), toCall(target)]);
-    expect(await fetch({ url: server.at('/here') })).toMatchObject({ status: 200, url: target.at('/there') });
+    expect(await fetch({ url: server.urlOf('/here') })).toMatchObject({ status: 200, url: target.urlOf('/there') });
     const { items } = await kernel.audit.list({ resource: `net:127.0.0.1/${target.port}` });
     expect(items).toMatchObject([{ action: 'capability.require', outcome: 'ok' }]);
   });
 
   it('to a host or a port that the process may not call is refused, and nothing is sent there', async () => {
     const target = await webServer(hello);
-    for (const location of [target.at('/'), `//127.0.0.1:${target.port}/`, target.at('/', 'localhost')]) {
+    for (const location of [target.urlOf('/'), `//127.0.0.1:${target.port}/`, target.urlOf('/', 'localhost')]) {
       const server = await webServer(redirecting(307, location));
       const { fetch } = await fetching(server);
-      expect([location, await refusal(fetch({ url: server.at('/') }))]).toMatchObject([location, denied]);
+      expect([location, await refusal(fetch({ url: server.urlOf('/') }))]).toMatchObject([location, denied]);
     }
     expect(target.requests).toEqual([]);
   });
@@ -212,14 +212,14 @@ describe('a redirect', () => {
     for (const location of ['file:///etc/passwd', 'http://user:secret@127.0.0.1/', 'http://', 'gopher://x/']) {
       const server = await webServer(redirecting(302, location));
       const { fetch } = await fetching(server, [everyHost]);
-      expect([location, await refusal(fetch({ url: server.at('/') }))]).toMatchObject([location, failed]);
+      expect([location, await refusal(fetch({ url: server.urlOf('/') }))]).toMatchObject([location, failed]);
     }
   });
 
   it('that leads back to itself ends, and so does a chain that is too long', async () => {
     const circle = await webServer(redirecting(301, '/again'));
     const { fetch } = await fetching(circle);
-    expect(await refusal(fetch({ url: circle.at('/') }))).toMatchObject(failed);
+    expect(await refusal(fetch({ url: circle.urlOf('/') }))).toMatchObject(failed);
     expect(circle.requests).toHaveLength(6);
     const chain = await webServer((request, response) => {
       const left = Number(request.url?.slice(1));
@@ -227,8 +227,8 @@ describe('a redirect', () => {
       else response.writeHead(302, { location: `/${left - 1}` }).end();
     });
     const short = await fetching(chain);
-    expect(await short.fetch({ url: chain.at('/5') })).toMatchObject({ body: 'end', url: chain.at('/0') });
-    expect(await refusal(short.fetch({ url: chain.at('/6') }))).toMatchObject(failed);
+    expect(await short.fetch({ url: chain.urlOf('/5') })).toMatchObject({ body: 'end', url: chain.urlOf('/0') });
+    expect(await refusal(short.fetch({ url: chain.urlOf('/6') }))).toMatchObject(failed);
   });
 
   it('is followed with the method and the body that browsers would use', async () => {
@@ -249,7 +249,7 @@ describe('a redirect', () => {
     const { fetch } = await fetching(server);
     for (const [status, method, then, body] of rows) {
       const sent = method === 'HEAD' ? {} : { body: 'text', headers: { 'content-type': 'text/x-own' } };
-      await fetch({ url: server.at(`/${status}`), method, ...sent });
+      await fetch({ url: server.urlOf(`/${status}`), method, ...sent });
       const next = server.requests.at(-1);
       const type = next?.headers['content-type'] ?? '';
       const expected = [then, '/', body, body === '' ? '' : 'text/x-own'];
@@ -257,14 +257,14 @@ describe('a redirect', () => {
     }
   });
 
-  it('takes along what opens doors only within the same origin', async () => {
+  it('keeps credentials only within the same origin', async () => {
     const target = await webServer(hello);
     const server = await webServer((request, response) => {
-      response.writeHead(302, { location: request.url === '/' ? '/again' : target.at('/') }).end();
+      response.writeHead(302, { location: request.url === '/' ? '/again' : target.urlOf('/') }).end();
     });
     const { fetch } = await fetching(server, [toCall(server), toCall(target)]);
     const headers = { authorization: 'Bearer abc', cookie: 'a=1', 'proxy-authorization': 'x', 'x-own': 'stays' };
-    await fetch({ url: server.at('/'), headers });
+    await fetch({ url: server.urlOf('/'), headers });
     expect(server.requests[1]?.headers).toMatchObject(headers);
     expect(target.requests[0]?.headers).toMatchObject({ 'x-own': 'stays' });
     for (const name of ['authorization', 'cookie', 'proxy-authorization']) {
@@ -290,11 +290,11 @@ describe('the body of an answer', () => {
     };
     const server = await webServer((_, response) => void pipeline(Readable.from(endless()), response, () => undefined));
     const { fetch } = await fetching(server);
-    const { body, truncated } = await fetch({ url: server.at('/'), maxBytes: 100_001 });
+    const { body, truncated } = await fetch({ url: server.urlOf('/'), maxBytes: 100_001 });
     expect([String(body).length, truncated]).toEqual([50_000, true]);
     await vi.waitFor(async () => expect(await server.connections()).toBe(0));
     expect(written).toBeLessThan(100_000_000);
-    expect(await refusal(fetch({ url: server.at('/'), maxBytes: 512 * 1024 + 1 }))).toMatchObject({
+    expect(await refusal(fetch({ url: server.urlOf('/'), maxBytes: 512 * 1024 + 1 }))).toMatchObject({
       code: 'INVALID_INPUT',
     });
   });
@@ -305,34 +305,38 @@ describe('the body of an answer', () => {
       response.end(request.url === '/empty' ? '' : Buffer.from([0x41, 0xe4]));
     });
     const { fetch } = await fetching(server);
-    expect(await fetch({ url: server.at('/') })).toMatchObject({ body: 'QeQ=', encoding: 'base64', truncated: false });
-    expect(await fetch({ url: server.at('/latin') })).toMatchObject({ body: 'QeQ=', encoding: 'base64' });
-    expect(await fetch({ url: server.at('/empty') })).toMatchObject({ body: '', encoding: 'utf8' });
-    expect(await fetch({ url: server.at('/'), method: 'HEAD' })).toMatchObject({ body: '', encoding: 'utf8' });
+    expect(await fetch({ url: server.urlOf('/') })).toMatchObject({
+      body: 'QeQ=',
+      encoding: 'base64',
+      truncated: false,
+    });
+    expect(await fetch({ url: server.urlOf('/latin') })).toMatchObject({ body: 'QeQ=', encoding: 'base64' });
+    expect(await fetch({ url: server.urlOf('/empty') })).toMatchObject({ body: '', encoding: 'utf8' });
+    expect(await fetch({ url: server.urlOf('/'), method: 'HEAD' })).toMatchObject({ body: '', encoding: 'utf8' });
   });
 
   it('is decompressed, and what is not compressed as it says is a failure', async () => {
-    const made = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync } as const;
+    const compressors = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync } as const;
     const server = await webServer((request, response) => {
       const encoding = request.url?.slice(1) ?? '';
       response.setHeader('content-encoding', encoding);
       const text = Buffer.from('text '.repeat(1_000));
-      if (encoding in made) response.end(made[encoding as keyof typeof made](text));
+      if (encoding in compressors) response.end(compressors[encoding as keyof typeof compressors](text));
       else response.end(encoding === 'gzip,br' ? brotliCompressSync(gzipSync(text)) : text);
     });
     const { fetch } = await fetching(server);
     for (const encoding of ['gzip', 'deflate', 'br', 'gzip,br', 'identity', 'unknown']) {
-      const answer = await fetch({ url: server.at(`/${encoding}`) });
+      const answer = await fetch({ url: server.urlOf(`/${encoding}`) });
       expect([encoding, answer]).toMatchObject([encoding, { body: 'text '.repeat(1_000) }]);
     }
-    expect(await refusal(fetch({ url: server.at('/x-gzip') }))).toMatchObject(failed);
+    expect(await refusal(fetch({ url: server.urlOf('/x-gzip') }))).toMatchObject(failed);
   });
 
   it('is bounded by what it becomes, not by what was sent', async () => {
     const bomb = gzipSync(gzipSync(Buffer.alloc(50_000_000)));
     const server = await webServer((_, response) => response.setHeader('content-encoding', 'gzip, gzip').end(bomb));
     const { fetch } = await fetching(server);
-    const { body, truncated } = await fetch({ url: server.at('/'), maxBytes: 1_000 });
+    const { body, truncated } = await fetch({ url: server.urlOf('/'), maxBytes: 1_000 });
     expect([String(body).length, truncated]).toEqual([1_000, true]);
     expect(bomb.length).toBeLessThan(10_000);
   });
@@ -345,7 +349,7 @@ describe('the time of a request', () => {
     });
     const { fetch } = await fetching(server);
     for (const path of ['/', '/body']) {
-      expect([path, await refusal(fetch({ url: server.at(path), timeoutMs: 200 }))]).toMatchObject([
+      expect([path, await refusal(fetch({ url: server.urlOf(path), timeoutMs: 200 }))]).toMatchObject([
         path,
         { code: 'TOOL_TIMEOUT', facts: { timeoutMs: 200 } },
       ]);
@@ -357,11 +361,11 @@ describe('the time of a request', () => {
     const server = await webServer(() => undefined);
     const { kernel, pid, fetch } = await fetching(server);
     const controller = new AbortController();
-    const given = refusal(fetch({ url: server.at('/') }, { signal: controller.signal }));
+    const given = refusal(fetch({ url: server.urlOf('/') }, { signal: controller.signal }));
     await vi.waitFor(() => expect(server.requests).toHaveLength(1));
     controller.abort();
     expect(await given).toMatchObject({ code: 'CANCELLED' });
-    const stopped = refusal(fetch({ url: server.at('/') }));
+    const stopped = refusal(fetch({ url: server.urlOf('/') }));
     await vi.waitFor(() => expect(server.requests).toHaveLength(2));
     await kernel.processes.kill(pid);
     expect(['CANCELLED', 'PROCESS_TERMINATED']).toContain((await stopped).code);
@@ -379,7 +383,7 @@ describe('a name', () => {
     const server = await webServer(hello);
     const lookup = async () => ['127.0.0.1'];
     const name = toCall(server, 'internal.test');
-    const url = server.at('/', 'internal.test');
+    const url = server.urlOf('/', 'internal.test');
     const without = await fetching(server, [name], lookup);
     expect(await refusal(without.fetch({ url }))).toMatchObject({
       ...denied,
@@ -420,7 +424,7 @@ describe('a name', () => {
 
   it('is looked up once for each hop, and the request goes to the address that was checked', async () => {
     const target = await webServer(hello);
-    const server = await webServer(redirecting(302, target.at('/', 'second.test')));
+    const server = await webServer(redirecting(302, target.urlOf('/', 'second.test')));
     const asked: string[] = [];
     const lookup = async (host: string) => {
       asked.push(host);
@@ -429,16 +433,18 @@ describe('a name', () => {
     };
     const names = [toCall(server, 'first.test'), toCall(target, 'second.test')];
     const { fetch } = await fetching(server, [...names, toCall(server), toCall(target)], lookup);
-    expect(await fetch({ url: server.at('/', 'first.test') })).toMatchObject({ url: target.at('/', 'second.test') });
+    expect(await fetch({ url: server.urlOf('/', 'first.test') })).toMatchObject({
+      url: target.urlOf('/', 'second.test'),
+    });
     expect(asked).toEqual(['first.test', 'second.test']);
   });
 
   it('behind a redirect is held against the same rules', async () => {
     const target = await webServer(hello);
-    const server = await webServer(redirecting(302, target.at('/', 'inner.test')));
+    const server = await webServer(redirecting(302, target.urlOf('/', 'inner.test')));
     const capabilities = [toCall(server), toCall(target, 'inner.test')];
     const { fetch } = await fetching(server, capabilities, async () => ['127.0.0.1']);
-    expect(await refusal(fetch({ url: server.at('/') }))).toMatchObject(denied);
+    expect(await refusal(fetch({ url: server.urlOf('/') }))).toMatchObject(denied);
     expect(target.requests).toEqual([]);
   });
 
@@ -447,20 +453,20 @@ describe('a name', () => {
     const name = toCall(server, 'several.test');
     const lookup = async () => ['169.254.169.254', 'fe80::1', '127.0.0.1'];
     const { fetch } = await fetching(server, [name, toCall(server)], lookup);
-    expect(await fetch({ url: server.at('/', 'several.test') })).toMatchObject({ status: 200 });
+    expect(await fetch({ url: server.urlOf('/', 'several.test') })).toMatchObject({ status: 200 });
   });
 
   it('of this machine may lead to it, unless a rule forbids the address', async () => {
     const server = await webServer(hello);
     const own = await fetching(server, [toCall(server, 'localhost')]);
-    const url = server.at('/', 'localhost');
+    const url = server.urlOf('/', 'localhost');
     expect(await own.fetch({ url })).toMatchObject({ status: 200 });
     await own.kernel.capabilities.deny(own.pid, { resource: `net:127.0.0.1/${server.port}`, rights: ['call'] });
     await own.kernel.capabilities.deny(own.pid, { resource: `net:[::1]/${server.port}`, rights: ['call'] });
     expect(await refusal(own.fetch({ url }))).toMatchObject(denied);
     const named = [toCall(server, 'sub.localhost')];
     const elsewhere = await fetching(server, named, async () => ['10.0.0.1']);
-    expect(await refusal(elsewhere.fetch({ url: server.at('/', 'sub.localhost') }))).toMatchObject(denied);
+    expect(await refusal(elsewhere.fetch({ url: server.urlOf('/', 'sub.localhost') }))).toMatchObject(denied);
     expect(server.requests).toHaveLength(1);
   });
 

@@ -11,7 +11,7 @@ import {
 import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel } from '../support/kernel.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 const callAll = [{ resource: 'tool:**', rights: ['call' as const] }];
 
@@ -34,7 +34,7 @@ describe('a tool that a body calls', () => {
     expect(world).toEqual(['sent']);
     const entries = await after.processes.journal(pid);
     expect(entries.map(({ key, status }) => `${key}: ${status}`)).toContain('tool send #1: done');
-    expect(await faultsIn(after)).toEqual([]);
+    expect(await findInconsistencies(after)).toEqual([]);
   });
 
   it('fails in the body as it failed before, and is not called again', async () => {
@@ -43,9 +43,9 @@ describe('a tool that a body calls', () => {
       calls++;
       throw new Error('out of order');
     });
-    const seen: unknown[] = [];
+    const observed: unknown[] = [];
     const body = image(async (ctx) => {
-      seen.push(await ctx.tools.call('broken').catch((error) => [error.code, error.facts.error]));
+      observed.push(await ctx.tools.call('broken').catch((error) => [error.code, error.facts.error]));
       await ctx.sleep(60_000);
     });
     const site = place([broken], [body]);
@@ -54,13 +54,13 @@ describe('a tool that a body calls', () => {
     await eventually(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
     await before.shutdown();
     const after = await site.open();
-    await eventually(() => expect(seen).toHaveLength(2));
-    expect(seen).toEqual([
+    await eventually(() => expect(observed).toHaveLength(2));
+    expect(observed).toEqual([
       ['TOOL_FAILED', 'Error: out of order'],
       ['TOOL_FAILED', 'Error: out of order'],
     ]);
     expect(calls).toBe(1);
-    expect(await faultsIn(after)).toEqual([]);
+    expect(await findInconsistencies(after)).toEqual([]);
   });
 
   it('that was under way when its node was given up: a pure one is repeated with the same key, one of once is not', async () => {
@@ -119,7 +119,7 @@ describe('a tool that a body calls', () => {
     expect(await kernel.processes.result(pid)).toMatchObject({ value: [1, 'APPROVAL_DENIED'] });
     const intent = (await kernel.audit.list({ action: 'tool.call' })).items.find(({ outcome }) => outcome === 'intent');
     expect((await kernel.audit.authority(intent?.seq ?? 0)).waivedBy).toMatchObject({ by: 'ann', decision: 'once' });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('has its outcome written while its process is paused', async () => {
@@ -170,7 +170,7 @@ describe('a tool that a body calls', () => {
     await kernel.processes.cancel(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'killed', outcome: { kind: 'cancelled' } });
     expect(heard).toEqual(['CANCELLED']);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 
@@ -202,7 +202,7 @@ describe('the tools that come with the kernel', () => {
       statuses: ['exited', 'killed'],
       stranger: 'NOT_A_CHILD',
     });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('hand a child no more than the process could itself', async () => {

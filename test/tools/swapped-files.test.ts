@@ -8,12 +8,12 @@ import { type JsonObject, KernelError, type Pid, type Tool } from '../../src/ind
 import { fsTools } from '../../src/tools/builtin/fs-tools.js';
 import { defaultLookupMode, type LookupMode } from '../../src/tools/files/open-folder.js';
 import { refusal } from '../support/kernel.js';
-import { inSweep } from '../support/seeded.js';
-import { type FileStage, fileStage, memoryFolder } from '../support/tools/file-fixture.js';
+import { runsInSweep } from '../support/seeded.js';
+import { type FileFixture, fileFixture, memoryFolder } from '../support/tools/file-fixture.js';
 
 const never = 'between check and use never lets a tool read or write outside the workspace';
 /** Ten thousand in a sweep. */
-const calls = inSweep(10_000);
+const calls = runsInSweep(10_000);
 const program = fileURLToPath(new URL('programs/swap-links.mjs', import.meta.url));
 
 describe('a link that is put in the place of a folder or a file', () => {
@@ -21,15 +21,15 @@ describe('a link that is put in the place of a folder or a file', () => {
   it.runIf(defaultLookupMode === 'descriptor')(
     `${calls} times ${never}`,
     async () => {
-      const stage = await fileStage(undefined, { store: ':memory:' }, memoryFolder());
-      const { beyond, call, holding, outside, put, workspace } = stage;
-      put('data/dir/secret', 'inside');
-      put('data/file', 'inside');
+      const fixture = await fileFixture(undefined, { store: ':memory:' }, memoryFolder());
+      const { outsideFiles, call, spawnHolding, outside, write, workspace } = fixture;
+      write('data/dir/secret', 'inside');
+      write('data/file', 'inside');
       mkdirSync(path.join(workspace, 'spare'));
       symlinkSync(outside, path.join(workspace, 'spare/dir'));
       symlinkSync(path.join(outside, 'secret'), path.join(workspace, 'spare/file'));
-      const before = beyond();
-      const pids = [await holding('fs:data/**'), await holding('fs:**')];
+      const before = outsideFiles();
+      const pids = [await spawnHolding('fs:data/**'), await spawnHolding('fs:**')];
       const stop = await swapping(workspace);
       const seen: Seen = { done: 0, codes: new Map() };
       await callMany(calls, seen, (index) => {
@@ -37,7 +37,7 @@ describe('a link that is put in the place of a folder or a file', () => {
         return call(pids[index % pids.length] as Pid, tool, args);
       });
       const swaps = await stop();
-      expect(beyond()).toEqual(before);
+      expect(outsideFiles()).toEqual(before);
       const odd = [...seen.codes.keys()].filter((code) => !expected.has(code));
       expect(odd).toEqual([]);
       const refused = [...seen.codes.values()].reduce((sum, count) => sum + count, 0);
@@ -48,38 +48,47 @@ describe('a link that is put in the place of a folder or a file', () => {
     180_000,
   );
 
-  it.each(['descriptor', 'path'] as const)('after the decision is met by no tool, by %s', async (reach) => {
-    const { tried, stage } = await decidedAndSwapped(reach, 'data/dir', (folder) => folder.outside);
+  it.each(['descriptor', 'path'] as const)('after the decision is met by no tool, by %s', async (lookupMode) => {
+    const { tried, fixture } = await decidedAndSwapped(lookupMode, 'data/dir', (folder) => folder.outside);
     for (const { tool, result } of tried) expect([tool, result]).toMatchObject([tool, { code: 'INVALID_PATH' }]);
-    expect(stage.beyond()).toEqual({ secret: 'the outside secret' });
+    expect(fixture.outsideFiles()).toEqual({ secret: 'the outside secret' });
   });
 
-  it.each(['descriptor', 'path'] as const)('after the decision on a file is met by no tool, by %s', async (reach) => {
-    const { tried, stage } = await decidedAndSwapped(reach, 'data/dir/file', ({ outside }) => `${outside}/secret`);
-    const codes = Object.fromEntries(tried.map(({ tool, result }) => [tool, result.code ?? 'done']));
-    expect(codes).toEqual({
-      'fs.read': 'INVALID_PATH',
-      'fs.write': 'INVALID_PATH',
-      'fs.list': 'INVALID_PATH',
-      'fs.stat': 'INVALID_PATH',
-      'fs.search': 'INVALID_PATH',
-      // The link itself is what has the name now.
-      'fs.delete': 'done',
-    });
-    expect(stage.beyond()).toEqual({ secret: 'the outside secret' });
-  });
+  it.each(['descriptor', 'path'] as const)(
+    'after the decision on a file is met by no tool, by %s',
+    async (lookupMode) => {
+      const { tried, fixture } = await decidedAndSwapped(
+        lookupMode,
+        'data/dir/file',
+        ({ outside }) => `${outside}/secret`,
+      );
+      const codes = Object.fromEntries(tried.map(({ tool, result }) => [tool, result.code ?? 'done']));
+      expect(codes).toEqual({
+        'fs.read': 'INVALID_PATH',
+        'fs.write': 'INVALID_PATH',
+        'fs.list': 'INVALID_PATH',
+        'fs.stat': 'INVALID_PATH',
+        'fs.search': 'INVALID_PATH',
+        // The link itself is what has the name now.
+        'fs.delete': 'done',
+      });
+      expect(fixture.outsideFiles()).toEqual({ secret: 'the outside secret' });
+    },
+  );
 });
 
 describe('a file that comes or goes between check and use', () => {
-  it.each(['descriptor', 'path'] as const)('is neither overwritten nor made, by %s', async (reach) => {
-    const stage = await fileStage(reach);
-    const { call, holding, put, workspace, text } = stage;
-    const pid = await holding('fs:**');
-    stageTool(stage, reach, 'fs.write', () => put('new', 'of another'));
+  it.each(['descriptor', 'path'] as const)('is neither overwritten nor made, by %s', async (lookupMode) => {
+    const fixture = await fileFixture(lookupMode);
+    const { call, spawnHolding, write, workspace, read } = fixture;
+    const pid = await spawnHolding('fs:**');
+    stageTool(fixture, lookupMode, 'fs.write', () => write('new', 'of another'));
     const made = await refusal(call(pid, 'late.fs.write', { path: 'new', content: 'mine' }));
-    expect([made.code, text('new')]).toEqual(['CONFLICT', 'of another']);
-    put('old', 'of another');
-    stageTool(stage, reach, 'fs.write', () => renameSync(path.join(workspace, 'old'), path.join(workspace, 'gone')));
+    expect([made.code, read('new')]).toEqual(['CONFLICT', 'of another']);
+    write('old', 'of another');
+    stageTool(fixture, lookupMode, 'fs.write', () =>
+      renameSync(path.join(workspace, 'old'), path.join(workspace, 'gone')),
+    );
     const written = await refusal(call(pid, 'late.fs.write', { path: 'old', content: 'mine' }));
     expect([written.code, readdirSync(workspace).sort()]).toEqual(['CONFLICT', ['gone', 'new']]);
   });
@@ -146,20 +155,20 @@ interface Tried {
 
 /** Calls every tool on a file; after the decision, what is at `name` is replaced by a link. */
 async function decidedAndSwapped(
-  reach: LookupMode,
+  lookupMode: LookupMode,
   name: string,
-  to: (stage: FileStage) => string,
-): Promise<{ tried: Tried[]; stage: FileStage }> {
-  const stage = await fileStage(reach);
-  const { call, holding, put, workspace } = stage;
-  const pid = await holding('fs:**');
+  to: (fixture: FileFixture) => string,
+): Promise<{ tried: Tried[]; fixture: FileFixture }> {
+  const fixture = await fileFixture(lookupMode);
+  const { call, spawnHolding, write, workspace } = fixture;
+  const pid = await spawnHolding('fs:**');
   const tried: Tried[] = [];
   for (const tool of ['fs.read', 'fs.write', 'fs.list', 'fs.stat', 'fs.search', 'fs.delete']) {
     const target = path.join(workspace, name);
-    put('data/dir/file', 'inside');
-    stageTool(stage, reach, tool, () => {
+    write('data/dir/file', 'inside');
+    stageTool(fixture, lookupMode, tool, () => {
       renameSync(target, `${target}.away`);
-      symlinkSync(to(stage), target);
+      symlinkSync(to(fixture), target);
     });
     const asked = tool === 'fs.list' && name === 'data/dir' ? 'data/dir' : 'data/dir/file';
     const more = { 'fs.search': { pattern: 'secret' }, 'fs.write': { content: 'new' } }[tool] ?? {};
@@ -167,7 +176,7 @@ async function decidedAndSwapped(
     tried.push({ tool, result: await result.then(() => ({}), codeOf) });
     renameSync(`${path.join(workspace, 'data')}`, path.join(workspace, `done ${tool}`));
   }
-  return { tried, stage };
+  return { tried, fixture };
 }
 
 function codeOf(error: unknown): { code: string } {
@@ -176,10 +185,10 @@ function codeOf(error: unknown): { code: string } {
 }
 
 /** Registers a tool as `late.NAME`, which waits after the decision for `meanwhile`. */
-function stageTool({ kernel }: FileStage, reach: LookupMode, name: string, meanwhile: () => void): void {
-  const tool = fsTools(reach).find((one) => one.name === name);
+function stageTool({ kernel }: FileFixture, lookupMode: LookupMode, name: string, meanwhile: () => void): void {
+  const tool = fsTools(lookupMode).find((one) => one.name === name);
   if (tool === undefined) throw new Error(`no tool ${name}`);
-  const late = `${reach}.late.${name}`;
+  const late = `${lookupMode}.late.${name}`;
   const run: Tool['run'] = (args, context) => {
     registered[Symbol.dispose]();
     meanwhile();

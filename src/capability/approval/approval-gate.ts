@@ -34,7 +34,7 @@ export class ApprovalGate implements InterruptionHandler {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  records({ code }: KernelError): boolean {
+  hasOwnRecord({ code }: KernelError): boolean {
     return code === 'APPROVAL_PENDING' || code === 'APPROVAL_DENIED';
   }
 
@@ -105,8 +105,8 @@ export class ApprovalGate implements InterruptionHandler {
     await this.approvals.insert(tx, record);
     const { id: approval, pid, right, resource } = record;
     const kind = resource.slice(0, resource.indexOf(':'));
-    this.recorder.event(tx, { type: 'approval.requested', at: act.at, pid, data: { approval, right, kind } });
-    this.recorder.audit(tx, {
+    this.recorder.recordEvent(tx, { type: 'approval.requested', at: act.at, pid, data: { approval, right, kind } });
+    this.recorder.recordAudit(tx, {
       ...act,
       actor: pid,
       action: 'approval.request',
@@ -142,7 +142,7 @@ export class ApprovalGate implements InterruptionHandler {
       const at = this.clock.now();
       await this.approvalLookup.use(tx, approval, pid, at);
       const refused = { outcome: 'refused', decision: 'deny', code: 'APPROVAL_DENIED' } as const;
-      this.recorder.audit(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
+      this.recorder.recordAudit(tx, { ...act, at, action, ...refused, target: pid, right, approval, resource });
     });
   }
 

@@ -26,7 +26,7 @@ export class ApprovalLookup {
   /** Marks an answer as used up, or a denial as reported to `pid`. The audit record is the caller's to write. */
   async use(tx: WriteTx, approval: ApprovalId, pid: Pid, at: number): Promise<void> {
     await this.approvals.use(tx, approval, at);
-    this.recorder.event(tx, { type: 'approval.used', at, pid, data: { approval } });
+    this.recorder.recordEvent(tx, { type: 'approval.used', at, pid, data: { approval } });
   }
 
   /** Before the unit of the effect: nothing is used up. Throws ApprovalNeeded. */

@@ -8,4 +8,4 @@ export interface WakePort {
   /** Wakes `pid` if `what`, as `kind:id`, is among what it waits for. */
   wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void>;
 }
-export const WakePort: Token<WakePort> = token('Waking');
+export const WakePort: Token<WakePort> = token('WakePort');

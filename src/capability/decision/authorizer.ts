@@ -73,7 +73,7 @@ export class Authorizer {
     if (used === undefined || finite.length === 0) return 0;
     assert(await this.repository.takeUses(tx, finite), `${used.id} was live and had no use left`);
     const data = { capability: used.id, counted: finite.map(({ id }) => id) };
-    this.recorder.event(tx, { type: 'capability.used', at, pid: used.holder, data });
+    this.recorder.recordEvent(tx, { type: 'capability.used', at, pid: used.holder, data });
     return finite.length;
   }
 }

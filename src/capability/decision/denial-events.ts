@@ -8,10 +8,10 @@ import type { RefusalObserver, RefusedCall } from '../../unit/refusal-observer.j
 export class DenialEvents implements RefusalObserver {
   constructor(@inject(ChangeRecorder) private readonly recorder: ChangeRecorder) {}
 
-  recording(tx: WriteTx, { act: { at }, pid, error: { code, facts } }: RefusedCall): void {
+  onRecord(tx: WriteTx, { act: { at }, pid, error: { code, facts } }: RefusedCall): void {
     if (code !== 'AMPLIFICATION' && !code.startsWith('CAPABILITY_')) return;
     const { resource = '', rights = [], right = rights } = facts;
     const data = { code, kind: `${resource}`.split(':')[0] ?? '', right: `${right}` };
-    this.recorder.event(tx, { type: 'capability.denied', at, ...(pid === undefined ? {} : { pid }), data });
+    this.recorder.recordEvent(tx, { type: 'capability.denied', at, ...(pid === undefined ? {} : { pid }), data });
   }
 }

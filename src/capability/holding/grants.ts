@@ -121,16 +121,28 @@ export class Grants {
     return record === undefined ? undefined : { record, asks: applicableRules('ask', rules, readQuestion, now) };
   }
 
-  /** Throws CAPABILITY_DENIED where the live capabilities of `pid` do not cover what an image requires. */
-  async requireAll(tx: ReadTx, pid: Pid, required: readonly Authority[], image: string, now: number): Promise<void> {
-    if (required.length === 0) return;
-    const held = (await this.findLive(tx, pid, now)).map((record) => this.caseFolding.foldPattern(toAuthority(record)));
+  /**
+   * Throws CAPABILITY_DENIED where `held` does not cover what an image requires. `held` are live capabilities of the
+   * process, or records that are not stored yet; of those, expired ones do not count.
+   */
+  requireAll(held: readonly CapabilityRecord[], required: readonly Authority[], { pid, image, now }: Requirer): void {
+    const authorities = held
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .map((record) => this.caseFolding.foldPattern(toAuthority(record)));
     for (const { pattern, rights } of required) {
       const stated = this.caseFolding.foldPattern({ pattern, rights, grantable: [], delegable: false });
-      if (held.every((authority) => 'exceeded' in attenuate(authority, stated, 'derive'))) {
+      if (authorities.every((authority) => 'exceeded' in attenuate(authority, stated, 'derive'))) {
         throw requirementNotMet(pid, image, pattern.text, rights);
       }
     }
+  }
+
+  async findLive(tx: ReadTx, pid: Pid, now: number): Promise<CapabilityRecord[]> {
+    const live: CapabilityRecord[] = [];
+    for (const record of await this.repository.findByHolder(tx, pid)) {
+      if ((await this.evaluator.statusOf(tx, record, now)) === 'live') live.push(record);
+    }
+    return live;
   }
 
   private nextId(): CapabilityId {
@@ -149,14 +161,14 @@ export class Grants {
     }
     return undefined;
   }
+}
 
-  private async findLive(tx: ReadTx, pid: Pid, now: number): Promise<CapabilityRecord[]> {
-    const live: CapabilityRecord[] = [];
-    for (const record of await this.repository.findByHolder(tx, pid)) {
-      if ((await this.evaluator.statusOf(tx, record, now)) === 'live') live.push(record);
-    }
-    return live;
-  }
+/** The process that an image is for. */
+interface Requirer {
+  readonly pid: Pid;
+  /** As `name@version`. */
+  readonly image: string;
+  readonly now: number;
 }
 
 function requirementNotMet(pid: Pid, image: string, resource: string, rights: readonly Right[]): KernelError {

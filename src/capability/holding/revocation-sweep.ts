@@ -73,8 +73,8 @@ export class RevocationSweep {
 
   private record(tx: WriteTx, under: CapabilityId[], capabilities: CapabilityId[]): void {
     const at = this.clock.now();
-    this.recorder.event(tx, { type: 'capabilities.swept', at, data: { count: capabilities.length } });
-    this.recorder.audit(tx, {
+    this.recorder.recordEvent(tx, { type: 'capabilities.swept', at, data: { count: capabilities.length } });
+    this.recorder.recordAudit(tx, {
       actor: 'kernel',
       via: `host:${this.node.operator}`,
       at,

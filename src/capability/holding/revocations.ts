@@ -18,8 +18,8 @@ export class Revocations {
   async revoke(tx: WriteTx, act: Act, record: CapabilityRecord, payload?: JsonObject): Promise<void> {
     const { id: capability, holder, resource } = record;
     await this.repository.revoke(tx, record);
-    this.recorder.event(tx, { type: 'capability.revoked', at: act.at, pid: holder, data: { capability } });
-    this.recorder.audit(tx, {
+    this.recorder.recordEvent(tx, { type: 'capability.revoked', at: act.at, pid: holder, data: { capability } });
+    this.recorder.recordAudit(tx, {
       ...act,
       action: 'capability.revoke',
       outcome: 'ok',

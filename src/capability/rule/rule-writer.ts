@@ -29,13 +29,13 @@ export class RuleWriter {
   ): Promise<RuleRecord> {
     const rule: RuleRecord = { id: this.ids.next('rule'), effect, ...target, ...stated, createdAt: at };
     await this.repository.insert(tx, rule);
-    this.recorder.event(tx, { type: 'rule.set', at, ...pidOfEvent(target.pid), data: { rule: rule.id, effect } });
+    this.recorder.recordEvent(tx, { type: 'rule.set', at, ...pidOfEvent(target.pid), data: { rule: rule.id, effect } });
     return rule;
   }
 
   async lift(tx: WriteTx, { id, pid }: RuleRecord, at: number): Promise<void> {
     await this.repository.delete(tx, id);
-    this.recorder.event(tx, { type: 'rule.lifted', at, ...pidOfEvent(pid), data: { rule: id } });
+    this.recorder.recordEvent(tx, { type: 'rule.lifted', at, ...pidOfEvent(pid), data: { rule: id } });
   }
 }
 

@@ -57,8 +57,8 @@ export class Answer {
       await this.approvals.answer(tx, id, { decision, scope, answeredBy: by, answeredAt: act.at, granted });
       const { pid, right, resource, capability } = record;
       const data = { approval: id, decision, ...(scope === null ? {} : { scope }) };
-      this.recorder.event(tx, { type: 'approval.answered', at: act.at, pid, data });
-      this.recorder.audit(tx, {
+      this.recorder.recordEvent(tx, { type: 'approval.answered', at: act.at, pid, data });
+      this.recorder.recordAudit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',
@@ -98,7 +98,7 @@ export class Answer {
     const authority = parseCapabilitySpec(record.spec);
     const root = this.grants.createRoot({ pid, generation, at: act.at }, authority, `approval:${id}`);
     await this.grants.insert(tx, [root]);
-    this.recorder.event(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
+    this.recorder.recordEvent(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
     return root.id;
   }
 

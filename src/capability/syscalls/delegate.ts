@@ -63,7 +63,7 @@ export class Delegate {
       const derived = await this.derivation.derive(tx, from, target, stated, 'delegate');
       const { id: capability } = derived.record;
       const data = { capability, parent: derived.parent, from };
-      this.recorder.event(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
+      this.recorder.recordEvent(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
       return this.insert(tx, act, call.action, derived, {
         from,
         generation: giverState.generation,
@@ -82,7 +82,7 @@ export class Delegate {
       const { generation } = await this.holderLookup.findActive(tx, pid);
       const derived = await this.derivation.derive(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
       const data = { capability: derived.record.id, parent: derived.parent };
-      this.recorder.event(tx, { type: 'capability.derived', at: act.at, pid, data });
+      this.recorder.recordEvent(tx, { type: 'capability.derived', at: act.at, pid, data });
       return this.insert(tx, act, call.action, derived, { from: pid, generation, approvals: [] });
     });
   }
@@ -97,7 +97,7 @@ export class Delegate {
     await this.grants.insert(tx, [record]);
     const reached = by.reachedBy === undefined ? {} : { reachedBy: by.reachedBy };
     const facts = { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...reached };
-    this.recorder.audit(tx, {
+    this.recorder.recordAudit(tx, {
       ...act,
       action,
       outcome: 'ok',

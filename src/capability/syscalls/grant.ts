@@ -28,8 +28,8 @@ export class Grant {
       const record = this.grants.createRoot({ pid, generation, at: act.at }, authority, 'host');
       await this.grants.insert(tx, [record]);
       const capability = record.id;
-      this.recorder.event(tx, { type: 'capability.granted', at: act.at, pid, data: { capability } });
-      this.recorder.audit(tx, {
+      this.recorder.recordEvent(tx, { type: 'capability.granted', at: act.at, pid, data: { capability } });
+      this.recorder.recordAudit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

@@ -39,7 +39,7 @@ export class Policy {
       const n = pid === '*' ? 0 : (await this.holderLookup.findAny(tx, pid)).n;
       const rule = await this.ruleWriter.set(tx, effect, { pid, n }, stated, act.at);
       const { resource, reason, expiresAt } = rule;
-      this.recorder.audit(tx, {
+      this.recorder.recordAudit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',
@@ -69,7 +69,7 @@ export class Policy {
       if (rule === undefined) throw noSuchRule(id);
       const { pid, resource } = rule;
       await this.ruleWriter.lift(tx, rule, act.at);
-      this.recorder.audit(tx, {
+      this.recorder.recordAudit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

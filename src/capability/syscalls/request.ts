@@ -63,7 +63,7 @@ export class RequestCapability {
     const { id: approval, pid, granted: capability } = answered;
     await this.approvalLookup.use(tx, approval, pid, act.at);
     const action = 'capability.request';
-    this.recorder.audit(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
+    this.recorder.recordAudit(tx, { ...act, action, outcome: 'ok', target: pid, capability, approval });
     return this.capabilityViews.toView(tx, await this.capabilityViews.findRecord(tx, capability));
   }
 

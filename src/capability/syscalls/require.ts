@@ -31,7 +31,7 @@ export class Require {
         act,
         question,
       );
-      this.recorder.audit(tx, {
+      this.recorder.recordAudit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

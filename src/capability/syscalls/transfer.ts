@@ -46,8 +46,13 @@ export class Transfer {
       const handover = { pattern, rights: unionRights(rights, grantable) };
       const approvals = await this.ruleGate.checkHandover(tx, act, { pid: from, ...giverState }, receiver, handover);
       await this.repository.setHolder(tx, record, { pid: to, generation: receiver.generation });
-      this.recorder.event(tx, { type: 'capability.transferred', at: act.at, pid: to, data: { capability, from } });
-      this.recorder.audit(tx, {
+      this.recorder.recordEvent(tx, {
+        type: 'capability.transferred',
+        at: act.at,
+        pid: to,
+        data: { capability, from },
+      });
+      this.recorder.recordAudit(tx, {
         ...act,
         action: call.action,
         outcome: 'ok',

@@ -11,8 +11,7 @@ import { Accounts } from '../../kernel/budget/accounts.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
 import { SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { saveProcess } from '../../kernel/process/save-process.js';
+import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { MemoryImageRegistry } from '../../runtime/image/image-registry.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
@@ -78,15 +77,15 @@ export class CommandClaimer {
   }
 
   private claimIfPossible(pid: Pid): void {
-    if (this.images.commands().length > 0) void this.claim(pid);
+    if (this.images.listCommands().length > 0) void this.claim(pid);
   }
 
   /** Claims processes without an event: those that are older than this node, or than the registration of their image. */
   private async scanUnstarted(): Promise<void> {
-    const images = this.images.commands();
+    const images = this.images.listCommands();
     if (images.length === 0 || this.subscriptions.length === 0) return;
     try {
-      const pids = await this.store.read((tx) => this.processes.unstarted(tx, images, claimableMax));
+      const pids = await this.store.read((tx) => this.processes.findUnstarted(tx, images, claimableMax));
       for (const pid of pids) await this.claim(pid);
     } catch (error) {
       this.logger.error({ error: String(error) }, 'unstarted commands could not be read');
@@ -127,7 +126,7 @@ export class CommandClaimer {
     const image = candidate === undefined || !isUnstarted(candidate) ? undefined : this.imageOf(candidate);
     if (candidate === undefined || image === undefined) return undefined;
     const spec = this.planner.specOf(image, candidate.args);
-    const plan = await this.planner.ofImage(image, candidate.args, null);
+    const plan = await this.planner.planImage(image, candidate.args, null);
     return this.store.write(async (tx) => {
       const row = await this.processes.find(tx, pid);
       if (row === undefined || row.version !== candidate.version) return undefined;

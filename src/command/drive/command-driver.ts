@@ -7,13 +7,13 @@ import type { Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
+import { Timers } from '../../kernel/lifecycle/timers.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { Outcome, OutcomeKind, ProcessRow } from '../../kernel/process/process.js';
 import { NodeSettings } from '../../runtime/node/node-settings.js';
 import { ownerLost } from '../../runtime/node/releases.js';
-import { OsProcesses } from '../../runtime/os/host-identity.js';
 import { OsGroups } from '../../runtime/os/os-groups.js';
-import { Timers } from '../../runtime/run/timers.js';
+import { OsProcesses } from '../../runtime/os/os-processes.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
@@ -234,7 +234,7 @@ export class CommandDriver {
     if (row.status === 'paused') this.pause();
     if (this.command?.hasOutputLimit === true) this.startOutputPoll();
     if (row.deadlineAt === null || settings.executor) return;
-    this.deadline = timers.at(row.deadlineAt, () => void this.orderStop('timed_out', 'process.timeout'));
+    this.deadline = timers.callAt(row.deadlineAt, () => void this.orderStop('timed_out', 'process.timeout'));
   }
 
   /** Kills a program whose start or end could not be recorded. */

@@ -6,7 +6,7 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import { EventFeed } from '../../events/event-feed.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { NodeLease, type Relinquished } from '../../runtime/node/node-lease.js';
+import { NodeLease, type RelinquishedProcesses } from '../../runtime/node/node-lease.js';
 import { CommandDriver, CommandDriverDeps, type DrivenCommand } from './command-driver.js';
 import type { Launch } from './launch.js';
 
@@ -16,7 +16,7 @@ export class CommandDrivers {
   private readonly drivers = new Map<Pid, CommandDriver>();
   /** Resolve when the driver is done. */
   private readonly running = new Map<CommandDriver, Promise<unknown>>();
-  /** Whether it still takes commands. */
+  /** False once the kernel is being closed: no more commands are started or adopted. */
   isOpen = true;
   private subscriptions: Disposable[] = [];
 
@@ -59,17 +59,17 @@ export class CommandDrivers {
   }
 
   /** Stops all commands that do not survive the kernel, within `graceMs` and the time that a kill takes, and releases the others. */
-  async close(graceMs: number): Promise<Relinquished> {
+  async close(graceMs: number): Promise<RelinquishedProcesses> {
     this.isOpen = false;
     const survivors = [...this.drivers.values()].filter(({ survives }) => survives);
     for (const driver of survivors) this.release(driver);
-    const others = [...this.drivers.values()];
-    for (const driver of others) driver.shutDown(graceMs);
+    const stopped = [...this.drivers.values()];
+    for (const driver of stopped) driver.shutDown(graceMs);
     await Promise.all(this.running.values());
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
     this.deps.guard.close();
     const ended = (isLost: boolean) =>
-      others.flatMap(({ pid, outcomeKind: ending }) =>
+      stopped.flatMap(({ pid, outcomeKind: ending }) =>
         ending !== undefined && (ending === 'abandoned') === isLost ? [pid] : [],
       );
     return { released: survivors.map(({ pid }) => pid), abandoned: ended(true), stopped: ended(false) };

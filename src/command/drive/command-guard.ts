@@ -3,7 +3,7 @@ import { inject, injectable } from 'inversify';
 import { Logger } from '../../base/logger.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 
-/** How many times the guard process is started, including restarts after somebody has ended it. */
+/** The number of starts of the guard process, including restarts after somebody has ended it. */
 const startsMax = 10;
 
 /**

@@ -13,10 +13,9 @@ import { effectOf } from '../../kernel/command/command-ends.js';
 import { CommandRepository, type CommandRow } from '../../kernel/command/command-repository.js';
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import { type HostIdentity, NodeRepository } from '../../kernel/node/node-repository.js';
-import { anonymousCommandImage, imageReference } from '../../kernel/process/images.js';
+import { anonymousCommandImage } from '../../kernel/process/images.js';
 import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process/process.js';
-import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { saveProcess } from '../../kernel/process/save-process.js';
+import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { nextState, type ProcessEvent } from '../../kernel/process/transitions.js';
 import { WaitRepository } from '../../kernel/waiting/wait-repository.js';
 import { ObjectWriter } from '../../memory/object/object-writer.js';
@@ -30,7 +29,7 @@ export interface FencedCommand {
   readonly fence: number;
 }
 
-/** How an OS process has ended. */
+/** The exit of an OS process. */
 export interface CommandExit {
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -46,7 +45,7 @@ export interface CommandEnd {
   readonly message?: string;
   /** The size of its whole output. */
   readonly outputBytes: number;
-  /** How long its program has run; absent: taken from the times of the row. */
+  /** The run time of its program; absent: taken from the times of the row. */
   readonly runtimeMs?: number;
   /** The result without the fields that are taken from the row. */
   readonly result: Omit<CommandResult, 'timedOut' | 'durationMs'>;
@@ -76,7 +75,12 @@ export class CommandRecorder {
 
   /** Records that the program is about to run, in the unit by which this node takes the command. */
   recordIntent(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow): void {
-    this.recorder.audit(tx, { ...act, ...effectOf(row, command), outcome: 'intent', payload: { line: command.line } });
+    this.recorder.recordAudit(tx, {
+      ...act,
+      ...effectOf(row, command),
+      outcome: 'intent',
+      payload: { line: command.line },
+    });
   }
 
   /** Gives the row in its new state; undefined when this node does not hold it any more. */
@@ -109,7 +113,7 @@ export class CommandRecorder {
         outcome,
         action: 'command.end',
         result,
-        told: payload,
+        notice: payload,
         ...(end.message === undefined ? {} : { message: end.message }),
       });
       if (!command.background) await this.recordWait(tx, act, row, result);
@@ -192,7 +196,7 @@ export class CommandRecorder {
   /** Records that the caller of a command in the foreground has waited for it, if that is still to be done. */
   private async recordWait(tx: WriteTx, act: Act, row: ProcessRow, result: ObjectId): Promise<void> {
     const { parent } = row;
-    const isRun = row.image === imageReference(anonymousCommandImage);
+    const isRun = row.image === anonymousCommandImage.reference;
     const waiter = parent === null || !isRun ? undefined : await this.processes.find(tx, parent);
     if (parent === null || waiter === undefined || isTerminal(waiter.status)) return;
     if (await this.waits.isReaped(tx, row)) return;
@@ -218,7 +222,7 @@ export class CommandRecorder {
     await this.commands.update(tx, { ...command, outputBytes: command.outputBytes + growth });
     if (growth === 0) return;
     const usage = { outputBytes: growth };
-    await this.accounts.add(tx, row, usage);
+    await this.accounts.addUsage(tx, row, usage);
     const data = { reservation: '', usage };
     this.recorder.record(tx, act, row, { event: 'budget.settled', data, action: 'budget.settle', facts: { usage } });
   }

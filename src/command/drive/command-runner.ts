@@ -7,7 +7,7 @@ import { Store, type WriteTx } from '../../base/store.js';
 import type { Question } from '../../capability/decision/question.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
-import type { CommandRuns } from '../../kernel/command/command-runs.js';
+import type { CommandRuns } from '../../kernel/command/command-ports.js';
 import { SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
 import { type NewProcess, Spawning } from '../../kernel/lifecycle/spawning.js';
 import { anonymousCommandImage } from '../../kernel/process/images.js';
@@ -64,7 +64,7 @@ export class CommandRunner implements CommandRuns {
 
   async begin(caller: ProcessCaller, rawSpec: unknown): Promise<Pid> {
     const spec = this.planner.parse(rawSpec, 'spec');
-    await this.lease.hold();
+    await this.lease.acquire();
     const driver = this.drivers.register(this.ids.next('process'));
     try {
       const { command, launch } = await this.createProcess(caller, spec, driver);
@@ -78,9 +78,9 @@ export class CommandRunner implements CommandRuns {
     }
   }
 
-  result(pid: Pid): Promise<CommandResult> {
+  resultOf(pid: Pid): Promise<CommandResult> {
     return this.store.read(async (tx) => {
-      const row = await this.lookup.any(tx, pid);
+      const row = await this.lookup.get(tx, pid);
       const object = row.result === null ? undefined : await this.objects.find(tx, row.result);
       if (row.outcome?.reason === 'not_started') throw notStarted(row);
       if (row.outcome?.kind === 'abandoned' || object === undefined) throw outcomeUnknown(row);
@@ -98,9 +98,9 @@ export class CommandRunner implements CommandRuns {
     let startable: StartableCommand | undefined;
     await this.units.commitPrepared(
       call,
-      async () => this.prepare(caller, spec, await this.units.read(call, (tx) => this.lookup.spawnable(tx, pid))),
+      async () => this.prepare(caller, spec, await this.units.read(call, (tx) => this.lookup.getSpawnable(tx, pid))),
       async (tx, act, prepared) => {
-        const parent = await this.lookup.spawnable(tx, pid);
+        const parent = await this.lookup.getSpawnable(tx, pid);
         if (parent.cwd !== prepared.parentCwd) throw new OutdatedPreparation(pid);
         await this.lease.assertLive(tx);
         startable = await this.create(tx, act, parent, spec, prepared, driver.pid);
@@ -120,7 +120,7 @@ export class CommandRunner implements CommandRuns {
       const realCwd = this.planner.realFolder(parentCwd);
       return { parentCwd, cwd: parentCwd, realCwd, plan: this.planner.plan(spec, realCwd, pid) };
     }
-    const folder = await this.folderAccess.find(caller, 'command.run', parentCwd, spec.cwd);
+    const folder = await this.folderAccess.check(caller, 'command.run', parentCwd, spec.cwd);
     const realCwd = this.planner.realFolder(folder.cwd);
     return { parentCwd, ...folder, realCwd, plan: this.planner.plan(spec, realCwd, pid) };
   }
@@ -138,10 +138,10 @@ export class CommandRunner implements CommandRuns {
       parent,
       image: anonymousCommandImage,
       args: plan.shown,
-      trueArgs: plan.args,
+      argsForRules: plan.args,
       goal: { payload: {} },
       cwd,
-      ...(folder === undefined ? {} : { folder }),
+      ...(folder === undefined ? {} : { folderQuestion: folder }),
       name: nameOf(spec.argv),
       labels: null,
       owner: (spec.owner as OwnerKeys | undefined) ?? null,

@@ -9,11 +9,11 @@ import { CommandRepository, type CommandRow } from '../../kernel/command/command
 import { type HostIdentity, NodeRepository } from '../../kernel/node/node-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import type { CommandRecovery } from '../../runtime/node/command-recovery.js';
-import { noneRecovered, type RecoveryReport, sumOf } from '../../runtime/node/recovery-report.js';
+import type { CommandRecovery } from '../../runtime/node/recovery.js';
+import { addReports, emptyReport, type RecoveryReport } from '../../runtime/node/recovery-report.js';
 import { ownerLost } from '../../runtime/node/releases.js';
-import { OsProcesses } from '../../runtime/os/host-identity.js';
 import { OsGroups } from '../../runtime/os/os-groups.js';
+import { OsProcesses } from '../../runtime/os/os-processes.js';
 import { OutputFiles } from '../output/output-files.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandRecorder } from './command-recorder.js';
@@ -63,14 +63,14 @@ export class OsCommandRecovery implements CommandRecovery {
   async recover(node: NodeId): Promise<RecoveryReport> {
     const orphans = await this.findOrphans(node);
     const reports = await Promise.all(orphans.map((orphan) => this.recoverSafely(node, orphan)));
-    return reports.reduce(sumOf, noneRecovered);
+    return reports.reduce(addReports, emptyReport);
   }
 
   private findOrphans(node: NodeId): Promise<OrphanedCommand[]> {
     return this.store.read(async (tx) => {
       const host = (await this.nodes.find(tx, node))?.host;
       const orphans: OrphanedCommand[] = [];
-      for (const row of await this.processes.heldBy(tx, node)) {
+      for (const row of await this.processes.findByNode(tx, node)) {
         const command = row.kind === 'command' ? await this.commands.find(tx, row.n) : undefined;
         if (command === undefined || !this.drivers.isOpen || this.drivers.has(row.pid)) continue;
         const hasOutputLimit = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
@@ -88,7 +88,7 @@ export class OsCommandRecovery implements CommandRecovery {
         { pid: orphan.row.pid, error: String(error) },
         'a command of a node that is gone could not be recovered',
       );
-      return noneRecovered;
+      return emptyReport;
     }
   }
 
@@ -97,21 +97,21 @@ export class OsCommandRecovery implements CommandRecovery {
     if (state.kind === 'unknown') return this.reportUnverified(orphan.row.pid);
     // Of two nodes that recover it, only one can adopt it and go on.
     const row = await this.commandRecorder.adopt(orphan.row, node);
-    if (row === undefined) return noneRecovered;
+    if (row === undefined) return emptyReport;
     const { command, hasOutputLimit } = orphan;
     const { token, survive } = command;
     if (state.kind === 'alive') {
       this.drivers.adopt({ row, token, survive, hasOutputLimit, isAwaited: false }, state.leader, row);
-      return { ...noneRecovered, adopted: 1 };
+      return { ...emptyReport, adopted: 1 };
     }
     const survivors = state.kind === 'unstarted' || state.isHere ? await this.stopSurvivors(token) : 0;
     const isStopped = row.status === 'stopping';
     if (state.kind === 'unstarted') {
       await this.commandRecorder.recordNotStarted(row, { kind: 'not_started', node, survivors });
-      return { ...noneRecovered, stopped: 1 };
+      return { ...emptyReport, stopped: 1 };
     }
     await this.recordAbandoned(row, command, state.reason, { node, survivors });
-    return isStopped ? { ...noneRecovered, stopped: 1 } : { ...noneRecovered, abandoned: { [state.reason]: 1 } };
+    return isStopped ? { ...emptyReport, stopped: 1 } : { ...emptyReport, abandoned: { [state.reason]: 1 } };
   }
 
   /** Compares the recorded machine, boot and start time with those of now; the first case that matches decides. */
@@ -168,6 +168,6 @@ export class OsCommandRecovery implements CommandRecovery {
   private reportUnverified(pid: Pid): RecoveryReport {
     const isNew = !this.unverified.has(pid);
     this.unverified.add(pid);
-    return isNew ? { ...noneRecovered, unverified: 1 } : noneRecovered;
+    return isNew ? { ...emptyReport, unverified: 1 } : emptyReport;
   }
 }

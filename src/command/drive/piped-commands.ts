@@ -65,7 +65,7 @@ export class PipedCommands {
     const folder = path.resolve(this.workspace, cwd);
     const real = realPath(folder) ?? folder;
     const plan = this.planner.plan(spec, real, null);
-    await this.lease.hold();
+    await this.lease.acquire();
     const driver = this.drivers.register(this.ids.next('process'));
     try {
       const command = await this.units.commit(
@@ -127,7 +127,7 @@ export class PipedCommands {
     stdin: PipedCommand['stdin'] | null | undefined,
     stdout: PipedCommand['stdout'] | null | undefined,
   ): Promise<PipedCommand> {
-    const ended: Promise<ProcessResult> = this.wait.result(pid);
+    const ended: Promise<ProcessResult> = this.wait.waitResult(pid);
     // It may reject before anybody waits for it.
     ended.catch(() => undefined);
     if (stdin != null && stdout != null) return { pid, stdin, stdout, ended };

@@ -14,7 +14,7 @@ export interface StopTarget {
 
 const firstPollMs = 5;
 const pollMsMax = 50;
-/** How long to wait for the end of killed processes before they are killed again. */
+/** The time to wait for the end of killed processes before they are killed again. */
 const killMs = 1_000;
 /** A kill can take effect late, such as while a disk does not answer. */
 const killsMax = 10;

@@ -5,7 +5,7 @@ import { inject, injectable } from 'inversify';
 import { brokenCharacter, wholeCharacters } from '../../base/characters.js';
 import { type Token, token } from '../../base/token.js';
 import type { CommandResult } from '../../kernel/command/command.js';
-import type { OutputPaths } from '../../kernel/command/command-output.js';
+import type { OutputPaths } from '../../kernel/command/command-ports.js';
 
 /** The folder of the output files, beside the database; null for a database in memory, which gets a temporary folder. */
 export const OutputFolder: Token<{ readonly path: string | null }> = token('OutputFolder');

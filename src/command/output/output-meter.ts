@@ -38,7 +38,7 @@ export class OutputMeter {
     const call: Call = { caller: hostCaller, actor: pid, action: 'budget.charge', target: pid };
     try {
       await this.units.commit(call, async (tx, act) => {
-        const row = await this.lookup.live(tx, pid);
+        const row = await this.lookup.getLive(tx, pid);
         const command = await this.commands.find(tx, row.n);
         if (command === undefined || size <= command.outputBytes) return;
         const usage = { outputBytes: size - command.outputBytes };

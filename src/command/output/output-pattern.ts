@@ -22,8 +22,8 @@ export function toOutputPattern(pattern: string | RegExp): OutputPattern {
   return {
     source: stateless.source,
     find: (text) => {
-      const found = stateless.exec(text);
-      return found === null ? undefined : { index: found.index, text: found[0] };
+      const match = stateless.exec(text);
+      return match === null ? undefined : { index: match.index, text: match[0] };
     },
   };
 }
@@ -31,12 +31,12 @@ export function toOutputPattern(pattern: string | RegExp): OutputPattern {
 /** The first match; `end` is the offset in bytes after it. */
 export function findPattern(
   bytes: Buffer,
-  search: OutputPattern,
+  pattern: OutputPattern,
 ): { readonly text: string; readonly end: number } | undefined {
   const text = bytes.toString();
-  const found = search.find(text);
-  if (found === undefined) return undefined;
-  return { text: found.text, end: byteLengthOf(bytes, text, found.index + found.text.length) };
+  const match = pattern.find(text);
+  if (match === undefined) return undefined;
+  return { text: match.text, end: byteLengthOf(bytes, text, match.index + match.text.length) };
 }
 
 /** The length in bytes of the first `characters` characters. Invalid UTF-8 has to be decoded byte by byte. */

@@ -5,7 +5,7 @@ import { wholeCharacters } from '../../base/characters.js';
 import { invalidInput, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
-import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/command/command-output.js';
+import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/command/command-ports.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
@@ -43,37 +43,37 @@ export class OutputReader implements CommandOutput {
     return { text: part.toString(), next: offset + part.length, size, ended };
   }
 
-  async wait(caller: Caller, input: unknown, pattern: unknown, options: unknown = {}): Promise<OutputMatch> {
+  async wait(caller: Caller, input: unknown, rawPattern: unknown, options: unknown = {}): Promise<OutputMatch> {
     const pid = parsePid(input);
-    const search = parsePattern(pattern);
+    const pattern = parsePattern(rawPattern);
     const { stream, offset, timeoutMs = Number.POSITIVE_INFINITY } = parse(waitOutputOptions, options, 'options');
     // Files grow in real time, which the timers of the kernel's clock do not measure: so they are polled here.
     const until = performance.now() + timeoutMs;
-    const blockage = { kind: 'child', what: pid, on: [`child:${pid}`] } as const;
+    const reason = { kind: 'child', what: pid, on: [`child:${pid}`] } as const;
     let searchedTo = offset;
     for (;;) {
       // The state is read before the output, so that nothing is missed that was written before the end.
       const { file, ended } = await this.findFile(caller, pid, stream);
-      const found = this.findMatch(file, search, searchedTo);
-      if (found.text !== undefined) return { matched: true, text: found.text, next: found.next, ended };
-      if (ended) return { matched: false, next: found.next, ended };
+      const match = this.findMatch(file, pattern, searchedTo);
+      if (match.text !== undefined) return { matched: true, text: match.text, next: match.next, ended };
+      if (ended) return { matched: false, next: match.next, ended };
       const leftMs = until - performance.now();
-      if (leftMs <= 0) return { matched: false, next: found.next, ended };
-      searchedTo = found.next;
-      await waitAs(caller, blockage, () => sleep(Math.min(pollMs, leftMs)));
+      if (leftMs <= 0) return { matched: false, next: match.next, ended };
+      searchedTo = match.next;
+      await waitAs(caller, reason, () => sleep(Math.min(pollMs, leftMs)));
     }
   }
 
   /** Searches the whole file from `from` on. `next` is the offset after the match, or where an incomplete match may begin. */
   private findMatch(
     file: string,
-    search: OutputPattern,
+    pattern: OutputPattern,
     from: number,
   ): { readonly text?: string; readonly next: number } {
     for (let offset = from; ; ) {
       const bytes = this.files.read(file, offset, pageBytes);
-      const found = findPattern(bytes, search);
-      if (found !== undefined) return { text: found.text, next: offset + found.end };
+      const match = findPattern(bytes, pattern);
+      if (match !== undefined) return { text: match.text, next: offset + match.end };
       const isLast = bytes.length < pageBytes;
       const window = Math.min(bytes.length, windowBytes);
       if (isLast) return { next: offset + bytes.length - window };
@@ -83,7 +83,7 @@ export class OutputReader implements CommandOutput {
 
   private async findFile(caller: Caller, pid: Pid, stream: Stream): Promise<{ file: string; ended: boolean }> {
     const row = await this.store.read((tx) =>
-      this.lookup.any(tx, pid).catch((error) => hideMissing(caller, pid, error)),
+      this.lookup.get(tx, pid).catch((error) => hideMissing(caller, pid, error)),
     );
     if (caller.face === 'process' && row.parent !== caller.pid) throw notAChild(caller.pid, pid);
     if (row.kind !== 'command') throw notACommand(row);
@@ -101,10 +101,10 @@ function cutAtCharacter(bytes: Buffer, length: number, isAll: boolean): Buffer {
   return bytes.subarray(0, wholeCharacters(bytes) || bytes.length);
 }
 
-function parsePattern(pattern: unknown): OutputPattern {
-  const isPattern = typeof pattern === 'string' ? pattern.length > 0 : pattern instanceof RegExp;
-  const search = isPattern ? toOutputPattern(pattern as string | RegExp) : undefined;
-  if (search !== undefined && search.source.length <= patternCharsMax) return search;
+function parsePattern(raw: unknown): OutputPattern {
+  const isPattern = typeof raw === 'string' ? raw.length > 0 : raw instanceof RegExp;
+  const pattern = isPattern ? toOutputPattern(raw as string | RegExp) : undefined;
+  if (pattern !== undefined && pattern.source.length <= patternCharsMax) return pattern;
   throw invalidInput(
     'pattern',
     `is not a text or a RegExp of up to ${patternCharsMax} characters`,

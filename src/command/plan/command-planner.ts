@@ -4,12 +4,12 @@ import type { z } from 'zod';
 import { InputError, invalidInput, ToolError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { plainQuestion } from '../../capability/decision/question.js';
+import { plainQuestion, type Question } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
-import type { CommandPlan, CommandPlans } from '../../kernel/command/command-plans.js';
-import { type ImageFacts, imageReference } from '../../kernel/process/images.js';
+import type { CommandPlan, CommandPlans } from '../../kernel/command/command-ports.js';
+import type { ImageFacts } from '../../kernel/process/images.js';
 import { commandSpec, parse } from '../../kernel/specs.js';
-import { Workspace, within } from '../../kernel/workspace/working-directory.js';
+import { segmentsWithin, Workspace } from '../../kernel/workspace/working-directory.js';
 import { findProgram, realPath } from './programs.js';
 import { commandLine, redactArguments } from './redaction.js';
 
@@ -31,13 +31,13 @@ export interface PlannedCommand extends CommandPlan {
 export class CommandPlanner implements CommandPlans {
   constructor(@inject(Workspace) private readonly workspace: string) {}
 
-  async ofImage(image: ImageFacts, args: JsonValue, asker: Pid | null): Promise<PlannedCommand> {
+  async planImage(image: ImageFacts, args: JsonValue, asker: Pid | null): Promise<PlannedCommand> {
     return this.plan(this.specOf(image, args), this.workspace, asker);
   }
 
   /** The command that a process of the image runs with these arguments. Throws INVALID_INPUT. */
   specOf(image: ImageFacts, args: JsonValue): ParsedCommand {
-    if (image.command === undefined) throw notSpawnable(imageReference(image));
+    if (image.command === undefined) throw notSpawnable(image.reference);
     return this.parse(image.command(args), 'image');
   }
 
@@ -52,21 +52,21 @@ export class CommandPlanner implements CommandPlans {
     const { argv, cwd, env, envMode, stdin, timeoutMs, background, survive } = spec;
     const { resource, file } = findProgram(argv[0] ?? '', folder, process.env.PATH ?? '');
     const args = definedMembers({ argv, cwd, env, envMode, stdin });
-    const shownArgv = redactArguments(argv);
+    const redactedArgv = redactArguments(argv);
     const shown = definedMembers({
-      argv: shownArgv,
+      argv: redactedArgv,
       cwd,
       env: env === undefined ? undefined : Object.keys(env),
       envMode,
       stdin: stdin === undefined ? undefined : `[${Buffer.byteLength(stdin)} bytes]`,
     });
     const request = parseRequest(resource);
+    const question: Question | undefined =
+      asker === null ? undefined : { ...plainQuestion(asker, 'call', request, args), argsForApproval: shown };
     return {
       resource: request.text,
-      line: commandLine(shownArgv),
-      ...(asker === null
-        ? {}
-        : { question: { ...plainQuestion(asker, 'call', request, args), argsForApproval: shown } }),
+      line: commandLine(redactedArgv),
+      ...(question === undefined ? {} : { question }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       background,
       survive,
@@ -79,7 +79,7 @@ export class CommandPlanner implements CommandPlans {
   /** The real path of a working directory. Throws INVALID_PATH where it is gone, or a link leads out of the workspace. */
   realFolder(cwd: string): string {
     const real = realPath(path.join(this.workspace, cwd));
-    if (real !== undefined && within(this.workspace, real) !== undefined) return real;
+    if (real !== undefined && segmentsWithin(this.workspace, real) !== undefined) return real;
     throw new InputError('INVALID_PATH', `There is no folder ${JSON.stringify(cwd.slice(0, 200))} in the workspace.`, {
       facts: { path: cwd.slice(0, 200) },
       hint: 'Give a folder inside the workspace, or make it first.',

@@ -2,7 +2,10 @@ import { inject, injectable } from 'inversify';
 import { BudgetError, ProcessError } from '../../base/errors.js';
 import { IdSource, type Pid, type ReservationId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { TokenCharges } from '../../memory/token-charges.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { AccountRepository, type AccountRow, type Reservation } from './account-repository.js';
 import {
   type Balance,
@@ -10,15 +13,15 @@ import {
   type BudgetLine,
   type BudgetReport,
   budgetDimensions,
-  budgetLine,
   chargedDimensions,
   type Dimension,
   depthDefault,
+  toBudgetLine,
   type Usage,
 } from './budget.js';
 
 /**
- * Hierarchical budgets. A charge goes to the process and every account on the path it was born under, root first, all or
+ * Hierarchical budgets. A charge goes to the account of the process and to every account above it, root first, all or
  * nothing: the caller's unit is undone when one of them refuses.
  */
 @injectable()
@@ -28,70 +31,75 @@ export class Accounts {
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
-  /** `n` is the number of the process's row. */
-  open(tx: WriteTx, n: number, isRoot: boolean, limits: Partial<Budget>): Promise<void> {
-    return this.repository.insert(tx, n, isRoot ? { depth: depthDefault, ...limits } : limits);
+  /** Creates the account of a new process. */
+  open(tx: WriteTx, rowNumber: number, isRoot: boolean, limits: Partial<Budget>): Promise<void> {
+    return this.repository.insert(tx, rowNumber, isRoot ? { depth: depthDefault, ...limits } : limits);
   }
 
-  /** Takes one place for a child of `parent` on the whole path. Throws BUDGET_EXCEEDED for children and depth. */
-  async enter(tx: WriteTx, parent: ProcessRow): Promise<void> {
-    const path = accountPath(parent);
-    for (const [index, n] of path.entries()) {
+  /** Counts a new child of `parent` in every account above it. Throws BUDGET_EXCEEDED for children and depth. */
+  async takeChildSlot(tx: WriteTx, parent: ProcessRow): Promise<void> {
+    const path = accountPathOf(parent);
+    for (const [index, rowNumber] of path.entries()) {
       const levels = path.length - index;
-      if (await this.repository.enter(tx, n, levels, levels === 1 ? 1 : 0)) continue;
-      const account = await this.account(tx, n);
+      if (await this.repository.takeChildSlot(tx, rowNumber, levels, levels === 1 ? 1 : 0)) continue;
+      const account = await this.get(tx, rowNumber);
       throw levels > (account.depth.limit ?? levels)
-        ? exceeded('depth', account, levels)
-        : exceeded('children', account, 1);
+        ? budgetExceeded('depth', account, levels)
+        : budgetExceeded('children', account, 1);
     }
   }
 
-  /** Gives back the places of processes that end, one update per account however many they are. */
-  async leave(tx: WriteTx, ended: readonly ProcessRow[]): Promise<void> {
+  /** Frees the slots of processes that end, with one update per account however many they are. */
+  async freeChildSlots(tx: WriteTx, ended: readonly ProcessRow[]): Promise<void> {
     const counts = new Map<number, number>();
-    for (const row of ended) for (const n of row.path) counts.set(n, (counts.get(n) ?? 0) + 1);
-    for (const [n, count] of [...counts].sort(([a], [b]) => a - b)) await this.repository.leave(tx, n, count);
+    for (const { path } of ended) for (const above of path) counts.set(above, (counts.get(above) ?? 0) + 1);
+    const inOrder = [...counts].sort(([a], [b]) => a - b);
+    for (const [rowNumber, count] of inOrder) await this.repository.freeChildSlots(tx, rowNumber, count);
   }
 
+  /** Throws BUDGET_EXCEEDED. */
   async charge(tx: WriteTx, row: ProcessRow, usage: Usage): Promise<void> {
-    for (const n of accountPath(row)) {
-      if (!(await this.repository.charge(tx, n, usage))) throw exceededBy(await this.account(tx, n), usage);
+    for (const rowNumber of accountPathOf(row)) {
+      if (await this.repository.charge(tx, rowNumber, usage)) continue;
+      throw budgetExceededBy(await this.get(tx, rowNumber), usage);
     }
   }
 
+  /** `underway`: the effect that it is for has begun, so that it counts as used when the process ends. Throws BUDGET_EXCEEDED. */
   async reserve(tx: WriteTx, row: ProcessRow, usage: Usage, at: number, underway = false): Promise<ReservationId> {
-    for (const n of accountPath(row)) {
-      if (!(await this.repository.reserve(tx, n, usage))) throw exceededBy(await this.account(tx, n), usage);
+    for (const rowNumber of accountPathOf(row)) {
+      if (await this.repository.reserve(tx, rowNumber, usage)) continue;
+      throw budgetExceededBy(await this.get(tx, rowNumber), usage);
     }
     const id = this.ids.next('reservation');
     await this.repository.insertReservation(tx, { id, pid: row.pid, usage, at, underway });
     return id;
   }
 
-  /** As much of it as every account on the path has room for; all of it where there is none, so that it is refused. */
-  async withinReach(tx: ReadTx, row: ProcessRow, usage: Usage): Promise<Usage> {
-    const narrowed = { ...usage };
-    for (const n of accountPath(row)) {
-      const account = await this.account(tx, n);
+  /** Lowers `usage` to the room that every account above leaves. A dimension without any room is not lowered, so that it is refused. */
+  async capToRoom(tx: ReadTx, row: ProcessRow, usage: Usage): Promise<Usage> {
+    const capped = { ...usage };
+    for (const rowNumber of accountPathOf(row)) {
+      const account = await this.get(tx, rowNumber);
       for (const dimension of chargedDimensions) {
         const { limit, used, reserved } = account[dimension];
-        const asked = narrowed[dimension];
+        const asked = capped[dimension];
         const room = (limit ?? Number.MAX_SAFE_INTEGER) - used - reserved;
-        if (asked !== undefined && room > 0) narrowed[dimension] = Math.min(asked, room);
+        if (asked !== undefined && room > 0) capped[dimension] = Math.min(asked, room);
       }
     }
-    return narrowed;
+    return capped;
   }
 
-  /** Undefined for one that was settled, or released when its process ended. */
-  openReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined> {
+  /** Undefined for a reservation that was settled, or released when its process ended. */
+  findReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined> {
     return this.repository.findReservation(tx, id);
   }
 
-  /** `owner`: whose it has to be; absent: anybody's. */
-  async reservation(tx: ReadTx, id: ReservationId, owner?: Pid): Promise<Reservation> {
-    const found = await this.openReservation(tx, id);
-    // What is under way is settled by its outcome, and by nobody else.
+  /** `owner`: the process that must have made it; absent: any. Throws NO_SUCH_RESERVATION. */
+  async getOwnReservation(tx: ReadTx, id: ReservationId, owner?: Pid): Promise<Reservation> {
+    const found = await this.findReservation(tx, id);
+    // A reservation for an effect that has begun is settled by the outcome of the effect only.
     if (found !== undefined && !found.underway && (owner ?? found.pid) === found.pid) return found;
     throw new BudgetError('NO_SUCH_RESERVATION', `There is no open reservation ${id}.`, {
       facts: { reservation: id },
@@ -99,40 +107,40 @@ export class Accounts {
     });
   }
 
-  /** Never refused: what passes the limit is shown as overrun, and the next call is refused. */
+  /** Never refused: usage beyond the limit is shown as overrun, and the next charge is refused. */
   async settle(tx: WriteTx, row: ProcessRow, reservation: Reservation, used: Usage): Promise<void> {
-    for (const n of accountPath(row)) await this.repository.settle(tx, n, reservation.usage, used);
+    for (const rowNumber of accountPathOf(row)) await this.repository.settle(tx, rowNumber, reservation.usage, used);
     await this.repository.deleteReservation(tx, reservation.id);
   }
 
-  /** Spends without a reservation and without a question: what it was spent on has happened. */
-  async add(tx: WriteTx, row: ProcessRow, used: Usage): Promise<void> {
-    for (const n of accountPath(row)) await this.repository.settle(tx, n, {}, used);
+  /** Adds usage of something that has happened already. Never refused. */
+  async addUsage(tx: WriteTx, row: ProcessRow, used: Usage): Promise<void> {
+    for (const rowNumber of accountPathOf(row)) await this.repository.settle(tx, rowNumber, {}, used);
   }
 
-  /** What is under way counts as used: answers with those reservations. */
+  /** Releases all reservations of an ending process. Those for effects that have begun count as used, and are the answer. */
   async releaseReservations(tx: WriteTx, row: ProcessRow): Promise<Reservation[]> {
-    const all = await this.repository.reservationsOf(tx, row.pid);
-    for (const reservation of all) {
+    const reservations = await this.repository.reservationsOf(tx, row.pid);
+    for (const reservation of reservations) {
       await this.settle(tx, row, reservation, reservation.underway ? reservation.usage : {});
     }
-    return all.filter(({ underway }) => underway);
+    return reservations.filter(({ underway }) => underway);
   }
 
-  async account(tx: ReadTx, n: number): Promise<AccountRow> {
-    const account = await this.repository.find(tx, n);
+  async get(tx: ReadTx, rowNumber: number): Promise<AccountRow> {
+    const account = await this.repository.find(tx, rowNumber);
     if (account !== undefined) return account;
-    throw new ProcessError('INTERNAL', `Account ${n} is missing.`, { hint: 'This is a defect of the kernel.' });
+    throw new ProcessError('INTERNAL', `Account ${rowNumber} is missing.`, { hint: 'This is a defect of the kernel.' });
   }
 
   /** The budget as it binds `row` at `now`. */
   async report(tx: ReadTx, row: ProcessRow, now: number): Promise<BudgetReport> {
     const path: AccountRow[] = [];
-    for (const n of accountPath(row)) path.push(await this.account(tx, n));
+    for (const rowNumber of accountPathOf(row)) path.push(await this.get(tx, rowNumber));
     const line = (dimension: Dimension, balanceOf: (account: AccountRow, levels: number) => Balance) =>
       [
         dimension,
-        budgetLine(
+        toBudgetLine(
           path.map((account, index) => ({ pid: account.pid, balance: balanceOf(account, path.length - 1 - index) })),
         ),
       ] as const;
@@ -140,13 +148,30 @@ export class Accounts {
       ...chargedDimensions.map((dimension) => line(dimension, (account) => account[dimension])),
       line('children', (account) => account.children),
       line('depth', (account, levels) => ({ ...account.depth, used: levels })),
-      ['wallMs', wallLine(row, path, now)],
+      ['wallMs', wallTimeLine(row, path, now)],
     ]) as BudgetReport;
   }
 }
 
+/** Charges the tokens that memory renders to the accounts of the process that asked for them. */
+@injectable()
+export class AccountCharges implements TokenCharges {
+  constructor(
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(Accounts) private readonly accounts: Accounts,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
+  ) {}
+
+  async charge(tx: WriteTx, pid: Pid, at: number, materializedTokens: number): Promise<void> {
+    const row = await this.lookup.getLive(tx, pid);
+    const usage = { materializedTokens };
+    await this.accounts.charge(tx, row, usage);
+    this.recorder.recordEvent(tx, { type: 'budget.charged', at, pid, root: row.root, data: { usage } });
+  }
+}
+
 /** The accounts that a charge of `row` goes to, root first. */
-function accountPath(row: ProcessRow): readonly number[] {
+function accountPathOf(row: ProcessRow): readonly number[] {
   return [...row.path, row.n];
 }
 
@@ -163,7 +188,7 @@ export function usageOf(account: AccountRow): Usage {
 }
 
 /** Time binds by the earliest deadline on the path; it is named for the topmost process that has it. */
-function wallLine(row: ProcessRow, path: readonly AccountRow[], now: number): BudgetLine {
+function wallTimeLine(row: ProcessRow, path: readonly AccountRow[], now: number): BudgetLine {
   const { deadlineAt } = row;
   return {
     limit: path.at(-1)?.wallMs.limit ?? null,
@@ -175,19 +200,19 @@ function wallLine(row: ProcessRow, path: readonly AccountRow[], now: number): Bu
   };
 }
 
-function exceededBy(account: AccountRow, usage: Usage): BudgetError {
+function budgetExceededBy(account: AccountRow, usage: Usage): BudgetError {
   for (const dimension of chargedDimensions) {
     const asked = usage[dimension] ?? 0;
     const { limit, used, reserved } = account[dimension];
     const room = (limit ?? Number.MAX_SAFE_INTEGER) - used - reserved;
-    if (asked > 0 && asked > room) return exceeded(dimension, account, asked);
+    if (asked > 0 && asked > room) return budgetExceeded(dimension, account, asked);
   }
   throw new BudgetError('INTERNAL', 'A charge was refused that every limit allows.', {
     hint: 'This is a defect of the kernel.',
   });
 }
 
-function exceeded(dimension: Dimension, account: AccountRow, asked: number): BudgetError {
+function budgetExceeded(dimension: Dimension, account: AccountRow, asked: number): BudgetError {
   const { limit, used, reserved } = account[dimension];
   return new BudgetError(
     'BUDGET_EXCEEDED',

@@ -6,14 +6,14 @@ export type ChargedDimension = (typeof chargedDimensions)[number];
 export const budgetDimensions = [...chargedDimensions, 'children', 'depth', 'wallMs'] as const;
 export type Dimension = (typeof budgetDimensions)[number];
 
-/** Limits of one process. Absent: what binds above. Zero: none. */
+/** Limits of one process. Absent: the limits above it apply. Zero: nothing is allowed. */
 export type Budget = Record<Dimension, number>;
 
 /** Whole numbers, zero or more. */
 export type Usage = Partial<Record<ChargedDimension, number>>;
 
 export interface ReserveOptions {
-  /** Takes what is left where that is less than was asked, and is refused only where nothing is. Default false. */
+  /** Reserves what is left where that is less than was asked, and is refused only where nothing is left. Default false. */
   readonly partial?: boolean;
 }
 
@@ -22,9 +22,9 @@ export interface BudgetLine {
   readonly limit: number | null;
   readonly used: number;
   readonly reserved: number;
-  /** What can still be spent, whoever binds; null when nothing does. */
+  /** What can still be spent under the tightest limit of the process and those above it; null without any limit. */
   readonly left: number | null;
-  /** How far the process's own limit is passed, by what was settled above its reservation. */
+  /** By how much the process's own limit is passed: settled usage may be more than its reservation. */
   readonly overrun: number;
   /** The process whose limit leaves the least. */
   readonly boundBy: Pid | null;
@@ -35,15 +35,15 @@ export type BudgetReport = Record<Dimension, BudgetLine>;
 export const depthDefault = 64;
 export const depthMax = 1024;
 
-/** What one account says of one dimension. */
+/** One dimension of one account. */
 export interface Balance {
   readonly limit: number | null;
   readonly used: number;
   readonly reserved: number;
 }
 
-/** The line of the last account of a path, root first, seen from that process. */
-export function budgetLine(path: readonly { readonly pid: Pid; readonly balance: Balance }[]): BudgetLine {
+/** The budget line of a process. `path`: the balances of the accounts above it, root first, its own last. */
+export function toBudgetLine(path: readonly { readonly pid: Pid; readonly balance: Balance }[]): BudgetLine {
   const own = path.at(-1)?.balance ?? { limit: null, used: 0, reserved: 0 };
   let left: number | null = null;
   let boundBy: Pid | null = null;

@@ -10,10 +10,10 @@ import { ProcessRepository } from '../process/process-repository.js';
 import { Waker } from '../waiting/waker.js';
 import { CommandRepository, type CommandRow } from './command-repository.js';
 
-/** Whoever has stopped it knows. */
-const untold: ReadonlySet<OutcomeKind> = new Set(['cancelled', 'killed', 'parent_exited']);
+/** Outcomes that are not reported to the parent, because somebody else caused them and knows of them. */
+const unreportedOutcomes: ReadonlySet<OutcomeKind> = new Set(['cancelled', 'killed', 'parent_exited']);
 
-/** What the end of a command brings about besides that of any process, in the same unit. */
+/** Adds to the end of a process what the end of a command needs: the outcome of its effect, and a message to its parent. */
 @injectable()
 export class CommandEnds {
   constructor(
@@ -21,24 +21,25 @@ export class CommandEnds {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Waker) private readonly wakes: Waker,
+    @inject(Waker) private readonly waker: Waker,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
   /**
-   * Writes the outcome of its effect down, and tells its parent if it ran in the background. `row` is as it was before the
-   * end; one that no node has driven had no effect. `body` is what the parent is told.
+   * Records the outcome of the effect, and sends the parent a message if the command ran in the background. `row`: the row
+   * before the end; a command that no node has driven had no effect. `body`: added to the message.
    */
-  async ended(tx: WriteTx, act: Act, row: ProcessRow, outcome: Outcome, body: JsonObject): Promise<void> {
+  async recordEnd(tx: WriteTx, act: Act, row: ProcessRow, outcome: Outcome, body: JsonObject): Promise<void> {
     const command = row.kind === 'command' && row.node !== null ? await this.commands.find(tx, row.n) : undefined;
     if (command === undefined) return;
-    this.record(tx, act, row, command, outcome);
-    if (command.background && !untold.has(outcome.kind)) await this.tell(tx, act, row, outcome, body);
+    this.recordOutcome(tx, act, row, command, outcome);
+    if (command.background && !unreportedOutcomes.has(outcome.kind))
+      await this.reportToParent(tx, act, row, outcome, body);
   }
 
-  private record(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow, outcome: Outcome): void {
+  private recordOutcome(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow, outcome: Outcome): void {
     const { kind, exitCode = null, signal = null } = outcome;
-    this.recorder.audit(tx, {
+    this.recorder.recordAudit(tx, {
       ...act,
       ...effectOf(row, command),
       outcome: kind === 'completed' ? 'ok' : kind === 'abandoned' ? 'unknown' : 'failed',
@@ -46,19 +47,24 @@ export class CommandEnds {
     });
   }
 
-  /** Outside the bound of the mailbox: the kernel cannot be held back. */
-  private async tell(tx: WriteTx, act: Act, row: ProcessRow, outcome: Outcome, body: JsonObject): Promise<void> {
+  /** A full mailbox does not refuse this message. */
+  private async reportToParent(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    outcome: Outcome,
+    body: JsonObject,
+  ): Promise<void> {
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent);
     if (parent === undefined || isTerminal(parent.status)) return;
     const message = this.ids.next('message');
     const kind = 'command.ended';
-    const told = { pid: row.pid, outcome: outcome.kind, ...body };
     await this.messages.insert(tx, parent.pid, {
       id: message,
       from: row.pid,
       at: act.at,
       kind,
-      body: told,
+      body: { pid: row.pid, outcome: outcome.kind, ...body },
       handles: null,
     });
     this.recorder.record(tx, act, parent, {
@@ -67,15 +73,15 @@ export class CommandEnds {
       action: 'message.send',
       facts: { message, kind, from: row.pid },
     });
-    await this.wakes.wake(tx, act, parent.pid, 'message:*');
-    await this.wakes.wake(tx, act, parent.pid, `message:${row.pid}`);
+    await this.waker.wake(tx, act, parent.pid, 'message:*');
+    await this.waker.wake(tx, act, parent.pid, `message:${row.pid}`);
   }
 }
 
-/** What the records of the intent and of the outcome have in common. */
+/** The fields that the audit records of the intent and of the outcome of a command share. */
 export function effectOf({ pid, bornUnder, generation }: ProcessRow, command: CommandRow) {
   const { resource, capability, approval } = command;
-  // One that has taken the program for itself did it by its own authority.
+  // After exec the command runs by the authority of the process itself.
   const actor = generation > 1 ? pid : (bornUnder ?? 'host');
   return {
     actor,

@@ -13,18 +13,18 @@ export interface EffectRow {
   readonly capability: CapabilityId | 'kin' | 'host';
   readonly approval: ApprovalId | null;
   readonly reservation: ReservationId;
-  /** Which node carries it out. */
+  /** The node that carries it out. */
   readonly node: NodeId;
   readonly at: number;
 }
 
-/** Effects under way. */
+/** Effects that have begun and have no outcome yet. */
 export interface EffectRepository {
   insert(tx: WriteTx, effect: EffectRow): Promise<void>;
   find(tx: ReadTx, id: string): Promise<EffectRow | undefined>;
-  ofNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]>;
-  /** The nodes that carry something out, whether they are known or not. */
-  nodes(tx: ReadTx): Promise<NodeId[]>;
+  findByNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]>;
+  /** All nodes of effects, also those that have no row. */
+  findNodes(tx: ReadTx): Promise<NodeId[]>;
   remove(tx: WriteTx, id: string): Promise<void>;
 }
 export const EffectRepository: Token<EffectRepository> = token('EffectRepository');

@@ -18,31 +18,31 @@ export interface Intent {
   readonly row: ProcessRow;
   readonly action: AuditAction;
   readonly resource: string;
-  readonly warrant: Authorization;
+  readonly authorization: Authorization;
   /** The most that it is known to cost. */
   readonly ceiling: Usage;
   readonly facts: JsonObject;
   readonly payload: JsonObject;
 }
 
-/** What became of it. */
+/** The outcome of an effect. */
 export interface EffectOutcome {
   readonly outcome: 'ok' | 'failed' | 'unknown';
   readonly used: Usage;
   readonly code?: string;
   readonly facts: JsonObject;
-  /** What it has made. */
+  /** The object that it created. */
   readonly object?: ObjectId;
 }
 
 /**
- * What tools do to the world: the intent is on record before, the outcome after. What is under way has a row, so that a program
- * that ends in between leaves neither an intent without an outcome nor a budget that is not settled.
+ * Effects of tools on the world: the intent is recorded before, the outcome after. In between the effect has a row, so that
+ * a crash leaves neither an intent without an outcome nor a reservation that nobody settles.
  */
 @injectable()
 export class Effects {
   constructor(
-    @inject(EffectRepository) private readonly effects: EffectRepository,
+    @inject(EffectRepository) private readonly repository: EffectRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
@@ -50,19 +50,19 @@ export class Effects {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
   ) {}
 
-  /** Sets the ceiling aside and writes the intent down. Throws BUDGET_EXCEEDED. */
+  /** Reserves the ceiling and records the intent. Answers with the id of the effect. Throws BUDGET_EXCEEDED. */
   async begin(tx: WriteTx, act: Act, intent: Intent): Promise<string> {
-    const { row, action, resource, warrant, facts, payload } = intent;
-    const { capability, approval, generation, decision } = warrant;
+    const { row, action, resource, authorization, facts, payload } = intent;
+    const { capability, approval, generation, decision } = authorization;
     const reservation = await this.accounts.reserve(tx, row, intent.ceiling, act.at, true);
     const id = this.ids.next('effect');
     const { pid } = row;
     const { nodeId: node } = this.node;
-    const bound = { capability, approval: approval ?? null, reservation, node, at: act.at };
-    await this.effects.insert(tx, { id, pid, generation, action, resource, ...bound });
+    const rest = { capability, approval: approval ?? null, reservation, node, at: act.at };
+    await this.repository.insert(tx, { id, pid, generation, action, resource, ...rest });
     const data = { tool: toolOf(resource), effect: id };
-    this.recorder.event(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
-    this.recorder.audit(tx, {
+    this.recorder.recordEvent(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
+    this.recorder.recordAudit(tx, {
       ...act,
       action,
       outcome: 'intent',
@@ -81,16 +81,16 @@ export class Effects {
     return id;
   }
 
-  /** Settles it and writes the outcome down; nothing when somebody else did: its node was given up meanwhile. */
+  /** Settles the effect and records the outcome. Does nothing when that was done for a node that was taken for lost. */
   async finish(tx: WriteTx, act: Act, id: string, outcome: EffectOutcome): Promise<void> {
-    const effect = await this.effects.find(tx, id);
+    const effect = await this.repository.find(tx, id);
     if (effect !== undefined) await this.end(tx, act, effect, outcome);
   }
 
-  /** What a node that is gone had begun: nobody knows whether it happened, so it counts as if it had. */
-  async lose(tx: WriteTx, act: Act, node: NodeId): Promise<void> {
-    for (const effect of await this.effects.ofNode(tx, node)) {
-      const used = (await this.accounts.openReservation(tx, effect.reservation))?.usage ?? {};
+  /** Settles the effects of a lost node: nobody knows whether they happened, so they count as if they had. */
+  async settleLost(tx: WriteTx, act: Act, node: NodeId): Promise<void> {
+    for (const effect of await this.repository.findByNode(tx, node)) {
+      const used = (await this.accounts.findReservation(tx, effect.reservation))?.usage ?? {};
       await this.end(tx, act, effect, { outcome: 'unknown', used, code: 'OUTCOME_UNKNOWN', facts: { node } });
     }
   }
@@ -99,33 +99,33 @@ export class Effects {
     const { id, pid, resource } = effect;
     const { outcome: result, code, object } = outcome;
     const used = (await this.settle(tx, effect, outcome.used)) as JsonObject;
-    await this.effects.remove(tx, id);
-    const told = { ...(object === undefined ? {} : { object }), ...(code === undefined ? {} : { code }) };
-    const data = { tool: toolOf(resource), effect: id, outcome: result, used, ...told };
-    this.recorder.event(tx, { type: 'tool.returned', at: act.at, pid, data });
-    this.record(tx, act, effect, outcome, used);
+    await this.repository.remove(tx, id);
+    const optional = { ...(object === undefined ? {} : { object }), ...(code === undefined ? {} : { code }) };
+    const data = { tool: toolOf(resource), effect: id, outcome: result, used, ...optional };
+    this.recorder.recordEvent(tx, { type: 'tool.returned', at: act.at, pid, data });
+    this.recordOutcome(tx, act, effect, outcome, used);
   }
 
-  /** Answers with what it charged: of a process that has ended meanwhile, the reservation was charged then. */
+  /** Answers with the usage that it charged: the reservation of a process that has ended was charged at its end. */
   private async settle(tx: WriteTx, { pid, reservation }: EffectRow, used: Usage): Promise<Usage> {
     const row = await this.processes.find(tx, pid);
     if (row === undefined) return {};
-    const open = await this.accounts.openReservation(tx, reservation);
+    const open = await this.accounts.findReservation(tx, reservation);
     if (open !== undefined) {
       await this.accounts.settle(tx, row, open, used);
       return used;
     }
     const { toolCalls: _charged, ...beyond } = used;
-    await this.accounts.add(tx, row, beyond);
+    await this.accounts.addUsage(tx, row, beyond);
     return beyond;
   }
 
-  private record(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome, used: JsonObject): void {
+  private recordOutcome(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome, used: JsonObject): void {
     const { id, pid, generation, action, resource, capability, approval } = effect;
     const { outcome: result, code, facts, object } = outcome;
-    // The first version of the object is this effect's: its provenance tells so.
-    const made = object === undefined ? {} : { object, version: 1 };
-    this.recorder.audit(tx, {
+    // The first version of the object is from this effect: its provenance is read from this record.
+    const created = object === undefined ? {} : { object, version: 1 };
+    this.recorder.recordAudit(tx, {
       ...act,
       action,
       outcome: result,
@@ -137,7 +137,7 @@ export class Effects {
       approval: approval ?? undefined,
       effectId: id,
       resource,
-      facts: { ...facts, ...made, used },
+      facts: { ...facts, ...created, used },
       subject: object,
     });
   }

@@ -7,12 +7,12 @@ import type { Budget, BudgetReport, ReserveOptions, Usage } from '../budget/budg
 import type { CommandHandle, CommandResult, CommandSpec } from '../command/command.js';
 import {
   CommandOutput,
+  CommandRuns,
   type OutputMatch,
   type OutputPart,
   type ReadOutputOptions,
   type WaitOutputOptions,
-} from '../command/command-output.js';
-import { CommandRuns } from '../command/command-runs.js';
+} from '../command/command-ports.js';
 import type { Message, MessageBody, ReceiveOptions } from '../message/message.js';
 import type { ProcessRecord, ProcessResult, ProcessTree, Progress } from '../process/process.js';
 import type { ProcessFilter } from '../process/process-filter.js';
@@ -31,7 +31,6 @@ import { Receive } from '../syscalls/receive.js';
 import { Send } from '../syscalls/send.js';
 import { Signal } from '../syscalls/signal.js';
 import { Spawn } from '../syscalls/spawn.js';
-import { SpawnChild } from '../syscalls/spawn-child.js';
 import { Wait } from '../syscalls/wait.js';
 import { ExitWait } from '../waiting/exit-wait.js';
 import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, SpawnSpec, WaitOptions } from './process-specs.js';
@@ -40,7 +39,7 @@ import type { ChildSpec, ExecSpec, ExitSpec, ForkSpec, SpawnSpec, WaitOptions } 
 @injectable()
 export class SharedSyscalls {
   constructor(
-    @inject(SpawnChild) private readonly spawning: SpawnChild,
+    @inject(Spawn) private readonly spawning: Spawn,
     @inject(Fork) private readonly forking: Fork,
     @inject(Exec) private readonly execing: Exec,
     @inject(Exit) private readonly exiting: Exit,
@@ -52,7 +51,7 @@ export class SharedSyscalls {
 
   /** Creates a child with a fresh view. Throws AMPLIFICATION, BUDGET_EXCEEDED, TREE_STOPPING, PROCESS_TERMINATED. */
   spawnChild(caller: Caller, pid: Pid, spec: ChildSpec = {}): Promise<Pid> {
-    return this.spawning.run(caller, pid, spec);
+    return this.spawning.spawnChild(caller, pid, spec);
   }
 
   /** Creates a child with a view that is forked from the parent's. Throws as `spawnChild`. */
@@ -72,17 +71,17 @@ export class SharedSyscalls {
 
   /** Resolves when the child has ended. Throws NOT_A_CHILD, WAIT_CYCLE, WAIT_TIMEOUT, CANCELLED. */
   wait(caller: Caller, pid: Pid, child: Pid, options?: WaitOptions): Promise<ProcessResult> {
-    return this.waiting.one(caller, pid, child, options);
+    return this.waiting.waitOne(caller, pid, child, options);
   }
 
   /** The first that ends of `children`, or of all whose result was not collected yet. Throws NO_CHILDREN, as `wait`. */
   waitAny(caller: Caller, pid: Pid, children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult> {
-    return this.waiting.any(caller, pid, children, options);
+    return this.waiting.waitAny(caller, pid, children, options);
   }
 
   /** All of `children`, in the order given, or all whose result was not collected yet. Throws as `waitAny`. */
   waitAll(caller: Caller, pid: Pid, children?: readonly Pid[], options?: WaitOptions): Promise<ProcessResult[]> {
-    return this.waiting.all(caller, pid, children, options);
+    return this.waiting.waitAll(caller, pid, children, options);
   }
 
   /** The children of the process, live or ended, in the order of their creation. */
@@ -196,8 +195,8 @@ export class ProcessSyscalls {
   async run(caller: ProcessCaller, pid: Pid, spec: CommandSpec): Promise<CommandHandle | CommandResult> {
     const command = await this.commands.begin(caller, spec);
     if (spec.background === true) return { pid: command };
-    await this.exits.until(caller, new Set([command]), 1, pid, {});
-    return this.commands.result(command);
+    await this.exits.waitUntil(caller, new Set([command]), 1, pid, {});
+    return this.commands.resultOf(command);
   }
 }
 
@@ -217,7 +216,7 @@ export class HostSyscalls {
 
   /** Creates a root process; `capabilities` are root grants. Throws NO_SUCH_IMAGE, INVALID_PATH, CONFLICT. */
   spawn(caller: Caller, spec: SpawnSpec = {}): Promise<Pid> {
-    return this.spawning.run(caller, spec);
+    return this.spawning.spawnRoot(caller, spec);
   }
 
   /** Sends a signal to a process, its subtree, or everything a scope selects. Throws NO_SUCH_PROCESS. */
@@ -232,7 +231,7 @@ export class HostSyscalls {
 
   /** Waits for any process. Throws NO_SUCH_PROCESS, WAIT_TIMEOUT. */
   result(_caller: Caller, pid: Pid, options?: WaitOptions): Promise<ProcessResult> {
-    return this.waiting.result(pid, options);
+    return this.waiting.waitResult(pid, options);
   }
 
   /** Ends an external process with its result. Throws INVALID_TRANSITION. */
@@ -285,7 +284,7 @@ export class HostSyscalls {
    * lower fence than those of this one: they were replayed. Throws NO_SUCH_PROCESS.
    */
   journal(_caller: Caller, pid: Pid): Promise<JournalEntry[]> {
-    return this.histories.of(pid);
+    return this.histories.journalOf(pid);
   }
 
   /** Removes the rows of processes that ended before a time; the audit log keeps their history. */

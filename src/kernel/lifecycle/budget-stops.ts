@@ -10,36 +10,36 @@ import { isTerminal } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessEnds } from './process-ends.js';
 
-/** Announces refusals of a budget, and stops the process that binds where it was spawned with `onBudget: 'cancel'`. */
+/** Appends an event for each refusal of a budget, and stops the process whose limit refused it if its spec has `onBudget: 'cancel'`. */
 @injectable()
 export class BudgetStops implements RefusalObserver {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(ProcessEnds) private readonly endings: ProcessEnds,
+    @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  recording(tx: WriteTx, { act: { at }, pid, error }: RefusedCall): void {
+  onRecord(tx: WriteTx, { act: { at }, pid, error }: RefusedCall): void {
     if (error.code !== 'BUDGET_EXCEEDED') return;
     const data = error.facts as EventData['budget.exceeded'];
-    this.recorder.event(tx, { type: 'budget.exceeded', at, ...(pid === undefined ? {} : { pid }), data });
+    this.recorder.recordEvent(tx, { type: 'budget.exceeded', at, ...(pid === undefined ? {} : { pid }), data });
   }
 
-  async refused({ act, error }: RefusedCall): Promise<void> {
+  async onRefusal({ act, error }: RefusedCall): Promise<void> {
     if (!(error instanceof BudgetError)) return;
-    const binding = error.facts.process as Pid;
-    const bound = await this.store.read((tx) => this.processes.find(tx, binding));
-    if (bound?.onBudget !== 'cancel' || isTerminal(bound.status)) return;
-    await this.store.write((tx) => this.stop(tx, act, binding, `${error.facts.dimension}`));
+    const pid = error.facts.process as Pid;
+    const row = await this.store.read((tx) => this.processes.find(tx, pid));
+    if (row?.onBudget !== 'cancel' || isTerminal(row.status)) return;
+    await this.store.write((tx) => this.stop(tx, act, pid, `${error.facts.dimension}`));
   }
 
   private async stop(tx: WriteTx, act: Act, pid: Pid, dimension: string): Promise<void> {
-    await this.endings.stop(
+    await this.processEnds.stop(
       tx,
       { ...act, actor: 'kernel' },
       {
-        rows: await this.processes.liveTree(tx, pid),
+        rows: await this.processes.findLiveTree(tx, pid),
         order: { kind: 'budget_exhausted', reason: dimension, by: 'kernel' },
         action: 'process.budgetExhausted',
       },

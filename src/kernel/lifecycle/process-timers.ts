@@ -10,24 +10,28 @@ import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { Waker } from '../waiting/waker.js';
 import { ProcessEnds } from './process-ends.js';
+import { Timers } from './timers.js';
 
 const dueRowsMax = 1_000;
-const lookMs = 50;
+const retryMs = 50;
 
-/** Does what the time demands: wakes processes, stops them at their deadline, and ends those whose grace is over. */
+/** Acts at the times in the process table: wakes waiting processes, stops processes at their deadline, ends those whose grace is over. */
 @injectable()
 export class ProcessTimers {
-  private next: number | null = null;
-  private timer: NodeJS.Timeout | undefined;
+  private nextAt = Number.POSITIVE_INFINITY;
+  private timer: Disposable | undefined;
+  private retry: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
+  private isDueAgain = false;
   private subscription: Disposable | undefined;
 
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
+    @inject(Timers) private readonly timers: Timers,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(Waker) private readonly wakes: Waker,
-    @inject(ProcessEnds) private readonly endings: ProcessEnds,
+    @inject(Waker) private readonly waker: Waker,
+    @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Logger) private readonly logger: Logger,
@@ -43,70 +47,87 @@ export class ProcessTimers {
       'process.forked': expectDeadline,
       'budget.limited': expectDeadline,
     });
-    this.expect(await this.store.read((tx) => this.processes.nextAlarm(tx)));
+    await this.expectNext();
   }
 
   async stop(): Promise<void> {
     this.subscription?.[Symbol.dispose]();
-    clearInterval(this.timer);
-    this.timer = undefined;
-    this.next = null;
+    this.clear();
     await this.sweeping;
+    this.clear();
   }
 
-  /** The clock may be a caller's own, so the time is looked at rather than slept through. */
+  /** Rows that a sweep has left due are tried again a moment later, so that one that cannot be handled does not keep the kernel busy. */
+  private async expectNext(): Promise<void> {
+    const at = await this.store.read((tx) => this.processes.findNextAlarm(tx));
+    if (at !== null && at <= this.clock.peek()) this.retryLater();
+    else this.expect(at);
+  }
+
+  /** Sweeps at `at`, unless a sweep comes earlier anyway. */
   private expect(at: number | null): void {
-    if (at === null) return;
-    this.next = Math.min(this.next ?? at, at);
-    this.timer ??= setInterval(() => this.look(), lookMs).unref();
+    if (at === null || at >= this.nextAt) return;
+    this.timer?.[Symbol.dispose]();
+    this.nextAt = at;
+    this.timer = this.timers.callAt(at, () => this.startSweep());
   }
 
-  private look(): void {
-    if (this.next === null || this.sweeping !== undefined || this.clock.peek() < this.next) return;
-    this.sweeping = this.sweep()
-      .catch((error) => this.logger.error({ error: String(error) }, 'due processes could not be stopped'))
+  private retryLater(): void {
+    clearTimeout(this.retry);
+    this.retry = setTimeout(() => this.startSweep(), retryMs).unref();
+  }
+
+  private clear(): void {
+    this.timer?.[Symbol.dispose]();
+    clearTimeout(this.retry);
+    this.nextAt = Number.POSITIVE_INFINITY;
+    this.isDueAgain = false;
+  }
+
+  /** One sweep at a time: a time that comes during a sweep starts another one after it. */
+  private startSweep(): void {
+    this.nextAt = Number.POSITIVE_INFINITY;
+    this.isDueAgain = this.sweeping !== undefined;
+    this.sweeping ??= this.sweep()
+      .catch((error) => {
+        this.logger.error({ error: String(error) }, 'due processes could not be stopped');
+        this.retryLater();
+      })
       .finally(() => {
         this.sweeping = undefined;
+        if (this.isDueAgain) this.startSweep();
       });
   }
 
   private async sweep(): Promise<void> {
     await this.store.write(async (tx) => {
       const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
-      const due = await this.processes.due(tx, act.at, dueRowsMax);
-      for (const row of due) if (isTimerOver(row, act.at)) await this.wakes.wakeRow(tx, act, row, 'timer');
+      const due = await this.processes.findDue(tx, act.at, dueRowsMax);
+      for (const row of due) if (isTimerOver(row, act.at)) await this.waker.wakeRow(tx, act, row, 'timer');
       const late = due.filter(({ status, deadlineAt }) => status !== 'stopping' && (deadlineAt ?? Infinity) <= act.at);
-      await this.endings.stop(tx, act, {
-        rows: await this.whole(tx, late),
+      await this.processEnds.stop(tx, act, {
+        rows: await this.withDescendants(tx, late),
         order: { kind: 'timed_out', by: 'kernel' },
         action: 'process.timeout',
       });
       for (const { pid } of due) await this.endStopping(tx, act, await this.processes.find(tx, pid));
     });
-    await this.rest();
+    await this.expectNext();
   }
 
-  /** Waits for the next alarm, or for none at all. */
-  private async rest(): Promise<void> {
-    clearInterval(this.timer);
-    this.timer = undefined;
-    this.next = null;
-    this.expect(await this.store.read((tx) => this.processes.nextAlarm(tx)));
-  }
-
-  private async whole(tx: WriteTx, rows: readonly ProcessRow[]): Promise<ProcessRow[]> {
+  private async withDescendants(tx: WriteTx, rows: readonly ProcessRow[]): Promise<ProcessRow[]> {
     const all = new Map(rows.map((row) => [row.pid, row]));
-    for (const { pid } of rows) for (const row of await this.processes.liveTree(tx, pid)) all.set(row.pid, row);
+    for (const { pid } of rows) for (const row of await this.processes.findLiveTree(tx, pid)) all.set(row.pid, row);
     return [...all.values()];
   }
 
   private async endStopping(tx: WriteTx, act: Act, row: ProcessRow | undefined): Promise<void> {
     if (row?.status !== 'stopping' || row.alarmAt === null || row.alarmAt > act.at) return;
-    await this.endings.endStopping(tx, act, row, 'process.graceOver');
+    await this.processEnds.endStopping(tx, act, row, 'process.graceOver');
   }
 }
 
-/** A process that no node runs waits for a moment of the table, such as its next try. */
+/** Whether a process that no node runs waits for a time of the table that has come, such as that of its next retry. */
 function isTimerOver({ wait, node }: ProcessRow, now: number): boolean {
   return node === null && wait?.kind === 'timer' && (wait.deadline ?? 0) <= now;
 }

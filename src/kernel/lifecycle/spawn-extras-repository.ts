@@ -3,20 +3,21 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import type { ProcessRow } from '../process/process.js';
 
+/** The process that was spawned with an id. */
 export interface Registration {
   readonly pid: Pid;
-  /** Over the parent and the canonical spec as it was given. */
+  /** Of the parent and the canonical spec. */
   readonly hash: string;
 }
 
-/** What a spawn writes beside the process row, when it is given. */
+/** Optional parts of a spec that are stored beside the process row. */
 export interface SpawnExtrasRepository {
   findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined>;
   insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void>;
-  /** Labels and owner keys of row `n`, for filters and scopes. */
-  insertTags(tx: WriteTx, n: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
+  /** Labels and owner keys of a process row, for filters and scopes. */
+  insertTags(tx: WriteTx, rowNumber: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
   /** Stores an environment once per content hash. */
   insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void>;
   findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined>;
 }
-export const SpawnExtrasRepository: Token<SpawnExtrasRepository> = token('BirthRepository');
+export const SpawnExtrasRepository: Token<SpawnExtrasRepository> = token('SpawnExtrasRepository');

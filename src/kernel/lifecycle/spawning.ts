@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Entropy } from '../../base/entropy.js';
 import { type ApprovalId, type CapabilityId, IdSource, type NodeId, type ObjectId, type Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
-import type { WriteTx } from '../../base/store.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
 import type { Authority } from '../../capability/holding/capability.js';
@@ -19,11 +19,16 @@ import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import type { Budget } from '../budget/budget.js';
-import type { CommandPlan } from '../command/command-plans.js';
+import type { CommandPlan } from '../command/command-ports.js';
 import { CommandRepository, type CommandRow } from '../command/command-repository.js';
-import { earliestDeadline } from '../process/deadline.js';
-import { type ImageFacts, imageReference } from '../process/images.js';
-import type { OnBudget, OnParentExit, OwnerKeys, ProcessRow } from '../process/process.js';
+import type { ImageFacts } from '../process/images.js';
+import {
+  earliestDeadline,
+  type OnBudget,
+  type OnParentExit,
+  type OwnerKeys,
+  type ProcessRow,
+} from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { FolderAccess } from '../workspace/folder-access.js';
 import { SpawnExtrasRepository } from './spawn-extras-repository.js';
@@ -33,19 +38,19 @@ export type Goal =
   | { readonly payload: JsonValue }
   | { readonly object: ObjectId; readonly readableBy: CapabilityId | 'host' };
 
-/** A process to be made; everything that a caller could get wrong has been looked at. */
+/** A process to be created, from a spec that has been checked. */
 export interface NewProcess {
   readonly pid?: Pid;
   readonly parent: ProcessRow | null;
   readonly image: ImageFacts;
   /** As they are stored. */
   readonly args: JsonValue;
-  /** What rules on the image are asked about, where the arguments are not stored as they are. */
-  readonly trueArgs?: JsonValue;
+  /** The arguments that rules on the image see, where they differ from those that are stored. */
+  readonly argsForRules?: JsonValue;
   readonly goal: Goal;
   readonly cwd: string;
-  /** What the parent has to be allowed, where it chose the working directory itself. */
-  readonly folder?: Question;
+  /** The authority that the parent needs for a working directory of its own choice. */
+  readonly folderQuestion?: Question;
   readonly name: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly owner: OwnerKeys | null;
@@ -60,11 +65,11 @@ export interface NewProcess {
   readonly fork: { readonly mode: ForkMode; readonly narrowing: ViewNarrowing | null } | null;
   /** Of a process that is a command. */
   readonly command?: CommandPlan;
-  /** The node that drives it from the beginning. */
+  /** The node that drives the process from the beginning. */
   readonly node?: NodeId;
 }
 
-/** A process that has been made. */
+/** A process that was created. */
 export interface Spawned {
   readonly row: ProcessRow;
   readonly command?: CommandRow;
@@ -72,88 +77,68 @@ export interface Spawned {
 
 const commandTokenBytes = 16;
 
-/**
- * Makes a process: row, account, goal, view, capabilities, event and record, all in the caller's unit.
- * Throws BUDGET_EXCEEDED, AMPLIFICATION, CAPABILITY_DENIED.
- */
+/** Creates processes in the caller's unit: row, account, goal, view, capabilities, event and audit record. */
 @injectable()
 export class Spawning {
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(SpawnExtrasRepository) private readonly births: SpawnExtrasRepository,
+    @inject(SpawnExtrasRepository) private readonly extras: SpawnExtrasRepository,
     @inject(Accounts) private readonly accounts: Accounts,
-    @inject(Derivation) private readonly drawing: Derivation,
+    @inject(Derivation) private readonly derivation: Derivation,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
-    @inject(FolderAccess) private readonly access: FolderAccess,
+    @inject(FolderAccess) private readonly folderAccess: FolderAccess,
     @inject(ObjectWriter) private readonly objects: ObjectWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(IdSource) private readonly ids: IdSource,
-    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
-  async create(tx: WriteTx, act: Act, birth: NewProcess): Promise<Spawned> {
-    const { parent } = birth;
-    const pid = birth.pid ?? this.ids.next('process');
-    const admission: Admission = parent === null ? { approvals: [] } : await this.admitted(tx, act, parent, birth);
-    const goal = 'object' in birth.goal ? birth.goal.object : this.objects.newId();
-    if ('payload' in birth.goal) await this.objects.create(tx, pid, goal, 'goal', birth.goal.payload, act.at);
-    const view = await this.view(tx, birth, pid, goal);
-    const row = newRow(birth, pid, goal, view, act.at);
-    const n = await this.processes.insert(tx, row);
-    await this.accounts.open(tx, n, parent === null, birth.budget);
-    if (hasExtras(birth)) await this.writeExtras(tx, birth, row, n);
-    const command = birth.command === undefined ? {} : await this.command(tx, n, birth.command, admission.command);
-    const capabilities = await this.authority(tx, act, birth, row);
+  /**
+   * Everything that can refuse is asked before the first row of the process is written. Throws CAPABILITY_DENIED,
+   * BUDGET_EXCEEDED, AMPLIFICATION, ApprovalNeeded.
+   */
+  async create(tx: WriteTx, act: Act, spec: NewProcess): Promise<Spawned> {
+    const pid = spec.pid ?? this.ids.next('process');
+    const admission = await this.admit(tx, act, spec);
+    const goal = 'object' in spec.goal ? spec.goal.object : this.objects.newId();
+    const capabilities = await this.createCapabilities(tx, spec, { pid, generation: firstGeneration, at: act.at });
+    const { reference: image, requires } = spec.image;
+    this.grants.requireAll(capabilities, requires, { pid, image, now: act.at });
+
+    if ('payload' in spec.goal) await this.objects.create(tx, pid, goal, 'goal', spec.goal.payload, act.at);
+    const newRow = toNewRow(spec, pid, goal, await this.createView(tx, spec, pid, goal), act.at);
+    const row = { ...newRow, n: await this.processes.insert(tx, newRow) };
+    await this.accounts.open(tx, row.n, spec.parent === null, spec.budget);
+    await this.insertExtras(tx, spec, row);
+    const command = spec.command === undefined ? {} : await this.putCommand(tx, row.n, spec.command, admission.command);
     await this.grants.insert(tx, capabilities);
-    if (birth.image.requires.length > 0) {
-      await this.grants.requireAll(tx, pid, birth.image.requires, row.image, act.at);
-    }
-    const ids = capabilities.map(({ id }) => id);
-    this.tell(tx, act, birth, row, { capabilities: ids, ...admission });
-    return { row: { ...row, n }, ...command };
+    this.recordSpawn(tx, act, spec, row, { ...admission, capabilities: capabilities.map(({ id }) => id) });
+    return { row, ...command };
   }
 
-  /** Passes the rules and takes a place under `parent`. Answers with what it took. */
-  private async admitted(tx: WriteTx, act: Act, parent: ProcessRow, birth: NewProcess): Promise<Admission> {
-    const { args, trueArgs = args, command: plan } = birth;
-    const image = { name: birth.image.name, args: trueArgs, shown: args };
-    const approvals = await this.rules.checkSpawn(tx, act, parent, image, handedDown(birth));
-    const folder = birth.folder === undefined ? undefined : await this.access.take(tx, act, birth.folder);
-    const command = plan === undefined ? undefined : await this.permitted(tx, act, plan);
-    await this.accounts.enter(tx, parent);
-    // What is started in this very unit is told by the intent of its effect.
-    const told = birth.node === undefined ? command?.approval : undefined;
-    const taken = [folder?.approval, told].filter((approval) => approval !== undefined);
-    return {
-      approvals: [...approvals, ...taken],
-      ...(folder === undefined ? {} : { folder: folder.capability }),
-      ...(command === undefined ? {} : { command }),
-    };
+  /** Authorizes a command; undefined for the host. Throws CAPABILITY_DENIED, ApprovalNeeded. */
+  async authorizeCommand(tx: WriteTx, act: Act, { question }: CommandPlan): Promise<Authorization | undefined> {
+    return question === undefined ? undefined : this.authorizer.authorize(tx, act, question);
   }
 
-  /** By what a command may be run; undefined for the host. Throws CAPABILITY_DENIED, AskNeeded. */
-  async permitted(tx: WriteTx, act: Act, { question }: CommandPlan): Promise<Authorization | undefined> {
-    return question === undefined ? undefined : this.warrants.authorize(tx, act, question);
-  }
-
-  /** The token tells everything that the command starts from all other processes of the machine. */
-  async command(
+  /** Stores the command of a process. Its token marks everything that the command starts on the machine. */
+  async putCommand(
     tx: WriteTx,
-    process: number,
+    rowNumber: number,
     plan: CommandPlan,
-    warrant: Authorization | undefined,
+    authorization: Authorization | undefined,
   ): Promise<{ command: CommandRow }> {
     const { resource, line, background, survive } = plan;
     const command: CommandRow = {
-      process,
+      process: rowNumber,
       token: this.entropy.bytes(commandTokenBytes).toString('hex'),
       line,
       resource,
-      capability: warrant?.capability ?? 'host',
-      approval: warrant?.approval ?? null,
+      capability: authorization?.capability ?? 'host',
+      approval: authorization?.approval ?? null,
       background,
       survive,
       leader: null,
@@ -163,79 +148,94 @@ export class Spawning {
     return { command };
   }
 
-  private view(tx: WriteTx, { parent, fork }: NewProcess, pid: Pid, goal: ObjectId): Promise<number> {
+  /** Asks the rules and the parent's authority, and takes a child slot under the parent. The host's root needs none. */
+  private async admit(tx: WriteTx, act: Act, spec: NewProcess): Promise<Admission> {
+    const { parent, args, argsForRules = args, folderQuestion, command: plan, node } = spec;
+    if (parent === null) return { approvals: [] };
+    const image = { name: spec.image.name, args: argsForRules, shown: args };
+    const approvals = await this.rules.checkSpawn(tx, act, parent, image, patternsHandedDown(spec));
+    const folder =
+      folderQuestion === undefined ? undefined : await this.folderAccess.authorize(tx, act, folderQuestion);
+    const command = plan === undefined ? undefined : await this.authorizeCommand(tx, act, plan);
+    await this.accounts.takeChildSlot(tx, parent);
+    // A command that a node drives from the beginning has an intent on record, which names the approval of the command.
+    const commandApproval = node === undefined ? command?.approval : undefined;
+    const used = [folder?.approval, commandApproval].filter((approval) => approval !== undefined);
+    return {
+      approvals: [...approvals, ...used],
+      ...(folder === undefined ? {} : { folder: folder.capability }),
+      ...(command === undefined ? {} : { command }),
+    };
+  }
+
+  /** The capabilities of the new process, not stored: its own namespace, its goal, and what it is granted or delegated. */
+  private async createCapabilities(tx: ReadTx, spec: NewProcess, to: Receiver): Promise<CapabilityRecord[]> {
+    const { parent, goal, authority } = spec;
+    const capabilities = [this.grants.createOwn(to)];
+    if ('object' in goal) capabilities.push(await this.grants.createReadShare(tx, goal.object, goal.readableBy, to));
+    if ('grants' in authority) {
+      for (const grant of authority.grants) capabilities.push(this.grants.createRoot(to, grant, 'host'));
+    } else if (parent !== null) {
+      for (const stated of authority.delegate) {
+        capabilities.push((await this.derivation.derive(tx, parent.pid, to, stated, 'spawn')).record);
+      }
+    }
+    return capabilities;
+  }
+
+  private createView(tx: WriteTx, { parent, fork }: NewProcess, pid: Pid, goal: ObjectId): Promise<number> {
     if (fork === null || parent === null) return this.objects.createView(tx, pid, goal);
     return this.objects.forkView(tx, pid, goal, parent.view, fork.mode, fork.narrowing);
   }
 
-  private async writeExtras(tx: WriteTx, birth: NewProcess, row: NewRow, n: number): Promise<void> {
-    if (row.labels !== null || row.owner !== null) await this.births.insertTags(tx, n, row);
-    if (row.env !== null && birth.env !== null) await this.births.insertEnvironment(tx, row.env, birth.env);
-    if (birth.registration === null) return;
-    const { id, hash } = birth.registration;
-    await this.births.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
+  private async insertExtras(tx: WriteTx, { env, registration }: NewProcess, row: ProcessRow): Promise<void> {
+    if (row.labels !== null || row.owner !== null) await this.extras.insertTags(tx, row.n, row);
+    if (row.env !== null && env !== null) await this.extras.insertEnvironment(tx, row.env, env);
+    if (registration === null) return;
+    const { id, hash } = registration;
+    await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
   }
 
-  private async authority(tx: WriteTx, act: Act, birth: NewProcess, row: NewRow): Promise<CapabilityRecord[]> {
-    const to: Receiver = { pid: row.pid, generation: row.generation, at: act.at };
-    const given = [this.grants.createOwn(to)];
-    if ('object' in birth.goal) {
-      given.push(await this.grants.createReadShare(tx, birth.goal.object, birth.goal.readableBy, to));
-    }
-    if ('grants' in birth.authority) {
-      for (const authority of birth.authority.grants) given.push(this.grants.createRoot(to, authority, 'host'));
-    } else if (birth.parent !== null) {
-      for (const stated of birth.authority.delegate) {
-        given.push((await this.drawing.derive(tx, birth.parent.pid, to, stated, 'spawn')).record);
-      }
-    }
-    return given;
-  }
-
-  private tell(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: NewRow, given: Given): void {
+  private recordSpawn(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: ProcessRow, granted: Granted): void {
     const { image, kind, goal, status, deadlineAt } = row;
-    const due = deadlineAt === null ? undefined : { deadlineAt };
-    const { capabilities, approvals, folder, command } = given;
+    const deadline = deadlineAt === null ? undefined : { deadlineAt };
+    const { capabilities, approvals, folder, command } = granted;
     const facts = { image, goal, capabilities, ...factsOfApprovals(approvals) };
-    const told = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
+    const change = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
     if (fork !== null && parent !== null) {
-      const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...due };
-      this.recorder.record(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...told });
+      const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...deadline };
+      this.recorder.record(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...change });
     } else {
       const action = parent === null ? 'process.spawn' : 'process.spawnChild';
-      const data = { parent: row.parent, image, kind, goal, ...due };
-      this.recorder.record(tx, act, row, { event: 'process.spawned', data, action, ...told });
+      const data = { parent: row.parent, image, kind, goal, ...deadline };
+      this.recorder.record(tx, act, row, { event: 'process.spawned', data, action, ...change });
     }
   }
 }
 
-type NewRow = Omit<ProcessRow, 'n'>;
-
-/** What a birth took. */
+/** The approvals and the authority of the parent that a spawn used. */
 interface Admission {
   readonly approvals: ApprovalId[];
   /** The capability by which the parent may work in the folder that it chose. */
   readonly folder?: CapabilityId | 'kin';
-  /** By what the parent may run the command. */
+  /** The authorization of the parent to run the command. */
   readonly command?: Authorization;
 }
 
-/** What a birth gave and took. */
-type Given = Admission & { readonly capabilities: CapabilityId[] };
+/** An admission and the capabilities of the new process. */
+type Granted = Admission & { readonly capabilities: CapabilityId[] };
 
-/** A goal that is given to read is handed down like everything that is stated. */
-function handedDown({ authority, goal }: NewProcess): Pattern[] {
-  const stated = 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
-  return 'object' in goal ? [parsePattern(`object:${goal.object}`), ...stated] : stated;
+/** A goal that is given to read is handed down as delegated authority is. */
+function patternsHandedDown({ authority, goal }: NewProcess): Pattern[] {
+  const delegated = 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
+  return 'object' in goal ? [parsePattern(`object:${goal.object}`), ...delegated] : delegated;
 }
 
-function hasExtras({ labels, owner, env, registration }: NewProcess): boolean {
-  return labels !== null || owner !== null || env !== null || registration !== null;
-}
+const firstGeneration = 1;
 
-function newRow(birth: NewProcess, pid: Pid, goal: ObjectId, view: number, at: number): NewRow {
-  const { parent, image } = birth;
-  const limits = { deadlineMs: birth.deadlineMs, wallMs: birth.budget.wallMs };
+function toNewRow(spec: NewProcess, pid: Pid, goal: ObjectId, view: number, at: number): Omit<ProcessRow, 'n'> {
+  const { parent, image } = spec;
+  const limits = { deadlineMs: spec.deadlineMs, wallMs: spec.budget.wallMs };
   const deadlineAt = earliestDeadline(at, limits, parent);
   const ready = image.kind === 'agent' || image.kind === 'steps' ? 'runnable' : 'created';
   return {
@@ -246,31 +246,31 @@ function newRow(birth: NewProcess, pid: Pid, goal: ObjectId, view: number, at: n
     root: parent?.root ?? pid,
     depth: parent === null ? 0 : parent.path.length + 1,
     kind: image.kind,
-    status: birth.held ? 'paused' : ready,
-    previous: birth.held ? 'runnable' : null,
-    image: imageReference(image),
-    name: birth.name,
-    labels: birth.labels,
-    owner: birth.owner,
-    cwd: birth.cwd,
+    status: spec.held ? 'paused' : ready,
+    previous: spec.held ? 'runnable' : null,
+    image: image.reference,
+    name: spec.name,
+    labels: spec.labels,
+    owner: spec.owner,
+    cwd: spec.cwd,
     goal,
     view,
-    args: birth.args,
-    env: birth.env === null ? null : sha256Hex(canonicalJson(birth.env)),
-    generation: 1,
-    authoritySince: 1,
+    args: spec.args,
+    env: spec.env === null ? null : sha256Hex(canonicalJson(spec.env)),
+    generation: firstGeneration,
+    authoritySince: firstGeneration,
     attempt: 1,
     recoveries: 0,
     version: 1,
     fence: 1,
-    node: birth.node ?? null,
+    node: spec.node ?? null,
     wait: null,
     stop: null,
     outcome: null,
     message: null,
     result: null,
-    onParentExit: birth.onParentExit,
-    onBudget: birth.onBudget,
+    onParentExit: spec.onParentExit,
+    onBudget: spec.onBudget,
     recovery: image.recovery,
     retry: image.retry,
     progress: null,
@@ -279,7 +279,7 @@ function newRow(birth: NewProcess, pid: Pid, goal: ObjectId, view: number, at: n
     updatedAt: at,
     exitedAt: null,
     exitOrder: null,
-    deadlineMs: birth.deadlineMs,
+    deadlineMs: spec.deadlineMs,
     deadlineAt,
     alarmAt: deadlineAt,
   };

@@ -6,38 +6,41 @@ import { mintHandle, ObjectHandle } from '../../memory/object/object-handle.js';
 import type { MessageBody } from './message.js';
 import type { MessageHandle, StoredMessage } from './message-repository.js';
 
-/** An object that is to be sent, and where in the body it stands. */
+/** An object in the body of a message to be sent, and its path in the body. */
 export interface Attachment {
   readonly path: readonly (string | number)[];
   readonly object: ObjectId;
 }
 
 export interface ParsedBody {
-  /** With null where handles stood. */
+  /** With null in the place of handles. */
   readonly body: JsonValue;
-  readonly enclosures: readonly Attachment[];
+  readonly attachments: readonly Attachment[];
 }
 
-/** Handles in one message: each of them is a capability that is made in the unit of the sending. */
-const enclosuresMax = 100;
+/** Each handle is a capability that is created in the unit of the send. */
+const attachmentsMax = 100;
 
-/** Copies a message into data, and takes the handles out of it. Throws INVALID_INPUT. */
+/** Copies a message and separates its handles from its data. Throws INVALID_INPUT. */
 export function parseBody(input: unknown): ParsedBody {
-  const { body, handles } = closedBody(input);
-  return { body, enclosures: handles };
+  const { body, handles } = extractHandles(input);
+  return { body, attachments: handles };
 }
 
 /** The reverse of `openedBody`. Throws INVALID_INPUT for what is no message. */
-export function closedBody(input: unknown): { readonly body: JsonValue; readonly handles: readonly MessageHandle[] } {
+export function extractHandles(input: unknown): {
+  readonly body: JsonValue;
+  readonly handles: readonly MessageHandle[];
+} {
   const copy: unknown = copyPlain(input, 'message', payloadLimits, ObjectHandle.is);
   const handles: MessageHandle[] = [];
-  return { body: withoutHandles(copy, [], handles), handles };
+  return { body: replaceHandles(copy, [], handles), handles };
 }
 
-/** `path` is where `value` stands. */
-function withoutHandles(value: unknown, path: (string | number)[], found: MessageHandle[]): JsonValue {
+/** Replaces handles by null and adds them to `found`. `path` is the path of `value`. */
+function replaceHandles(value: unknown, path: (string | number)[], found: MessageHandle[]): JsonValue {
   if (ObjectHandle.is(value)) {
-    if (found.length === enclosuresMax) throw tooMany();
+    if (found.length === attachmentsMax) throw tooManyHandles();
     found.push({ path: [...path], object: value.id, capability: value.capability });
     return null;
   }
@@ -46,15 +49,15 @@ function withoutHandles(value: unknown, path: (string | number)[], found: Messag
     const members = value as Members;
     for (const key of keys) {
       path.push(key);
-      members[key] = withoutHandles(members[key], path, found);
+      members[key] = replaceHandles(members[key], path, found);
       path.pop();
     }
   }
   return value as JsonValue;
 }
 
-/** The body with its handles, as its receiver gets it. */
-export function openedBody({ body, handles }: Pick<StoredMessage, 'body' | 'handles'>): MessageBody {
+/** Puts the handles back into a body, as its receiver gets it. */
+export function restoreHandles({ body, handles }: Pick<StoredMessage, 'body' | 'handles'>): MessageBody {
   const envelope: Members = { body };
   for (const { path, object, capability } of handles ?? []) {
     let holder = envelope;
@@ -70,13 +73,13 @@ export function openedBody({ body, handles }: Pick<StoredMessage, 'body' | 'hand
 
 type Members = Record<string | number, unknown>;
 
-function tooMany() {
+function tooManyHandles() {
   return invalidInput(
     'message',
-    `has over ${enclosuresMax} handles`,
+    `has over ${attachmentsMax} handles`,
     'Send several messages, or an object that links.',
     {
-      handlesMax: enclosuresMax,
+      handlesMax: attachmentsMax,
     },
   );
 }

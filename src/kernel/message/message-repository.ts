@@ -3,21 +3,21 @@ import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 
-/** An object that stands in the body of a message, and by which capability the receiver was given the reading of it. */
+/** An object in the body of a message, and the capability by which the receiver reads it. */
 export interface MessageHandle {
   readonly path: readonly (string | number)[];
   readonly object: ObjectId;
   readonly capability: CapabilityId;
 }
 
-/** What one process has sent to another, as it is stored. */
+/** A message as it is stored. */
 export interface StoredMessage {
   readonly id: string;
   readonly from: Pid;
   readonly at: number;
-  /** `message`, or what the kernel tells of, such as `command.ended`. */
+  /** `message`, or the kind of a message of the kernel, such as `command.ended`. */
   readonly kind: string;
-  /** With null where handles stand. */
+  /** With null in the place of handles. */
   readonly body: JsonValue;
   readonly handles: readonly MessageHandle[] | null;
 }
@@ -26,9 +26,9 @@ export interface StoredMessage {
 export interface MessageRepository {
   insert(tx: WriteTx, to: Pid, message: StoredMessage): Promise<void>;
   count(tx: ReadTx, to: Pid): Promise<number>;
-  /** Whether there is one to take, of `from` if that is given. */
+  /** Whether there is a message, from `from` if that is given. */
   has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean>;
-  /** Takes the oldest one out, of `from` if that is given. */
+  /** Removes the oldest message, from `from` if that is given, and answers with it. */
   take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined>;
   clear(tx: WriteTx, to: Pid): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { NodeId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 
-/** What tells whether a program on this machine is still the one that wrote it. */
+/** Identifies an OS process of one machine, also after a reboot or when its pid was used again. */
 export interface HostIdentity {
   readonly machine: string;
   readonly boot: string;
@@ -10,11 +10,11 @@ export interface HostIdentity {
   readonly startTicks: string;
 }
 
-/** A kernel that runs processes, and until when it may. */
+/** A kernel that runs processes, with its lease. */
 export interface NodeRow {
   readonly id: NodeId;
   readonly name: string | null;
-  /** Grows when a node that was given up comes back. */
+  /** Grows when a node that was taken for lost comes back. */
   readonly epoch: number;
   readonly expiresAt: number;
   readonly host: HostIdentity;
@@ -24,8 +24,8 @@ export interface NodeRow {
 
 export interface NodeRepository {
   find(tx: ReadTx, id: NodeId): Promise<NodeRow | undefined>;
-  /** Those whose epoch has not ended. */
-  live(tx: ReadTx): Promise<NodeRow[]>;
+  /** Nodes whose epoch has not ended. */
+  findLive(tx: ReadTx): Promise<NodeRow[]>;
   put(tx: WriteTx, node: NodeRow): Promise<void>;
 }
 export const NodeRepository: Token<NodeRepository> = token('NodeRepository');

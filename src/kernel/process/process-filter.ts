@@ -13,7 +13,7 @@ import {
 } from './process.js';
 import type { ProcessScan } from './process-repository.js';
 
-/** Which processes a list shows. All selectors are combined with AND; ended processes are shown unless filtered out. */
+/** Selects the processes of a list. All selectors are combined with AND; ended processes are included unless filtered out. */
 export interface ProcessFilter {
   readonly status?: ProcessStatus | readonly ProcessStatus[];
   readonly live?: boolean;
@@ -25,7 +25,7 @@ export interface ProcessFilter {
   readonly parent?: Pid;
   readonly root?: Pid;
   readonly node?: string;
-  /** Whether it waits, or what for. */
+  /** Whether it waits, or the kind of its wait. */
   readonly waiting?: boolean | WaitFacet['kind'];
   readonly createdFrom?: number;
   readonly createdTo?: number;
@@ -59,7 +59,7 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
 
 export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
 
-export function selects(filter: Selectors, row: ProcessRow): boolean {
+export function matchesFilter(filter: Selectors, row: ProcessRow): boolean {
   const { status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
   return (
     (status === undefined || (Array.isArray(status) ? status.includes(row.status) : status === row.status)) &&
@@ -69,14 +69,14 @@ export function selects(filter: Selectors, row: ProcessRow): boolean {
     (image === undefined || row.image === image || row.image.startsWith(`${image}@`)) &&
     row.createdAt >= createdFrom &&
     row.createdAt <= createdTo &&
-    sameWhereGiven(filter, row) &&
-    within(filter.labels, row.labels) &&
-    within(filter.owner, row.owner)
+    matchesFields(filter, row) &&
+    hasTags(filter.labels, row.labels) &&
+    hasTags(filter.owner, row.owner)
   );
 }
 
 /** The narrowest index that the filter allows. */
-export function narrowestScan({ labels, owner, parent, root, status }: Selectors): ProcessScan {
+export function narrowestScanOf({ labels, owner, parent, root, status }: Selectors): ProcessScan {
   const ownerKey = Object.entries(owner ?? {})[0];
   if (ownerKey !== undefined) return { by: 'tag', space: 'owner', key: ownerKey[0], value: `${ownerKey[1]}` };
   const label = Object.entries(labels ?? {})[0];
@@ -87,12 +87,12 @@ export function narrowestScan({ labels, owner, parent, root, status }: Selectors
   return { by: 'all' };
 }
 
-function sameWhereGiven(filter: Selectors, row: ProcessRow): boolean {
+function matchesFields(filter: Selectors, row: ProcessRow): boolean {
   const { kind = row.kind, name = row.name, parent = row.parent, root = row.root, node = row.node } = filter;
   return kind === row.kind && name === row.name && parent === row.parent && root === row.root && node === row.node;
 }
 
-function within(asked: object | undefined, tags: object | null): boolean {
-  const there = new Map<string, unknown>(Object.entries(tags ?? {}));
-  return Object.entries(asked ?? {}).every(([key, value]) => value === undefined || there.get(key) === value);
+function hasTags(required: object | undefined, tags: object | null): boolean {
+  const values = new Map<string, unknown>(Object.entries(tags ?? {}));
+  return Object.entries(required ?? {}).every(([key, value]) => value === undefined || values.get(key) === value);
 }

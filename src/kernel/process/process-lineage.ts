@@ -14,7 +14,7 @@ import type { ProcessRow } from './process.js';
 import { ProcessLookup } from './process-lookup.js';
 import { ProcessRepository } from './process-repository.js';
 
-/** Tells a process's lineage from the process table, the capabilities and the records that name it. */
+/** Reads the lineage of a process from the process table, the capabilities and the audit records about it. */
 @injectable()
 export class ProcessLineage implements LineageQuery {
   constructor(
@@ -30,26 +30,26 @@ export class ProcessLineage implements LineageQuery {
   async lineage(input: Pid): Promise<Lineage> {
     const pid = parsePid(input);
     return this.store.read(async (tx) => {
-      const row = await this.lookup.any(tx, pid);
+      const row = await this.lookup.get(tx, pid);
       return {
-        process: toProcess(row),
-        ancestors: await this.ancestors(tx, row),
-        capabilities: await this.held(tx, pid),
-        history: await this.history(tx, pid),
+        process: toLineageProcess(row),
+        ancestors: await this.findAncestors(tx, row),
+        capabilities: await this.findCapabilities(tx, pid),
+        history: await this.findHistory(tx, pid),
       };
     });
   }
 
-  private async ancestors(tx: ReadTx, row: ProcessRow): Promise<LineageProcess[]> {
+  private async findAncestors(tx: ReadTx, row: ProcessRow): Promise<LineageProcess[]> {
     const ancestors: LineageProcess[] = [];
-    for (const n of [...row.path].reverse()) {
-      const ancestor = await this.processes.findByNumber(tx, n);
-      if (ancestor !== undefined) ancestors.push(toProcess(ancestor));
+    for (const rowNumber of [...row.path].reverse()) {
+      const ancestor = await this.processes.findByNumber(tx, rowNumber);
+      if (ancestor !== undefined) ancestors.push(toLineageProcess(ancestor));
     }
     return ancestors;
   }
 
-  private async held(tx: ReadTx, pid: Pid): Promise<LineageCapability[]> {
+  private async findCapabilities(tx: ReadTx, pid: Pid): Promise<LineageCapability[]> {
     const held: LineageCapability[] = [];
     for (const record of await this.capabilities.findByHolder(tx, pid)) {
       const { id, resource } = record;
@@ -59,22 +59,22 @@ export class ProcessLineage implements LineageQuery {
         resource,
         rights: rightsOfMask(record.rights),
         status,
-        chain: await this.chain(tx, record),
+        chain: await this.findChain(tx, record),
       });
     }
     return held;
   }
 
-  private async chain(tx: ReadTx, record: CapabilityRecord): Promise<LineageCapability['chain']> {
+  private async findChain(tx: ReadTx, record: CapabilityRecord): Promise<LineageCapability['chain']> {
     const chain: CapabilityRecord[] = [];
-    for (let at: CapabilityRecord | undefined = record; at !== undefined; ) {
-      chain.push(at);
-      at = at.parent === null ? undefined : await this.capabilities.find(tx, at.parent);
+    for (let current: CapabilityRecord | undefined = record; current !== undefined; ) {
+      chain.push(current);
+      current = current.parent === null ? undefined : await this.capabilities.find(tx, current.parent);
     }
     return chain.map(({ id, holder, grantedBy }) => ({ id, holder, grantedBy }));
   }
 
-  private async history(tx: ReadTx, pid: Pid): Promise<AuditRecord[]> {
+  private async findHistory(tx: ReadTx, pid: Pid): Promise<AuditRecord[]> {
     const records: AuditRecord[] = [];
     for (const stored of await this.audit.recordsAbout(tx, pid)) {
       const [payload] = await this.audit.payloads(tx, stored.seq, stored.seq);
@@ -84,7 +84,7 @@ export class ProcessLineage implements LineageQuery {
   }
 }
 
-function toProcess(row: ProcessRow): LineageProcess {
+function toLineageProcess(row: ProcessRow): LineageProcess {
   const { pid, bornUnder, image, goal, status, outcome, createdAt, exitedAt } = row;
   return {
     pid,

@@ -4,7 +4,7 @@ import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import { isTerminal, type ProcessRow } from './process.js';
 import { ProcessRepository } from './process-repository.js';
-import { terminated } from './transitions.js';
+import { processTerminated } from './transitions.js';
 
 /** Finds the process that a call names, in the state that the call needs. */
 @injectable()
@@ -12,22 +12,22 @@ export class ProcessLookup {
   constructor(@inject(ProcessRepository) private readonly processes: ProcessRepository) {}
 
   /** Throws NO_SUCH_PROCESS. */
-  async any(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
+  async get(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
     const row = await this.processes.find(tx, pid);
     if (row === undefined) throw noSuchProcess(pid);
     return row;
   }
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED. */
-  async live(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
-    const row = await this.any(tx, pid);
-    if (isTerminal(row.status)) throw terminated(row);
+  async getLive(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
+    const row = await this.get(tx, pid);
+    if (isTerminal(row.status)) throw processTerminated(row);
     return row;
   }
 
-  /** A process that may get a child or another program. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
-  async spawnable(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
-    const row = await this.live(tx, pid);
+  /** A process that may get a child or another image. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING. */
+  async getSpawnable(tx: ReadTx, pid: Pid): Promise<ProcessRow> {
+    const row = await this.getLive(tx, pid);
     if (row.status !== 'stopping') return row;
     throw new ProcessError('TREE_STOPPING', `Process ${pid} is being stopped: it can start nothing new.`, {
       facts: { pid, status: row.status, reason: row.stop?.kind ?? null },

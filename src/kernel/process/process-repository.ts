@@ -1,9 +1,10 @@
+import { ProcessError } from '../../base/errors.js';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import type { LiveStatus, ProcessRow } from './process.js';
 
-/** Where a list starts from: the narrowest index that the filter allows. */
+/** The index that a list reads: the narrowest one that its filter allows. */
 export type ProcessScan =
   | { readonly by: 'all' }
   | { readonly by: 'parent'; readonly parent: Pid }
@@ -14,41 +15,60 @@ export type ProcessScan =
 /** Rows of the process table. Every method works inside the caller's unit. */
 export interface ProcessRepository {
   find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined>;
-  findByNumber(tx: ReadTx, n: number): Promise<ProcessRow | undefined>;
-  /** Answers with the row's number. */
+  findByNumber(tx: ReadTx, rowNumber: number): Promise<ProcessRow | undefined>;
+  /** Answers with the number of the row. */
   insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number>;
-  /** Writes all but birth and place; compares `version`, false when somebody else was first. */
+  /** Writes the fields that change, without parent and root. Compares `version`: false when somebody else was first. */
   update(tx: WriteTx, row: ProcessRow): Promise<boolean>;
   /** Writes parent and root as well. */
   move(tx: WriteTx, row: ProcessRow): Promise<boolean>;
-  /** Up to `limit` rows after number `after`, in order of birth. */
+  /** Up to `limit` rows after number `after`, in the order of creation. */
   scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
-  /** Of all of `parents`, in order of birth. */
-  liveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ readonly pid: Pid; readonly parent: Pid | null }[]>;
+  /** The live children of all of `parents`, in the order of creation. */
+  findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ readonly pid: Pid; readonly parent: Pid | null }[]>;
   /** The live processes at and below `pid`, parents before children. */
-  liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
+  findLiveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
   /** All processes at and below `pid`, down to `depth` levels below it, parents before children. */
-  tree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]>;
+  findTree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]>;
   /** The parents of `pid`, nearest first. */
-  ancestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
-  /** What `node` runs or drives, in order of birth. */
-  heldBy(tx: ReadTx, node: NodeId): Promise<ProcessRow[]>;
-  /** The nodes that hold something, whether they are known or not. */
-  holders(tx: ReadTx): Promise<NodeId[]>;
-  /** Whether `node` holds one that is running. */
+  findAncestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
+  /** The processes that `node` runs or drives, in the order of creation. */
+  findByNode(tx: ReadTx, node: NodeId): Promise<ProcessRow[]>;
+  /** All nodes that run or drive a process, also those that have no row. */
+  findNodes(tx: ReadTx): Promise<NodeId[]>;
+  /** Whether `node` has a process that is running. */
   isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
-  /** Up to `limit` that are runnable and of one of `images`, in order of birth. */
-  runnable(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
-  /** The same of commands: also those that are created and that no node drives. */
-  unstarted(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
-  /** Rows whose alarm is at or before `now`, but for commands that a node is stopping: it has the time in its own hands. */
-  due(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
-  nextAlarm(tx: ReadTx): Promise<number | null>;
+  /** Up to `limit` runnable processes of one of `images`, in the order of creation. */
+  findRunnable(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
+  /** Up to `limit` commands of one of `images` that are runnable, or created and driven by no node, in the order of creation. */
+  findUnstarted(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
+  /** Rows whose `alarmAt` is at or before `now`, without commands that a node is stopping: that node watches the time itself. */
+  findDue(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
+  /** The earliest `alarmAt` of the rows that `findDue` would find. */
+  findNextAlarm(tx: ReadTx): Promise<number | null>;
   /**
-   * Ended rows with nothing left that was born under them, the newest row of the table apart, and the children of live
-   * processes whose bodies may be given their results again.
+   * Ended rows under which no spawned process is left. Not the newest row of the table, and not the children of live
+   * processes whose bodies may replay waits for them.
    */
-  prunable(tx: ReadTx, endedBefore: number, after: number, limit: number): Promise<ProcessRow[]>;
+  findPrunable(tx: ReadTx, endedBefore: number, after: number, limit: number): Promise<ProcessRow[]>;
   delete(tx: WriteTx, row: ProcessRow): Promise<void>;
 }
 export const ProcessRepository: Token<ProcessRepository> = token('ProcessRepository');
+
+/** Writes a changed row. Throws CONFLICT when the row was changed since it was read. */
+export async function saveProcess(processes: ProcessRepository, tx: WriteTx, next: ProcessRow): Promise<void> {
+  if (!(await processes.update(tx, next))) throw conflict(next);
+}
+
+/** Writes a changed row whose parent or root is another one now. Throws CONFLICT as saveProcess does. */
+export async function saveMovedProcess(processes: ProcessRepository, tx: WriteTx, next: ProcessRow): Promise<void> {
+  if (!(await processes.move(tx, next))) throw conflict(next);
+}
+
+function conflict({ pid, version }: ProcessRow): ProcessError {
+  return new ProcessError('CONFLICT', `Process ${pid} was changed by somebody else at the same time.`, {
+    facts: { pid, version: version - 1 },
+    hint: 'Look at it again and repeat the call if it still applies.',
+    retryable: true,
+  });
+}

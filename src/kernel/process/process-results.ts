@@ -9,7 +9,7 @@ import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Accounts, usageOf } from '../budget/accounts.js';
 import { isTerminal, type Outcome, type ProcessResult, type ProcessRow } from './process.js';
 
-/** The result of an ended process, with a handle that its reader can use. */
+/** Results and goals of processes, as handles that their reader can use. */
 @injectable()
 export class ProcessResults {
   constructor(
@@ -19,7 +19,12 @@ export class ProcessResults {
   ) {}
 
   /** Undefined while `row` is live. `reader` is the process that asks, or the host. */
-  async of(tx: ReadTx, row: ProcessRow, reader: string | 'host', now: number): Promise<ProcessResult | undefined> {
+  async resultOf(
+    tx: ReadTx,
+    row: ProcessRow,
+    reader: string | 'host',
+    now: number,
+  ): Promise<ProcessResult | undefined> {
     if (!isTerminal(row.status)) return undefined;
     const outcome: Outcome = row.outcome ?? { kind: 'abandoned' };
     const { message } = row;
@@ -27,21 +32,21 @@ export class ProcessResults {
       pid: row.pid,
       status: row.status,
       outcome,
-      ...(await this.value(tx, row, reader, now)),
+      ...(await this.findValue(tx, row, reader, now)),
       ...(message === null ? {} : { message }),
       ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
-      usage: usageOf(await this.accounts.account(tx, row.n)),
+      usage: usageOf(await this.accounts.get(tx, row.n)),
     };
   }
 
-  /** A handle to the goal of a process, for the process; one that it may not read any more has no rights. */
-  async goal(tx: ReadTx, { pid, goal }: ProcessRow, now: number): Promise<ObjectHandle> {
+  /** A handle to the goal of a process, for the process itself; without rights when it may not read the goal any more. */
+  async goalHandleOf(tx: ReadTx, { pid, goal }: ProcessRow, now: number): Promise<ObjectHandle> {
     const object = await this.objects.find(tx, goal);
     const by = object === undefined ? undefined : await this.grants.findRead(tx, pid, object, 'read', now);
-    return by === undefined ? mintHandle(goal, [], 'host') : handleBy(goal, by.record);
+    return by === undefined ? mintHandle(goal, [], 'host') : toHandle(goal, by.record);
   }
 
-  private async value(
+  private async findValue(
     tx: ReadTx,
     row: ProcessRow,
     reader: string | 'host',
@@ -52,12 +57,12 @@ export class ProcessResults {
     if (reader === 'host') return { result: mintHandle(object.id, ['read'], 'host'), value: object.payload };
     const by = await this.grants.findRead(tx, reader, object, 'read', now);
     if (by === undefined) return {};
-    const result = handleBy(object.id, by.record);
-    // Where a rule asks, or uses are counted, the reading is an act of its own: memory.read.
+    const result = toHandle(object.id, by.record);
+    // Where a rule wants an approval, or uses are counted, the value has to be read with memory.read.
     return by.asks.length > 0 || by.record.uses !== null ? { result } : { result, value: object.payload };
   }
 }
 
-function handleBy(id: ObjectId, { rights, id: capability }: CapabilityRecord): ObjectHandle {
+function toHandle(id: ObjectId, { rights, id: capability }: CapabilityRecord): ObjectHandle {
   return mintHandle(id, rightsOfMask(rights), capability);
 }

@@ -30,9 +30,9 @@ export interface WaitFacet {
   readonly deadline?: number;
 }
 
-/** The facet as the kernel keeps it. */
+/** A wait as it is stored. */
 export interface WaitState extends WaitFacet {
-  /** What wakes it, each as `kind:id`. */
+  /** The changes that wake it, each as `kind:id`. */
   readonly on?: readonly string[];
 }
 
@@ -52,31 +52,31 @@ export type OutcomeKind =
   | 'parent_exited'
   | 'abandoned';
 
-/** How a process ended. Typed; nothing is ever parsed out of a message. */
+/** The end of a process. */
 export interface Outcome {
   readonly kind: OutcomeKind;
   readonly reason?: string;
-  /** Who asked for it: a pid, or `host`. */
+  /** A pid, `host` or `kernel`. */
   readonly by?: string;
   readonly evidence?: JsonObject;
   readonly exitCode?: number | null;
   readonly signal?: string | null;
 }
 
-/** Why a process is stopping: stored before anything is signalled, and its outcome when the grace is over. */
+/** The reason of a stop: stored before anything is signalled. It is the outcome if the process does not end in its grace. */
 export interface StopOrder {
   readonly kind: OutcomeKind;
   readonly reason?: string;
   readonly by: string;
 }
 
-/** One row of the process table, as the kernel works with it. A change is a new record handed to the repository. */
+/** One row of the process table. A change is a new record that is given to the repository. */
 export interface ProcessRow {
-  // Fixed at birth.
+  // Fixed at creation.
   readonly n: number;
   readonly pid: Pid;
   readonly bornUnder: Pid | null;
-  /** The numbers of the processes it was born under, root first. */
+  /** The row numbers of the processes it was spawned under, root first. */
   readonly path: readonly number[];
   readonly depth: number;
   readonly name: string | null;
@@ -97,7 +97,7 @@ export interface ProcessRow {
   readonly view: number;
   readonly args: JsonValue;
   readonly generation: number;
-  /** Capabilities of earlier generations are dead, the one on the own namespace apart. */
+  /** Capabilities of earlier generations allow nothing, except the one on the own namespace. */
   readonly authoritySince: number;
   readonly recovery: RecoveryDisposition;
   readonly retry: JsonObject | null;
@@ -107,7 +107,7 @@ export interface ProcessRow {
   readonly version: number;
   readonly fence: number;
   readonly attempt: number;
-  /** How often it was started since its run last got on. */
+  /** How often it was started since its run last made progress. */
   readonly recoveries: number;
   readonly node: string | null;
   readonly wait: WaitState | null;
@@ -126,7 +126,7 @@ export interface ProcessRow {
   readonly progress: Progress | null;
 }
 
-/** A process as its users see it. */
+/** A process, as the public API shows it. */
 export interface ProcessRecord {
   readonly pid: Pid;
   readonly parent: Pid | null;
@@ -160,11 +160,11 @@ export interface ProcessRecord {
   readonly command?: CommandFacts;
 }
 
-/** What is known of a command besides what every process has. */
+/** The part of a process record that only commands have. */
 export interface CommandFacts {
-  /** The command line for people: redacted and bounded. */
+  /** The command line, redacted and bounded. */
   readonly line: string;
-  /** What the operating system calls it; absent until it has started. */
+  /** The pid of the operating system; absent until it has started. */
   readonly osPid?: number;
   readonly outputFile: string;
   readonly errorFile: string;
@@ -191,7 +191,24 @@ export function isTerminal(status: ProcessStatus): status is TerminalStatus {
   return terminal.has(status);
 }
 
-/** Whether a node runs or drives it, so that it has to be told before it can end. */
+/** Whether a node runs or drives the process, so that the node must stop it before it can end. */
 export function isDriven(row: ProcessRow): boolean {
   return row.node !== null;
+}
+
+/** Limits of a process's own on how long it may live, from its creation. */
+interface TimeLimits {
+  readonly deadlineMs: number | null;
+  readonly wallMs: number | undefined;
+}
+
+/** The earliest of a process's own limits and of the deadline of the process that it was spawned under. */
+export function earliestDeadline(
+  createdAt: number,
+  { deadlineMs, wallMs }: TimeLimits,
+  above: Pick<ProcessRow, 'deadlineAt'> | null,
+): number | null {
+  const own = [deadlineMs, wallMs].flatMap((ms) => (ms === null || ms === undefined ? [] : [createdAt + ms]));
+  const all = above === null || above.deadlineAt === null ? own : [...own, above.deadlineAt];
+  return all.length === 0 ? null : Math.min(...all);
 }

@@ -2,14 +2,14 @@ import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 
-/** `started` and `backoff` have no answer yet; what was started may or may not have happened. */
+/** `started` and `backoff` have no answer yet; a started call may or may not have happened. */
 export type EntryStatus = 'started' | 'backoff' | 'done' | 'failed';
 
-/** What is known of one call of a run. */
+/** One call of a run in its journal. */
 export interface RunEntry {
   /** The number of the process. */
   readonly process: number;
-  /** Enclosing step, kind, name, and which of that kind and name. */
+  /** Enclosing steps, kind, name, and the ordinal among calls of that kind and name. */
   readonly key: string;
   /** Counts the answers in the order of their commits; 0 while there is none. */
   readonly seq: number;
@@ -17,7 +17,7 @@ export interface RunEntry {
   /** The answer, or the error; null where there is none. */
   readonly value: JsonValue;
   readonly attempt: number;
-  /** When the call goes on or gives up, where that was fixed when it was made. */
+  /** When the call continues or times out, where that was fixed when it was made. */
   readonly dueAt: number | null;
   /** The fence of the run that wrote it. */
   readonly fence: number;
@@ -26,10 +26,10 @@ export interface RunEntry {
 
 /** The journals of runs. */
 export interface RunEntryRepository {
-  /** Of one process, in the order of the answers. */
-  all(tx: ReadTx, process: number): Promise<RunEntry[]>;
+  /** The entries of one process, in the order of the answers. */
+  findAll(tx: ReadTx, process: number): Promise<RunEntry[]>;
   put(tx: WriteTx, entry: RunEntry): Promise<void>;
   remove(tx: WriteTx, process: number, key: string): Promise<void>;
   clear(tx: WriteTx, process: number): Promise<void>;
 }
-export const RunEntryRepository: Token<RunEntryRepository> = token('EntryRepository');
+export const RunEntryRepository: Token<RunEntryRepository> = token('RunEntryRepository');

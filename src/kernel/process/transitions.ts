@@ -34,12 +34,12 @@ export const processEvents: readonly ProcessEvent[] = [
   'abandon',
 ];
 
-/** `@run`: running if a run holds the process, else runnable. `@previous`: what it was before it was paused. */
+/** `@run`: running if a node has the process, else runnable. `@previous`: the status before it was paused. */
 type Target = ProcessStatus | '@run' | '@previous';
 export type TransitionTable = Record<ProcessStatus, Partial<Record<ProcessEvent, Target>>>;
 
 const ends = { exit: 'exited', fail: 'failed', kill: 'killed', abandon: 'abandoned' } as const;
-/** What a node may be holding. */
+/** Transitions of the statuses in which a node may have the process. */
 const run = {
   pause: 'paused',
   exec: 'runnable',
@@ -69,12 +69,12 @@ export const transitions = {
  */
 export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
   const target = (transitions as TransitionTable)[row.status][event];
-  if (target === undefined) throw refusal(row, event);
+  if (target === undefined) throw transitionRefused(row, event);
   const next = { ...row, ...statusAfter(row, event, target), version: row.version + 1 };
   switch (event) {
     case 'exec': {
-      const anew = { attempt: 1, recoveries: 0, wait: null, node: null };
-      return { ...next, ...anew, generation: row.generation + 1, fence: row.fence + 1 };
+      const reset = { attempt: 1, recoveries: 0, wait: null, node: null };
+      return { ...next, ...reset, generation: row.generation + 1, fence: row.fence + 1 };
     }
     case 'release':
     case 'backoff':
@@ -102,16 +102,16 @@ function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick
   }
 }
 
-function refusal(row: ProcessRow, event: ProcessEvent): ProcessError {
+function transitionRefused(row: ProcessRow, event: ProcessEvent): ProcessError {
   const facts = { pid: row.pid, status: row.status, event };
-  if (isTerminal(row.status)) return terminated(row);
+  if (isTerminal(row.status)) return processTerminated(row);
   return new ProcessError('INVALID_TRANSITION', `Process ${row.pid} is ${row.status}: it cannot ${event}.`, {
     facts,
     hint: `A ${row.status} process takes: ${Object.keys(transitions[row.status]).join(', ')}.`,
   });
 }
 
-export function terminated(row: ProcessRow): ProcessError {
+export function processTerminated(row: ProcessRow): ProcessError {
   return new ProcessError('PROCESS_TERMINATED', `Process ${row.pid} has ended (${row.status}).`, {
     facts: { pid: row.pid, status: row.status, outcome: row.outcome?.kind ?? null },
     hint: 'An ended process never changes again; spawn a new one.',

@@ -21,7 +21,7 @@ export class SignalAuthority {
    * CAPABILITY_DENIED where a rule forbids it, PROCESS_TERMINATED, AskNeeded.
    */
   async of(tx: WriteTx, act: Act, pid: Pid, target: Pid, signal: string): Promise<Authorization> {
-    await this.lookup.live(tx, pid);
+    await this.lookup.getLive(tx, pid);
     try {
       const request = parseRequest(`process:${target}`);
       return await this.warrants.authorize(tx, act, plainQuestion(pid, 'signal', request, { signal }));

@@ -3,25 +3,26 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 
+/** The report of a signal that was sent with an id. */
 export interface SignalReceipt {
-  /** Over what was sent, so that the same id with other content is seen. */
+  /** Of target, signal and options: the same id with another hash is a conflict. */
   readonly hash: string;
   readonly report: JsonObject;
 }
 
-/** A user signal that one wait has got. */
+/** A user signal that a wait received. */
 export interface TakenSignal {
   readonly ordinal: number;
   readonly payload: JsonValue;
 }
 
-/** User signals that were sent, and the answers to signals that carried an id. */
+/** User signals, and the reports of signals that were sent with an id. */
 export interface SignalRepository {
   /** Stores the next signal of that name and answers with its ordinal, counted from 1. */
   push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number>;
-  /** Whether there is one of that name to take. */
+  /** Whether there is a signal of that name that no wait has received. */
   has(tx: ReadTx, pid: Pid, name: string): Promise<boolean>;
-  /** Takes the oldest one of that name; the row stays, for the count. */
+  /** Marks the oldest one of that name as received; the row stays, because ordinals count it. */
   take(tx: WriteTx, pid: Pid, name: string): Promise<TakenSignal | undefined>;
   findReceipt(tx: ReadTx, id: string): Promise<SignalReceipt | undefined>;
   insertReceipt(tx: WriteTx, id: string, receipt: SignalReceipt): Promise<void>;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { pageLimitMax } from '../../base/page.js';
 import type { ReadTx } from '../../base/store.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
-import { narrowestScan, type Selectors, selects } from '../process/process-filter.js';
+import { matchesFilter, narrowestScanOf, type Selectors } from '../process/process-filter.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import type { signalScope } from '../specs.js';
@@ -19,28 +19,28 @@ export class SignalTargets {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
   ) {}
 
-  /** A named process is matched also when it has ended; what is below it, and what a scope selects, only while live. */
+  /** A process that is named by its pid matches also when it has ended; those below it, and those of a scope, only while live. */
   async match(tx: ReadTx, target: Target, tree: boolean): Promise<ProcessRow[]> {
     if (typeof target === 'string') {
-      const row = await this.lookup.any(tx, target);
+      const row = await this.lookup.get(tx, target);
       if (!tree || isTerminal(row.status)) return [row];
-      return [...(await this.processes.liveTree(tx, target)), ...(await this.stoppingOrphans(tx, row))];
+      return [...(await this.processes.findLiveTree(tx, target)), ...(await this.findStoppingOrphans(tx, row))];
     }
     const selected = await this.select(tx, target);
     if (!tree) return selected;
     const matched = new Map<string, ProcessRow>();
     for (const row of selected) {
       if (matched.has(row.pid)) continue;
-      for (const below of await this.processes.liveTree(tx, row.pid)) matched.set(below.pid, below);
+      for (const live of await this.processes.findLiveTree(tx, row.pid)) matched.set(live.pid, live);
     }
     return [...matched.values()];
   }
 
   /**
    * Processes that are still being stopped after their parent has ended: no walk from parent to child finds them. They
-   * belong to the tree that they were born in.
+   * belong to the tree in which they were spawned.
    */
-  private async stoppingOrphans(tx: ReadTx, top: ProcessRow): Promise<ProcessRow[]> {
+  private async findStoppingOrphans(tx: ReadTx, top: ProcessRow): Promise<ProcessRow[]> {
     const orphans: ProcessRow[] = [];
     for (const row of await this.scan(tx, { status: 'stopping' })) {
       if (row.parent === null || !row.path.includes(top.n)) continue;
@@ -53,18 +53,18 @@ export class SignalTargets {
   private async select(tx: ReadTx, { tree, ...scope }: Exclude<Target, string>): Promise<ProcessRow[]> {
     const filter = { ...scope, live: true };
     if (tree !== undefined) {
-      await this.lookup.any(tx, tree);
-      return (await this.processes.liveTree(tx, tree)).filter((row) => selects(filter, row));
+      await this.lookup.get(tx, tree);
+      return (await this.processes.findLiveTree(tx, tree)).filter((row) => matchesFilter(filter, row));
     }
     return this.scan(tx, filter);
   }
 
   private async scan(tx: ReadTx, filter: Selectors): Promise<ProcessRow[]> {
     const selected: ProcessRow[] = [];
-    const scan = narrowestScan(filter);
+    const scan = narrowestScanOf(filter);
     for (let after = 0; ; ) {
       const page = await this.processes.scan(tx, scan, after, pageLimitMax);
-      selected.push(...page.filter((row) => selects(filter, row)));
+      selected.push(...page.filter((row) => matchesFilter(filter, row)));
       if (page.length < pageLimitMax) return selected;
       after = page.at(-1)?.n ?? after;
     }

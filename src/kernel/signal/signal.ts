@@ -6,7 +6,7 @@ import type { OwnerKeys, ProcessKind } from '../process/process.js';
 export const controlSignals = ['pause', 'resume', 'cancel', 'kill'] as const;
 type ControlSignal = (typeof controlSignals)[number];
 
-/** A signal that the kernel only delivers, to bodies that wait for it. */
+/** A signal that the kernel only delivers to bodies that wait for it. */
 export type UserSignal = `user.${string}`;
 
 export type SignalName = ControlSignal | UserSignal;

@@ -10,11 +10,10 @@ import { Units } from '../../unit/units.js';
 import { AccountRepository } from '../budget/account-repository.js';
 import { Accounts, limitsOf } from '../budget/accounts.js';
 import type { Budget, BudgetReport, Usage } from '../budget/budget.js';
-import { earliestDeadline } from '../process/deadline.js';
 import type { ProcessRow } from '../process/process.js';
+import { earliestDeadline } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
-import { ProcessRepository } from '../process/process-repository.js';
-import { saveProcess } from '../process/save-process.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { limitsSpec, parse, parsePid, reserveOptions, usageSpec } from '../specs.js';
 
 /** charge, reserve, settle, budget, setBudget. */
@@ -36,7 +35,7 @@ export class Budgets {
     const pid = parsePid(input);
     const usage = parse(usageSpec, given, 'usage') as Usage;
     return this.units.commit({ caller, actor: pid, action: 'budget.charge', target: pid }, async (tx, act) => {
-      const row = await this.lookup.live(tx, pid);
+      const row = await this.lookup.getLive(tx, pid);
       await this.accounts.charge(tx, row, usage);
       this.recorder.record(tx, act, row, {
         event: 'budget.charged',
@@ -54,8 +53,8 @@ export class Budgets {
     const asked = parse(usageSpec, given, 'usage') as Usage;
     const { partial } = parse(reserveOptions, rest, 'options');
     return this.units.commit({ caller, actor: pid, action: 'budget.reserve', target: pid }, async (tx, act) => {
-      const row = await this.lookup.live(tx, pid);
-      const usage = partial ? await this.accounts.withinReach(tx, row, asked) : asked;
+      const row = await this.lookup.getLive(tx, pid);
+      const usage = partial ? await this.accounts.capToRoom(tx, row, asked) : asked;
       const reservation = await this.accounts.reserve(tx, row, usage, act.at);
       const told = { reservation, usage: usage as JsonObject };
       this.recorder.record(tx, act, row, {
@@ -77,8 +76,12 @@ export class Budgets {
     const usage = parse(usageSpec, given, 'usage') as Usage;
     const actor = caller.face === 'host' ? 'host' : caller.pid;
     return this.units.commit({ caller, actor, action: 'budget.settle' }, async (tx, act) => {
-      const reservation = await this.accounts.reservation(tx, id, caller.face === 'host' ? undefined : caller.pid);
-      const row = await this.lookup.any(tx, reservation.pid);
+      const reservation = await this.accounts.getOwnReservation(
+        tx,
+        id,
+        caller.face === 'host' ? undefined : caller.pid,
+      );
+      const row = await this.lookup.get(tx, reservation.pid);
       await this.accounts.settle(tx, row, reservation, usage);
       const told = { reservation: id, usage: usage as JsonObject };
       const by = caller.face === 'host' ? { ...act, actor: row.pid } : act;
@@ -89,7 +92,7 @@ export class Budgets {
 
   report(input: unknown): Promise<BudgetReport> {
     const pid = parsePid(input);
-    return this.store.read(async (tx) => this.accounts.report(tx, await this.lookup.any(tx, pid), this.clock.peek()));
+    return this.store.read(async (tx) => this.accounts.report(tx, await this.lookup.get(tx, pid), this.clock.peek()));
   }
 
   /** Changes limits of a live process; those not named stay. The host's own act. */
@@ -97,10 +100,10 @@ export class Budgets {
     const pid = parsePid(input);
     const limits = parse(limitsSpec, given, 'limits') as Partial<Budget>;
     return this.units.commit({ caller, actor: 'host', action: 'budget.set', target: pid }, async (tx, act) => {
-      const row = await this.lookup.live(tx, pid);
-      const before = limitsOf(await this.accounts.account(tx, row.n));
+      const row = await this.lookup.getLive(tx, pid);
+      const before = limitsOf(await this.accounts.get(tx, row.n));
       await this.repository.setLimits(tx, row.n, { ...before, ...limits });
-      const next = limits.wallMs === undefined ? row : await this.newDeadline(row, limits.wallMs, act.at, tx);
+      const next = limits.wallMs === undefined ? row : await this.saveDeadline(row, limits.wallMs, act.at, tx);
       this.recorder.record(tx, act, next, {
         event: 'budget.limited',
         data: { limits: limits as JsonObject, ...(next.deadlineAt === null ? {} : { deadlineAt: next.deadlineAt }) },
@@ -113,13 +116,13 @@ export class Budgets {
   }
 
   /** Its own limit anew, still within its parent's deadline. */
-  private async newDeadline(
+  private async saveDeadline(
     row: ProcessRow,
     wallMs: number,
     at: number,
     tx: Parameters<ProcessRepository['update']>[0],
   ): Promise<ProcessRow> {
-    const above = row.bornUnder === null ? null : await this.lookup.any(tx, row.bornUnder);
+    const above = row.bornUnder === null ? null : await this.lookup.get(tx, row.bornUnder);
     const deadlineAt = earliestDeadline(row.createdAt, { deadlineMs: row.deadlineMs, wallMs }, above);
     const alarmAt = row.status === 'stopping' ? row.alarmAt : deadlineAt;
     const next = { ...row, deadlineAt, alarmAt, version: row.version + 1, updatedAt: at };

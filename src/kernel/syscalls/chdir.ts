@@ -4,8 +4,7 @@ import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { ProcessLookup } from '../process/process-lookup.js';
-import { ProcessRepository } from '../process/process-repository.js';
-import { saveProcess } from '../process/save-process.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { parsePath, parsePid } from '../specs.js';
 import { FolderAccess } from '../workspace/folder-access.js';
 
@@ -15,7 +14,7 @@ export class Chdir {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
-    @inject(FolderAccess) private readonly access: FolderAccess,
+    @inject(FolderAccess) private readonly folderAccess: FolderAccess,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -27,14 +26,14 @@ export class Chdir {
     return this.units.commitPrepared(
       { caller, actor: 'host', action: 'process.chdir', target: pid },
       async () => {
-        const { cwd: from } = await this.store.read((tx) => this.lookup.live(tx, pid));
-        const { cwd: to, folder } = await this.access.find(caller, 'process.chdir', from, path);
+        const { cwd: from } = await this.store.read((tx) => this.lookup.getLive(tx, pid));
+        const { cwd: to, folderQuestion: folder } = await this.folderAccess.check(caller, 'process.chdir', from, path);
         return { from, to, folder };
       },
       async (tx, act, { from, to, folder }) => {
-        const row = await this.lookup.live(tx, pid);
+        const row = await this.lookup.getLive(tx, pid);
         if (row.cwd !== from) throw new OutdatedPreparation(pid);
-        const warrant = folder === undefined ? undefined : await this.access.take(tx, act, folder);
+        const warrant = folder === undefined ? undefined : await this.folderAccess.authorize(tx, act, folder);
         const next = { ...row, cwd: to, version: row.version + 1, updatedAt: act.at };
         await saveProcess(this.processes, tx, next);
         this.recorder.record(tx, act, next, {

@@ -1,27 +1,27 @@
 import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
 import type { ObjectId } from '../../base/ids.js';
-import type { WriteTx } from '../../base/store.js';
+import type { ReadTx } from '../../base/store.js';
+import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';
-import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { ObjectWriter, PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { CommandPlans } from '../command/command-plans.js';
+import { CommandPlans } from '../command/command-ports.js';
 import { Spawning } from '../lifecycle/spawning.js';
-import { Images, imageReference } from '../process/images.js';
+import { Images } from '../process/images.js';
 import { isDriven, type ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
-import { ProcessRepository } from '../process/process-repository.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { RunEntryRepository } from '../process/run-entry-repository.js';
-import { saveProcess } from '../process/save-process.js';
+import { ShareableObjects } from '../process/shareable-objects.js';
 import { nextState } from '../process/transitions.js';
 import { execSpec, parse, parsePid } from '../specs.js';
-import { noSuchObject, type PreparedSpawn, parseArgs, prepareGoal } from './prepare-spawn.js';
+import { type PreparedSpawn, parseArgs, prepareGoal } from './spawn.js';
 
 @injectable()
 export class Exec {
@@ -31,48 +31,63 @@ export class Exec {
     @inject(Images) private readonly images: Images,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(ObjectRepository) private readonly stored: ObjectRepository,
+    @inject(ShareableObjects) private readonly shareable: ShareableObjects,
     @inject(ObjectWriter) private readonly objects: ObjectWriter,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(CommandPlans) private readonly plans: CommandPlans,
-    @inject(Spawning) private readonly births: Spawning,
+    @inject(CommandPlans) private readonly commandPlans: CommandPlans,
+    @inject(Spawning) private readonly spawning: Spawning,
   ) {}
 
   /**
    * Replaces the program: same pid, parent, children, budget used and cwd. Authority shrinks to the process's own
-   * namespace unless `preserveCapabilities`. Throws NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_TRANSITION, TREE_STOPPING.
+   * namespace unless `preserveCapabilities`. Everything that can refuse is asked before the first row is written. Throws
+   * NO_SUCH_IMAGE, CAPABILITY_DENIED, NO_SUCH_OBJECT, INVALID_TRANSITION, TREE_STOPPING.
    */
-  async run(caller: Caller, input: unknown, given: unknown): Promise<void> {
+  async run(caller: Caller, input: unknown, rawSpec: unknown): Promise<void> {
     const pid = parsePid(input);
-    const spec = parse(execSpec, given, 'spec', this.payloads.specLimits);
+    const spec = parse(execSpec, rawSpec, 'spec', this.payloads.specLimits);
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
     const goal = spec.goal === undefined ? undefined : prepareGoal(this.payloads, spec.goal);
-    const plan = image.kind === 'command' ? await this.plans.ofImage(image, args, pid) : undefined;
+    const plan = image.kind === 'command' ? await this.commandPlans.planImage(image, args, pid) : undefined;
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
-      const row = await this.lookup.spawnable(tx, pid);
-      if (row.kind === 'command' && isDriven(row)) throw runsAlready(row);
+      const row = await this.lookup.getSpawnable(tx, pid);
+      if (row.kind === 'command' && isDriven(row)) throw alreadyRunning(row);
       const approval = await this.rules.check(tx, act, pid, 'spawn', `image:${image.name}`, args);
-      // What it runs from here on it has to be allowed by what it held until now.
-      if (plan !== undefined) await this.births.command(tx, row.n, plan, await this.births.permitted(tx, act, plan));
+      // The new command is authorized by the capabilities that the process had until now.
+      const authorization = plan === undefined ? undefined : await this.spawning.authorizeCommand(tx, act, plan);
       const next: ProcessRow = {
         ...nextState(row, 'exec'),
         kind: image.kind,
-        image: imageReference(image),
+        image: image.reference,
         args,
         recovery: image.recovery,
         retry: image.retry,
         updatedAt: act.at,
       };
-      const authoritySince = spec.preserveCapabilities ? row.authoritySince : next.generation;
-      const goalId = goal === undefined ? row.goal : await this.newGoal(tx, act, next, goal, spec.preserveCapabilities);
+      const { preserveCapabilities } = spec;
+      const newGoal = goal === undefined ? undefined : await this.toGoal(tx, act, next, goal, preserveCapabilities);
+      if (image.requires.length > 0) {
+        const remaining = (await this.grants.findLive(tx, pid, act.at)).filter(
+          ({ own }) => own || preserveCapabilities,
+        );
+        const held = [...remaining, ...(newGoal?.readShare ?? [])];
+        this.grants.requireAll(held, image.requires, { pid, image: image.reference, now: act.at });
+      }
+
+      if (plan !== undefined) await this.spawning.putCommand(tx, row.n, plan, authorization);
+      if (newGoal?.payload !== undefined) {
+        await this.objects.create(tx, pid, newGoal.id, 'goal', newGoal.payload, act.at);
+      }
+      if (newGoal !== undefined) await this.grants.insert(tx, newGoal.readShare);
+      const goalId = newGoal?.id ?? row.goal;
       const view = spec.preserveMemory ? row.view : await this.objects.createView(tx, pid, goalId);
+      const authoritySince = preserveCapabilities ? row.authoritySince : next.generation;
       await saveProcess(this.processes, tx, { ...next, authoritySince, goal: goalId, view });
       await this.entries.clear(tx, row.n);
-      await this.grants.requireAll(tx, pid, image.requires, next.image, act.at);
       this.recorder.record(tx, act, next, {
         event: 'process.execed',
         data: { image: next.image, generation: next.generation },
@@ -86,41 +101,32 @@ export class Exec {
     });
   }
 
-  private async newGoal(
-    tx: WriteTx,
+  /** A goal that is a handle stays readable: the capability that reads it ends with its generation, so another one replaces it. */
+  private async toGoal(
+    tx: ReadTx,
     act: Act,
     row: ProcessRow,
-    given: PreparedSpawn['goal'],
-    preserved: boolean,
-  ): Promise<ObjectId> {
-    if (ObjectHandle.is(given)) return this.givenGoal(tx, act, row, given, preserved);
-    const id = this.objects.newId();
-    await this.objects.create(tx, row.pid, id, 'goal', given.payload, act.at);
-    return id;
-  }
-
-  /** A goal given as a handle stays readable: what it was read by ends with its generation, so a reading takes its place. */
-  private async givenGoal(
-    tx: WriteTx,
-    act: Act,
-    row: ProcessRow,
-    { id }: ObjectHandle,
-    preserved: boolean,
-  ): Promise<ObjectId> {
-    const object = await this.stored.find(tx, id);
-    if (object === undefined || object.deletedAt !== null) throw noSuchObject(id);
-    const by = (await this.grants.findRead(tx, row.pid, object, 'grant', act.at))?.record;
-    if (by === undefined) throw noSuchObject(id);
-    if (by.own || preserved) return id;
+    goal: PreparedSpawn['goal'],
+    preserveCapabilities: boolean,
+  ): Promise<ExecGoal> {
+    if (!ObjectHandle.is(goal)) return { id: this.objects.newId(), payload: goal.payload, readShare: [] };
+    const object = await this.shareable.get(tx, goal.id);
+    const by = await this.shareable.getGrant(tx, row.pid, object, act.at);
+    if (by.own || preserveCapabilities) return { id: object.id, readShare: [] };
     const to = { pid: row.pid, generation: row.generation, at: act.at };
-    const reading = await this.grants.createReadShare(tx, id, by.id, to);
-    const { parent, depth, grantedBy } = by;
-    await this.grants.insert(tx, [{ ...reading, parent, depth, grantedBy }]);
-    return id;
+    return { id: object.id, readShare: [await this.shareable.createLastingRead(tx, object.id, by, to)] };
   }
 }
 
-function runsAlready({ pid, kind, status }: ProcessRow): ProcessError {
+interface ExecGoal {
+  readonly id: ObjectId;
+  /** Of a goal that is created as an object of its own. */
+  readonly payload?: Exclude<PreparedSpawn['goal'], ObjectHandle>['payload'];
+  /** The capability by which a goal that was given as a handle is read from now on, if it needs one. */
+  readonly readShare: readonly CapabilityRecord[];
+}
+
+function alreadyRunning({ pid, kind, status }: ProcessRow): ProcessError {
   return new ProcessError(
     'INVALID_TRANSITION',
     `Process ${pid} is a command that runs: it cannot take another program.`,

@@ -6,8 +6,7 @@ import { Units } from '../../unit/units.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
-import { ProcessRepository } from '../process/process-repository.js';
-import { saveProcess } from '../process/save-process.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
 import { Exit } from './exit.js';
@@ -19,7 +18,7 @@ export class External {
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(ProcessEnds) private readonly endings: ProcessEnds,
+    @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Exit) private readonly exit: Exit,
   ) {}
@@ -36,15 +35,15 @@ export class External {
 
   /** The first report also starts it. */
   async progress(caller: Caller, input: unknown, given: unknown): Promise<void> {
-    await this.report(caller, input, given, external);
+    await this.saveProgress(caller, input, given, requireExternal);
   }
 
   /** What a body reports of itself. */
-  async reported(caller: Caller, input: unknown, given: unknown): Promise<void> {
-    await this.report(caller, input, given, (row) => row);
+  async reportOwnProgress(caller: Caller, input: unknown, given: unknown): Promise<void> {
+    await this.saveProgress(caller, input, given, (row) => row);
   }
 
-  private async report(
+  private async saveProgress(
     caller: Caller,
     input: unknown,
     given: unknown,
@@ -53,7 +52,7 @@ export class External {
     const pid = parsePid(input);
     const progress = parse(progressSpec, given, 'progress') as NonNullable<ProcessRow['progress']>;
     await this.units.commit({ caller, actor: 'host', action: 'process.progress', target: pid }, async (tx, act) => {
-      const row = accepted(await this.lookup.live(tx, pid));
+      const row = accepted(await this.lookup.getLive(tx, pid));
       const starts = row.status === 'created' || row.status === 'runnable';
       const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
       const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
@@ -85,20 +84,25 @@ export class External {
     const pid = parsePid(input);
     const reason = parseReason(given, 'reason');
     await this.units.commit({ caller, actor: 'host', action: 'process.abandon', target: pid }, async (tx, act) => {
-      const row = await this.lookup.live(tx, pid);
+      const row = await this.lookup.getLive(tx, pid);
       const outcome = { kind: 'abandoned', reason, by: act.actor, evidence: { kind: 'requested' } } as const;
-      await this.endings.end(tx, act, { row, ended: nextState(row, 'abandon'), outcome, action: 'process.abandon' });
+      await this.processEnds.end(tx, act, {
+        row,
+        ended: nextState(row, 'abandon'),
+        outcome,
+        action: 'process.abandon',
+      });
     });
   }
 
   private async assertExternal(caller: Caller, input: unknown): Promise<void> {
     const pid = parsePid(input);
     const call: Call = { caller, actor: 'host', action: 'process.exit', target: pid };
-    await this.units.read(call, async (tx) => external(await this.lookup.live(tx, pid)));
+    await this.units.read(call, async (tx) => requireExternal(await this.lookup.getLive(tx, pid)));
   }
 }
 
-function external(row: ProcessRow): ProcessRow {
+function requireExternal(row: ProcessRow): ProcessRow {
   if (row.kind === 'external') return row;
   throw new ProcessError(
     'INVALID_TRANSITION',

@@ -29,18 +29,18 @@ export class RunHistory {
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
-  of(input: unknown): Promise<JournalEntry[]> {
+  journalOf(input: unknown): Promise<JournalEntry[]> {
     const pid: Pid = parsePid(input);
     return this.store.read(async (tx) => {
-      const { n } = await this.lookup.any(tx, pid);
-      const entries = await this.entries.all(tx, n);
+      const { n } = await this.lookup.get(tx, pid);
+      const entries = await this.entries.findAll(tx, n);
       const begun = entries.filter(({ seq }) => seq === 0);
-      return [...entries.slice(begun.length), ...begun].map(shown);
+      return [...entries.slice(begun.length), ...begun].map(toJournalEntry);
     });
   }
 }
 
-function shown({ key, status, attempt, dueAt, fence, at }: RunEntry): JournalEntry {
+function toJournalEntry({ key, status, attempt, dueAt, fence, at }: RunEntry): JournalEntry {
   const due = dueAt === null ? {} : { dueAt };
   return { key: key.replaceAll('\n', ' > '), status, attempt, ...due, fence, at };
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { AccountRepository } from '../budget/account-repository.js';
-import { OutputPaths } from '../command/command-output.js';
+import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse } from '../specs.js';
@@ -21,7 +21,7 @@ export class Prune {
     @inject(AccountRepository) private readonly accounts: AccountRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRepository) private readonly commands: CommandRepository,
-    @inject(OutputPaths) private readonly places: OutputPaths,
+    @inject(OutputPaths) private readonly outputPaths: OutputPaths,
   ) {}
 
   /**
@@ -34,8 +34,8 @@ export class Prune {
     for (let pass = -1; pass !== pruned; ) {
       pass = pruned;
       for (let after = 0, more = true; more; ) {
-        const batch = await this.batch(caller, endedBefore, after);
-        this.places.remove(batch.commands);
+        const batch = await this.pruneBatch(caller, endedBefore, after);
+        this.outputPaths.remove(batch.commands);
         pruned += batch.count;
         after = batch.last;
         more = batch.count > 0;
@@ -44,9 +44,9 @@ export class Prune {
     return { pruned };
   }
 
-  private batch(caller: Caller, endedBefore: number, after: number): Promise<Batch> {
+  private pruneBatch(caller: Caller, endedBefore: number, after: number): Promise<Batch> {
     return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
-      const rows = await this.processes.prunable(tx, endedBefore, after, batchRows);
+      const rows = await this.processes.findPrunable(tx, endedBefore, after, batchRows);
       for (const row of rows) {
         await this.processes.delete(tx, row);
         await this.accounts.delete(tx, row.n, row.path.at(-1));
@@ -54,9 +54,9 @@ export class Prune {
       }
       const count = rows.length;
       if (count > 0) {
-        this.recorder.event(tx, { type: 'processes.pruned', at: act.at, data: { count } });
+        this.recorder.recordEvent(tx, { type: 'processes.pruned', at: act.at, data: { count } });
         const pids = rows.map(({ pid }) => pid);
-        this.recorder.audit(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
+        this.recorder.recordAudit(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
       }
       const commands = rows.filter(({ kind }) => kind === 'command').map(({ n }) => n);
       return { count, last: rows.at(-1)?.n ?? after, commands };

@@ -4,10 +4,10 @@ import { type Page, scanRowsMax } from '../../base/page.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
-import { OutputPaths } from '../command/command-output.js';
+import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
 import type { ProcessRecord, ProcessRow, ProcessTree, WaitFacet } from '../process/process.js';
-import { narrowestScan, processFilter, selects } from '../process/process-filter.js';
+import { matchesFilter, narrowestScanOf, processFilter } from '../process/process-filter.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse, parsePid } from '../specs.js';
@@ -25,19 +25,19 @@ export class Queries {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(CommandRepository) private readonly commands: CommandRepository,
-    @inject(OutputPaths) private readonly places: OutputPaths,
+    @inject(OutputPaths) private readonly outputPaths: OutputPaths,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
   get(input: unknown): Promise<ProcessRecord> {
     const pid = parsePid(input);
-    return this.store.read(async (tx) => this.record(tx, await this.lookup.any(tx, pid)));
+    return this.store.read(async (tx) => this.toRecord(tx, await this.lookup.get(tx, pid)));
   }
 
   /** A page in order of birth. It looks at no more than 10,000 rows; `next` says that there may be more. */
   async list(given: unknown = {}): Promise<Page<ProcessRecord>> {
     const { limit, after, ...filter } = parse(processFilter, given, 'filter');
-    const scan = narrowestScan(filter);
+    const scan = narrowestScanOf(filter);
     const items: ProcessRecord[] = [];
     let cursor = Number(after ?? 0);
     for (let scanned = 0; scanned < scanRowsMax; ) {
@@ -45,7 +45,7 @@ export class Queries {
         const rows = await this.processes.scan(tx, scan, cursor, scanPageRows);
         for (const row of rows) {
           cursor = row.n;
-          if (selects(filter, row)) items.push(await this.record(tx, row));
+          if (matchesFilter(filter, row)) items.push(await this.toRecord(tx, row));
           if (items.length === limit) break;
         }
         return rows;
@@ -61,7 +61,7 @@ export class Queries {
   async children(input: unknown, filter: unknown = {}): Promise<ProcessRecord[]> {
     const pid = parsePid(input);
     const { limit = Number.POSITIVE_INFINITY, ...selectors } = parse(childrenFilter, filter, 'filter');
-    await this.store.read((tx) => this.lookup.any(tx, pid));
+    await this.store.read((tx) => this.lookup.get(tx, pid));
     const children: ProcessRecord[] = [];
     let { after } = selectors;
     do {
@@ -77,8 +77,8 @@ export class Queries {
   ancestors(input: unknown): Promise<ProcessRecord[]> {
     const pid = parsePid(input);
     return this.store.read(async (tx) => {
-      await this.lookup.any(tx, pid);
-      return this.records(tx, await this.processes.ancestors(tx, pid));
+      await this.lookup.get(tx, pid);
+      return this.toRecords(tx, await this.processes.findAncestors(tx, pid));
     });
   }
 
@@ -86,19 +86,19 @@ export class Queries {
     const pid = parsePid(input);
     const { depth } = parse(treeOptions, options, 'options');
     return this.store.read(async (tx) => {
-      await this.lookup.any(tx, pid);
-      return grow(await this.records(tx, await this.processes.tree(tx, pid, depth)));
+      await this.lookup.get(tx, pid);
+      return toTree(await this.toRecords(tx, await this.processes.findTree(tx, pid, depth)));
     });
   }
 
-  private async records(tx: ReadTx, rows: readonly ProcessRow[]): Promise<ProcessRecord[]> {
+  private async toRecords(tx: ReadTx, rows: readonly ProcessRow[]): Promise<ProcessRecord[]> {
     const records: ProcessRecord[] = [];
-    for (const row of rows) records.push(await this.record(tx, row));
+    for (const row of rows) records.push(await this.toRecord(tx, row));
     return records;
   }
 
-  private async record(tx: ReadTx, row: ProcessRow): Promise<ProcessRecord> {
-    const account = await this.accounts.account(tx, row.n);
+  private async toRecord(tx: ReadTx, row: ProcessRow): Promise<ProcessRecord> {
+    const account = await this.accounts.get(tx, row.n);
     const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit } =
       row;
     const { name, outcome, message, node, createdAt, startedAt, updatedAt, exitedAt, deadlineAt, progress } = row;
@@ -119,7 +119,7 @@ export class Queries {
     };
     const sometimes = {
       name,
-      wait: shown(row.wait),
+      wait: toWaitFacet(row.wait),
       outcome,
       message,
       node,
@@ -136,23 +136,23 @@ export class Queries {
       used: usageOf(account),
       createdAt,
       updatedAt,
-      ...(kind === 'command' ? await this.command(tx, row.n) : {}),
+      ...(kind === 'command' ? await this.findCommand(tx, row.n) : {}),
       ...(Object.fromEntries(
         Object.entries(sometimes).filter(([, value]) => value !== null),
       ) as Partial<ProcessRecord>),
     };
   }
 
-  private async command(tx: ReadTx, n: number): Promise<Pick<ProcessRecord, 'command'>> {
+  private async findCommand(tx: ReadTx, n: number): Promise<Pick<ProcessRecord, 'command'>> {
     const found = await this.commands.find(tx, n);
     if (found === undefined) return {};
     const { line, leader } = found;
-    return { command: { line, ...(leader === null ? {} : { osPid: leader.pid }), ...this.places.of(n) } };
+    return { command: { line, ...(leader === null ? {} : { osPid: leader.pid }), ...this.outputPaths.of(n) } };
   }
 }
 
 /** A tree of records that come parents before children. */
-function grow([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
+function toTree([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
   type Growing = ProcessRecord & { children: Growing[] };
   const root: Growing = { ...(top as ProcessRecord), children: [] };
   const byPid = new Map<string, Growing>([[root.pid, root]]);
@@ -165,7 +165,7 @@ function grow([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
 }
 
 /** What wakes it is the kernel's own affair. */
-function shown(wait: ProcessRow['wait']): WaitFacet | null {
+function toWaitFacet(wait: ProcessRow['wait']): WaitFacet | null {
   if (wait === null) return null;
   const { on: _on, ...facet } = wait;
   return facet;

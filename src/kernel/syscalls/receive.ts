@@ -5,7 +5,7 @@ import type { Act } from '../../unit/act.js';
 import type { Caller, WaitReason } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Message } from '../message/message.js';
-import { openedBody } from '../message/message-body.js';
+import { restoreHandles } from '../message/message-body.js';
 import { MessageRepository } from '../message/message-repository.js';
 import type { ProcessRow } from '../process/process.js';
 import { parse, parsePid, receiveOptions } from '../specs.js';
@@ -14,7 +14,7 @@ import { InboxWait } from '../waiting/inbox-wait.js';
 @injectable()
 export class Receive {
   constructor(
-    @inject(InboxWait) private readonly arrivals: InboxWait,
+    @inject(InboxWait) private readonly inbox: InboxWait,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -26,13 +26,13 @@ export class Receive {
   async run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message> {
     const pid = parsePid(input);
     const { from, ...limits } = parse(receiveOptions, options, 'options');
-    return this.arrivals.next<Message>(
+    return this.inbox.takeNext<Message>(
       caller,
       {
         pid,
         action: 'message.receive',
-        blockage: awaited(from),
-        isThere: (tx) => this.messages.has(tx, pid, from),
+        reason: waitReasonFor(from),
+        hasArrived: (tx) => this.messages.has(tx, pid, from),
         take: (tx, act, row) => this.take(tx, act, row, from),
       },
       limits,
@@ -49,10 +49,10 @@ export class Receive {
       action: 'message.receive',
       facts: { message: id, from },
     });
-    return { id, from, at, kind, body: openedBody(stored) };
+    return { id, from, at, kind, body: restoreHandles(stored) };
   }
 }
 
-function awaited(from: Pid | undefined): WaitReason {
+function waitReasonFor(from: Pid | undefined): WaitReason {
   return { kind: 'message', what: from ?? '', on: [from === undefined ? 'message:*' : `message:${from}`] };
 }

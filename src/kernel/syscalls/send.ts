@@ -27,11 +27,11 @@ export class Send {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
-    @inject(Authorizer) private readonly warrants: Authorizer,
-    @inject(Attachments) private readonly enclosures: Attachments,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
+    @inject(Attachments) private readonly attachments: Attachments,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Waker) private readonly wakes: Waker,
+    @inject(Waker) private readonly waker: Waker,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
@@ -45,39 +45,39 @@ export class Send {
     const to = parsePid(given, 'to');
     const parsed = parseBody(message);
     await this.units.commit({ caller, actor: from, action: 'message.send', target: to }, async (tx, act) => {
-      const warrant = await this.warrant(tx, act, from, to, parsed);
-      const receiver = await this.lookup.live(tx, to);
+      const warrant = await this.authorize(tx, act, from, to, parsed);
+      const receiver = await this.lookup.getLive(tx, to);
       if ((await this.messages.count(tx, to)) >= mailboxMax) throw mailboxFull(to);
-      const handed = await this.enclosures.hand(tx, act, from, to, parsed.enclosures);
+      const handed = await this.attachments.attach(tx, act, from, to, parsed.attachments);
       const id = this.ids.next('message');
       const { body } = parsed;
       const handles = handed.handles.length === 0 ? null : handed.handles;
       await this.messages.insert(tx, to, { id, from, at: act.at, kind: 'message', body, handles });
-      this.tell(tx, act, receiver, { id, from, body }, warrant, handed);
-      await this.wakes.wake(tx, act, to, 'message:*');
-      await this.wakes.wake(tx, act, to, `message:${from}`);
+      this.recordSend(tx, act, receiver, { id, from, body }, warrant, handed);
+      await this.waker.wake(tx, act, to, 'message:*');
+      await this.waker.wake(tx, act, to, `message:${from}`);
     });
   }
 
   /** What is sent are the arguments, so that a person who is asked approves this message and no other. */
-  private async warrant(
+  private async authorize(
     tx: WriteTx,
     act: Act,
     from: Pid,
     to: Pid,
-    { body, enclosures }: ParsedBody,
+    { body, attachments: enclosures }: ParsedBody,
   ): Promise<Authorization> {
-    await this.lookup.live(tx, from);
+    await this.lookup.getLive(tx, from);
     const objects = enclosures.map(({ path, object }) => ({ path, object }));
     const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
-    return this.warrants.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
+    return this.authorizer.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
   }
 
-  private tell(
+  private recordSend(
     tx: WriteTx,
     act: Act,
     to: ProcessRow,
-    sent: Sent,
+    sent: SentMessage,
     { capability, approval }: Authorization,
     handed: Attached,
   ) {
@@ -96,7 +96,7 @@ export class Send {
   }
 }
 
-interface Sent {
+interface SentMessage {
   readonly id: string;
   readonly from: Pid;
   readonly body: ParsedBody['body'];

@@ -9,8 +9,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
-import { ProcessRepository } from '../process/process-repository.js';
-import { saveProcess } from '../process/save-process.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState, type ProcessEvent } from '../process/transitions.js';
 import { isUserSignal, type Refusal, type SignalName, type SignalReport } from '../signal/signal.js';
 import { SignalAuthority } from '../signal/signal-authority.js';
@@ -30,9 +29,9 @@ export class Signal {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(SignalAuthority) private readonly authority: SignalAuthority,
-    @inject(ProcessEnds) private readonly endings: ProcessEnds,
+    @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(Waker) private readonly wakes: Waker,
+    @inject(Waker) private readonly waker: Waker,
   ) {}
 
   /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */
@@ -41,12 +40,12 @@ export class Signal {
     const signal = parse(signalName, name, 'signal');
     const options = parse(signalOptions, rest, 'options');
     const isUser = isUserSignal(signal);
-    if (isUser && options.tree === true) throw userTree();
+    if (isUser && options.tree === true) throw userSignalToTree();
     const call: Call = { caller, actor: 'host', action: isUser ? 'process.signal' : `process.${signal}` };
     return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, unproven) => {
-      const act = await this.empowered(tx, caller, unproven, target, signal);
+      const act = await this.authorize(tx, caller, unproven, target, signal);
       const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
-      const earlier = await this.receipt(tx, options.id, hash);
+      const earlier = await this.findReceipt(tx, options.id, hash);
       if (earlier !== undefined) return earlier;
       const matched = await this.targets.match(tx, target, options.tree ?? !isUser);
       const live = matched.filter(({ status }) => !isTerminal(status));
@@ -66,13 +65,13 @@ export class Signal {
   }
 
   /** The host signals by its own right; a process by what it is or holds. */
-  private async empowered(tx: WriteTx, caller: Caller, act: Act, target: Target, signal: string): Promise<Act> {
+  private async authorize(tx: WriteTx, caller: Caller, act: Act, target: Target, signal: string): Promise<Act> {
     if (caller.face === 'host' || typeof target !== 'string') return act;
     const { capability, approval } = await this.authority.of(tx, act, caller.pid, target, signal);
     return { ...act, capability, ...(approval === undefined ? {} : { approval }) };
   }
 
-  private async receipt(tx: ReadTx, id: string | undefined, hash: string): Promise<SignalReport | undefined> {
+  private async findReceipt(tx: ReadTx, id: string | undefined, hash: string): Promise<SignalReport | undefined> {
     const receipt = id === undefined ? undefined : await this.signals.findReceipt(tx, id);
     if (receipt === undefined) return undefined;
     if (receipt.hash !== hash) throw idTaken(id ?? '');
@@ -93,28 +92,28 @@ export class Signal {
     switch (signal) {
       case 'pause':
       case 'resume':
-        return this.change(tx, act, rows, signal, options);
+        return this.pauseOrResume(tx, act, rows, signal, options);
       case 'cancel': {
-        const { delivered, refused } = accepting(rows, 'stop');
+        const { delivered, refused } = splitByTransition(rows, 'stop');
         const order = { kind: 'cancelled', by: act.actor, ...reasonOf(options) } as const;
         const { graceMs } = options;
-        await this.endings.stop(tx, act, { rows: delivered, order, graceMs, action: 'process.cancel' });
+        await this.processEnds.stop(tx, act, { rows: delivered, order, graceMs, action: 'process.cancel' });
         return { delivered, refused };
       }
       case 'kill':
-        await this.endings.kill(tx, act, rows, { kind: 'killed', by: act.actor, ...reasonOf(options) });
+        await this.processEnds.kill(tx, act, rows, { kind: 'killed', by: act.actor, ...reasonOf(options) });
         return { delivered: rows, refused: [] };
     }
   }
 
-  private async change(
+  private async pauseOrResume(
     tx: WriteTx,
     act: Act,
     rows: readonly ProcessRow[],
     signal: 'pause' | 'resume',
     options: Options,
   ): Promise<Delivery> {
-    const { delivered, refused } = accepting(rows, signal);
+    const { delivered, refused } = splitByTransition(rows, signal);
     for (const row of delivered) {
       const next = { ...nextState(row, signal), updatedAt: act.at };
       await saveProcess(this.processes, tx, next);
@@ -152,7 +151,7 @@ export class Signal {
       ...(payload === null ? {} : { payload: { payload } }),
       lineage: true,
     });
-    await this.wakes.wake(tx, act, row.pid, `signal:${signal}`);
+    await this.waker.wake(tx, act, row.pid, `signal:${signal}`);
   }
 }
 
@@ -162,7 +161,10 @@ interface Delivery {
 }
 
 /** Those whose state takes `event`, and why the others' does not. */
-function accepting(rows: readonly ProcessRow[], event: ProcessEvent): { delivered: ProcessRow[]; refused: Refusal[] } {
+function splitByTransition(
+  rows: readonly ProcessRow[],
+  event: ProcessEvent,
+): { delivered: ProcessRow[]; refused: Refusal[] } {
   const delivered: ProcessRow[] = [];
   const refused: Refusal[] = [];
   for (const row of rows) {
@@ -192,7 +194,7 @@ function parseTarget(given: unknown): Target {
   });
 }
 
-function userTree(): InputError {
+function userSignalToTree(): InputError {
   return new InputError('INVALID_INPUT', 'options.tree: a user signal goes to its target only.', {
     facts: { path: 'options.tree' },
     hint: 'Use a scope to reach several processes.',

@@ -1,40 +1,225 @@
 import { inject, injectable } from 'inversify';
+import type { z } from 'zod';
+import { InputError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
-import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
+import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
+import { copyPlain, payloadLimits } from '../../base/plain.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
+import { parseCapabilitySpec, parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import { ObjectHandle } from '../../memory/object/object-handle.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
+import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
+import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { Spawning } from '../lifecycle/spawning.js';
-import { parse, spawnSpec } from '../specs.js';
-import { SpawnPreparer } from './prepare-spawn.js';
+import { CommandPlans } from '../command/command-ports.js';
+import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
+import { type Goal, type NewProcess, Spawning } from '../lifecycle/spawning.js';
+import { type ImageFacts, Images } from '../process/images.js';
+import type { ProcessRow } from '../process/process.js';
+import { ProcessLookup } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
+import { ShareableObjects } from '../process/shareable-objects.js';
+import { childSpec, parse, parsePid, spawnSpec } from '../specs.js';
+import { FolderAccess } from '../workspace/folder-access.js';
 
+/** The process that a supervisor replaces with a new child, and the reason. */
+export interface Restart {
+  /** The name of the child in the supervisor's list. */
+  readonly child: string;
+  readonly instead: Pid;
+  /** The outcome of the replaced process, or the strategy by which it was stopped. */
+  readonly reason: string;
+  /** The process whose end caused the restart. */
+  readonly because: Pid;
+  /** The message of that end. */
+  readonly detail: string | undefined;
+}
+
+/** The fields that the specs of spawn, spawnChild and fork share. */
+type CommonSpec = Omit<z.output<typeof childSpec>, 'delegate'>;
+
+/** A whole spec as the caller gave it, before defaults of the parent were filled in. */
+type OriginalSpec = { readonly goal?: CommonSpec['goal']; readonly [property: string]: unknown };
+
+/** A spec that was checked before the unit: image, arguments, folder and command. */
+export type PreparedSpawn = Omit<NewProcess, 'pid' | 'parent' | 'goal' | 'cwd' | 'authority' | 'fork'> & {
+  readonly goal: { readonly payload: JsonValue } | ObjectHandle;
+  /** Absent: the parent's. */
+  readonly cwd?: string;
+};
+
+type NewChild = Omit<NewProcess, 'authority' | 'fork'>;
+
+const pidCharsMax = 512;
+
+/** The syscalls spawn and spawnChild, and the steps that fork shares with them. */
 @injectable()
 export class Spawn {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(PayloadParser) private readonly payloads: PayloadParser,
-    @inject(SpawnPreparer) private readonly shaper: SpawnPreparer,
-    @inject(Spawning) private readonly births: Spawning,
+    @inject(Images) private readonly images: Images,
+    @inject(CommandPlans) private readonly commandPlans: CommandPlans,
+    @inject(FolderAccess) private readonly folderAccess: FolderAccess,
+    @inject(SpawnExtrasRepository) private readonly extras: SpawnExtrasRepository,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(ShareableObjects) private readonly objects: ShareableObjects,
+    @inject(Spawning) private readonly spawning: Spawning,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** Makes a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT. */
-  async run(caller: Caller, input: unknown): Promise<Pid> {
+  /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT. */
+  async spawnRoot(caller: Caller, input: unknown): Promise<Pid> {
     const spec = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
     const grants = spec.capabilities.map((grant, index) => parseCapabilitySpec(grant, `spec.capabilities.${index}`));
-    const shaped = await this.shaper.shape(caller, null, spec);
+    const prepared = await this.prepare(caller, null, spec);
     return this.units.commit({ caller, actor: 'host', action: 'process.spawn' }, async (tx, act) => {
-      const earlier = await this.shaper.earlier(tx, null, shaped);
-      if (earlier !== undefined) return earlier;
-      const goal = await this.shaper.goal(tx, 'host', shaped.goal, act.at);
-      const { row } = await this.births.create(tx, act, {
-        cwd: '.',
-        ...shaped,
-        goal,
-        parent: null,
-        authority: { grants },
-        fork: null,
-      });
+      const existing = await this.findExisting(tx, null, prepared);
+      if (existing !== undefined) return existing;
+      const goal = await this.toGoal(tx, 'host', prepared.goal, act.at);
+      const root = { cwd: '.', ...prepared, goal, parent: null, authority: { grants }, fork: null };
+      return (await this.spawning.create(tx, act, root)).row.pid;
+    });
+  }
+
+  /**
+   * Creates a child with a fresh view that holds what the parent delegates and nothing else. `restart` is recorded too.
+   * Throws AMPLIFICATION, BUDGET_EXCEEDED, TREE_STOPPING, PROCESS_TERMINATED, and what spawnRoot throws.
+   */
+  async spawnChild(caller: Caller, parentPid: unknown, input: unknown, restart?: Restart): Promise<Pid> {
+    const actor = parsePid(parentPid, 'parent');
+    const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
+    const delegate = spec.delegate.map((stated, index) => parseDelegationSpec(stated, `spec.delegate.${index}`));
+    const prepared = await this.prepare(caller, actor, spec);
+    return this.units.commit({ caller, actor, action: 'process.spawnChild', target: actor }, async (tx, act) => {
+      const existing = await this.findExisting(tx, actor, prepared);
+      if (existing !== undefined) return existing;
+      const parent = await this.lookup.getSpawnable(tx, actor);
+      const child = await this.toNewChild(tx, parent, prepared, act.at);
+      const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null });
+      if (restart !== undefined) this.recordRestart(tx, act, row, restart);
       return row.pid;
     });
   }
+
+  /**
+   * Checks a spec before the unit. `original` is what a registered id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT,
+   * INVALID_PATH, CAPABILITY_DENIED.
+   */
+  async prepare(
+    caller: Caller,
+    parent: Pid | null,
+    spec: CommonSpec,
+    original: OriginalSpec = spec,
+  ): Promise<PreparedSpawn> {
+    if (spec.onParentExit === 'detach' && caller.face === 'process') throw detachIsForHost();
+    const image = this.images.resolve(spec.image);
+    const args = await parseArgs(image, spec.args);
+    const command = image.kind === 'command' ? await this.commandPlans.planImage(image, args, parent) : undefined;
+    return {
+      image,
+      args,
+      goal: prepareGoal(this.payloads, spec.goal ?? {}),
+      ...(spec.cwd === undefined ? {} : await this.folderAccess.check(caller, 'process.spawnChild', '.', spec.cwd)),
+      name: spec.name ?? null,
+      labels: spec.labels ?? null,
+      owner: (spec.owner as NewProcess['owner']) ?? null,
+      env: spec.env ?? null,
+      budget: spec.budget as NewProcess['budget'],
+      onBudget: spec.onBudget,
+      deadlineMs: spec.deadlineMs ?? command?.timeoutMs ?? null,
+      onParentExit: spec.onParentExit,
+      held: spec.held,
+      registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, original) },
+      ...(command === undefined ? {} : { command }),
+    };
+  }
+
+  /** The process that was spawned with the same id and spec before, if any. Throws CONFLICT for another spec. */
+  async findExisting(tx: ReadTx, parent: Pid | null, { registration }: PreparedSpawn): Promise<Pid | undefined> {
+    if (registration === null) return undefined;
+    const { id, hash } = registration;
+    const found = await this.extras.findRegistration(tx, parent, id);
+    if (found === undefined || found.hash === hash) return found?.pid;
+    throw spawnIdTaken(id, found.pid);
+  }
+
+  /** A child of `parent`, but for its authority and its view. Throws CONFLICT, NO_SUCH_OBJECT. */
+  async toNewChild(tx: ReadTx, parent: ProcessRow, prepared: PreparedSpawn, now: number): Promise<NewChild> {
+    const pid = await this.choosePid(tx, parent.pid, prepared);
+    const goal = await this.toGoal(tx, parent.pid, prepared.goal, now);
+    return { cwd: parent.cwd, ...prepared, ...pid, goal, parent };
+  }
+
+  /** A child with an id has a pid that can be known before the child exists. */
+  private async choosePid(tx: ReadTx, parent: Pid, { registration }: PreparedSpawn): Promise<{ pid?: Pid }> {
+    if (registration === null) return {};
+    const pid = `${parent}.${registration.id}`;
+    if (pid.length > pidCharsMax) throw pidTooLong(pid);
+    if ((await this.processes.find(tx, pid)) !== undefined) throw spawnIdTaken(registration.id, pid);
+    return { pid };
+  }
+
+  /** A goal that is a handle is a delegation of `read`: `giver` must be able to hand it on. Throws NO_SUCH_OBJECT. */
+  private async toGoal(tx: ReadTx, giver: Pid | 'host', goal: PreparedSpawn['goal'], now: number): Promise<Goal> {
+    if (!ObjectHandle.is(goal)) return goal;
+    const object = await this.objects.get(tx, goal.id);
+    if (giver === 'host') return { object: object.id, readableBy: 'host' };
+    const { id: readableBy } = await this.objects.getGrant(tx, giver, object, now);
+    return { object: object.id, readableBy };
+  }
+
+  private recordRestart(tx: WriteTx, act: Act, process: ChangedProcess, restart: Restart): void {
+    const { child, instead, reason, because, detail } = restart;
+    const supervisor = act.actor;
+    this.recorder.record(tx, act, process, {
+      event: 'process.restarted',
+      data: { supervisor, child, instead, reason },
+      action: 'process.restart',
+      facts: { supervisor, instead, reason, because },
+      payload: { child, ...(detail === undefined ? {} : { detail }) },
+    });
+  }
+}
+
+export async function parseArgs(image: ImageFacts, args: JsonValue | undefined): Promise<JsonValue> {
+  const given = copyPlain(args ?? {}, 'spec.args', payloadLimits);
+  return copyPlain(await image.parseArgs(given), 'spec.args', payloadLimits);
+}
+
+export function prepareGoal(
+  payloads: PayloadParser,
+  goal: string | Record<string, JsonValue> | ObjectHandle,
+): PreparedSpawn['goal'] {
+  if (ObjectHandle.is(goal)) return goal;
+  return { payload: payloads.parse(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
+}
+
+/** Over the parent and the spec; a handle counts by its object. */
+function registrationHash(parent: Pid | null, spec: OriginalSpec): string {
+  const goal = ObjectHandle.is(spec.goal) ? { object: spec.goal.id } : (spec.goal ?? null);
+  return sha256Hex(canonicalJson({ parent, spec: { ...spec, goal } as JsonValue }));
+}
+
+function detachIsForHost(): InputError {
+  return new InputError('INVALID_INPUT', "spec.onParentExit: 'detach' is for the host only.", {
+    facts: { path: 'spec.onParentExit' },
+    hint: "Use 'cancel' or 'reparent', or have the host spawn it.",
+  });
+}
+
+function spawnIdTaken(id: string, pid: Pid): ProcessError {
+  return new ProcessError('CONFLICT', `The id ${id} was used for process ${pid} with another spec.`, {
+    facts: { id, pid },
+    hint: 'Use another id, or exactly the same spec.',
+  });
+}
+
+function pidTooLong(pid: string): InputError {
+  return new InputError('INVALID_INPUT', `The pid would have ${pid.length} characters.`, {
+    facts: { length: pid.length, max: pidCharsMax },
+    hint: 'Use shorter ids, or none.',
+  });
 }

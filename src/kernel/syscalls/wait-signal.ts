@@ -12,7 +12,7 @@ import { InboxWait } from '../waiting/inbox-wait.js';
 @injectable()
 export class WaitSignal {
   constructor(
-    @inject(InboxWait) private readonly arrivals: InboxWait,
+    @inject(InboxWait) private readonly inbox: InboxWait,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -25,13 +25,13 @@ export class WaitSignal {
     const pid = parsePid(input);
     const signal = parse(userSignal, name, 'name');
     const limits = parse(waitOptions, options, 'options');
-    return this.arrivals.next<JsonValue>(
+    return this.inbox.takeNext<JsonValue>(
       caller,
       {
         pid,
         action: 'process.waitSignal',
-        blockage: { kind: 'signal', what: signal, on: [`signal:${signal}`] },
-        isThere: (tx) => this.signals.has(tx, pid, signal),
+        reason: { kind: 'signal', what: signal, on: [`signal:${signal}`] },
+        hasArrived: (tx) => this.signals.has(tx, pid, signal),
         take: (tx, act, row) => this.take(tx, act, row, signal),
       },
       limits,

@@ -28,42 +28,42 @@ export class Wait {
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
     @inject(RuleGate) private readonly rules: RuleGate,
-    @inject(ExitWait) private readonly ends: ExitWait,
+    @inject(ExitWait) private readonly exits: ExitWait,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Resolves when the child has ended. Throws NOT_A_CHILD, WAIT_CYCLE, WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED. */
-  async one(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult> {
+  async waitOne(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
     const child = parsePid(given, 'child');
     const limits = parse(waitOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
     await this.units.read(call, async (tx) => {
       await this.assertChild(tx, caller, pid, child);
-      await this.assertPasses(tx, caller, pid, [child], this.clock.peek());
+      await this.checkRules(tx, caller, pid, [child], this.clock.peek());
     });
-    await this.ends.until(caller, new Set([child]), 1, pid, limits);
+    await this.exits.waitUntil(caller, new Set([child]), 1, pid, limits);
     return this.reapOne(caller, pid, child);
   }
 
   /** The first of them that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN. */
-  async any(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult> {
+  async waitAny(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
-    const children = await this.named(caller, pid, given);
+    const children = await this.findAwaited(caller, pid, given);
     if (children.length === 0) throw noChildren(pid);
-    const [first] = await this.ends.until(caller, new Set(children), 1, pid, limits);
+    const [first] = await this.exits.waitUntil(caller, new Set(children), 1, pid, limits);
     return this.reapOne(caller, pid, (first as ProcessRow).pid);
   }
 
   /** All of them, in the order asked. Throws as waitAny. */
-  async all(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult[]> {
+  async waitAll(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult[]> {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
-    const children = await this.named(caller, pid, given);
+    const children = await this.findAwaited(caller, pid, given);
     if (children.length === 0 && given === undefined) throw noChildren(pid);
     const distinct = new Set(children);
-    await this.ends.until(caller, distinct, distinct.size, pid, limits);
+    await this.exits.waitUntil(caller, distinct, distinct.size, pid, limits);
     return this.units.commit({ caller, actor: pid, action: 'process.wait' }, async (tx, act) => {
       const results: ProcessResult[] = [];
       for (const child of children) results.push(await this.reap(tx, act, pid, child));
@@ -72,39 +72,39 @@ export class Wait {
   }
 
   /** The host waits for any process; nothing is marked as waited for. */
-  async result(input: unknown, options: unknown = {}): Promise<ProcessResult> {
+  async waitResult(input: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
-    await this.store.read((tx) => this.lookup.any(tx, pid));
-    await this.ends.until(hostCaller, new Set([pid]), 1, undefined, limits);
+    await this.store.read((tx) => this.lookup.get(tx, pid));
+    await this.exits.waitUntil(hostCaller, new Set([pid]), 1, undefined, limits);
     return this.store.read(async (tx) => {
-      const row = await this.lookup.any(tx, pid);
-      return (await this.results.of(tx, row, 'host', this.clock.peek())) as ProcessResult;
+      const row = await this.lookup.get(tx, pid);
+      return (await this.results.resultOf(tx, row, 'host', this.clock.peek())) as ProcessResult;
     });
   }
 
-  private async named(caller: Caller, pid: Pid, given: unknown): Promise<Pid[]> {
+  private async findAwaited(caller: Caller, pid: Pid, given: unknown): Promise<Pid[]> {
     const stated = given === undefined ? undefined : parse(pidList, given, 'children');
     return this.units.read({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
-      await this.lookup.live(tx, pid);
+      await this.lookup.getLive(tx, pid);
       for (const child of stated ?? []) await this.assertChild(tx, caller, pid, child);
-      const children = stated ?? (await this.waits.unreaped(tx, pid));
-      await this.assertPasses(tx, caller, pid, children, this.clock.peek());
+      const children = stated ?? (await this.waits.findUnreaped(tx, pid));
+      await this.checkRules(tx, caller, pid, children, this.clock.peek());
       return children;
     });
   }
 
   private async assertChild(tx: ReadTx, caller: Caller, pid: Pid, child: Pid): Promise<void> {
-    await this.lookup.live(tx, pid);
+    await this.lookup.getLive(tx, pid);
     if (child === pid) throw waitCycle(pid, child);
     const row = await this.processes.find(tx, child);
     if (row?.parent === pid) return;
     if (row === undefined) throw caller.face === 'host' ? noSuchProcess(child) : notAChild(pid, child);
-    const ancestors = await this.processes.ancestors(tx, pid);
+    const ancestors = await this.processes.findAncestors(tx, pid);
     throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
   }
 
-  private assertPasses(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
+  private checkRules(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
     const resources = children.map((child) => `process:${child}`);
     return this.rules.preview(tx, { via: face, at }, pid, 'wait', resources);
   }
@@ -115,10 +115,10 @@ export class Wait {
   }
 
   private async reap(tx: WriteTx, act: Act, pid: Pid, child: Pid): Promise<ProcessResult> {
-    await this.lookup.live(tx, pid);
+    await this.lookup.getLive(tx, pid);
     const approval = await this.rules.check(tx, act, pid, 'wait', `process:${child}`);
-    const row = await this.lookup.any(tx, child);
-    const result = (await this.results.of(tx, row, pid, act.at)) as ProcessResult;
+    const row = await this.lookup.get(tx, child);
+    const result = (await this.results.resultOf(tx, row, pid, act.at)) as ProcessResult;
     if (await this.waits.isReaped(tx, row)) return result;
     await this.waits.reap(tx, row);
     this.recorder.record(tx, act, row, {

@@ -8,10 +8,9 @@ import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
-import { ExitWatch } from './exit-watch.js';
-import { Notifier, type WaitLimits } from './notifier.js';
+import { ExitWatch, Notifier, type WaitLimits } from './process-watch.js';
 
-/** Waits until processes have ended. Every process is read once at the start, and again only when it may have ended. */
+/** Waits for the ends of processes. Every process is read once at the start, and again only when it may have ended. */
 @injectable()
 export class ExitWait {
   constructor(
@@ -19,14 +18,14 @@ export class ExitWait {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(ExitWatch) private readonly ends: ExitWatch,
+    @inject(ExitWatch) private readonly exits: ExitWatch,
   ) {}
 
   /**
-   * Resolves with those of `pids` that have ended, in the order of their ends, when there are `count` of them. The
-   * waiter's own end is the end of its wait. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
+   * Resolves with those of `pids` that have ended, in the order of their ends, when there are `count` of them. The wait
+   * is over when the waiter itself ends or is stopped. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
    */
-  async until(
+  async waitUntil(
     caller: Caller,
     pids: ReadonlySet<Pid>,
     count: number,
@@ -34,29 +33,30 @@ export class ExitWait {
     limits: WaitLimits,
   ): Promise<ProcessRow[]> {
     const { timeoutMs } = limits;
-    const due = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
-    using bell = new Notifier(limits);
+    const deadline = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
+    using notifier = new Notifier(limits);
     using _alive = keepAlive();
-    using _watch = this.ends.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => bell.notify(pid));
+    using _watch = this.exits.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => notifier.notify(pid));
     const ended = new Map<Pid, ProcessRow>();
-    for (let rung: Iterable<Pid> = pids; ; ) {
-      for (const row of await this.endedOf(pids, rung)) ended.set(row.pid, row);
-      if (ended.size >= count) return [...ended.values()].sort(byEnd);
-      if (waiter !== undefined) await this.assertGoingOn(waiter);
+    for (let notified: Iterable<Pid> = pids; ; ) {
+      for (const row of await this.findEnded(pids, notified)) ended.set(row.pid, row);
+      if (ended.size >= count) return [...ended.values()].sort(compareEnds);
+      if (waiter !== undefined) await this.assertNotStopping(waiter);
       if (limits.signal?.aborted === true) throw waitAborted(pids);
-      if (bell.expired) throw waitTimeout(pids, timeoutMs ?? 0);
+      if (notifier.expired) throw waitTimeout(pids, timeoutMs ?? 0);
       const left = [...pids].filter((pid) => !ended.has(pid));
-      rung = await waitAs(caller, { ...awaited(left, count - ended.size), ...due }, () => bell.next());
+      const reason = { ...waitReasonFor(left, count - ended.size), ...deadline };
+      notified = await waitAs(caller, reason, () => notifier.next());
     }
   }
 
-  private endedOf(pids: ReadonlySet<Pid>, rung: Iterable<Pid>): Promise<ProcessRow[]> {
+  private findEnded(pids: ReadonlySet<Pid>, notified: Iterable<Pid>): Promise<ProcessRow[]> {
     return this.store.read(async (tx) => {
       const ended: ProcessRow[] = [];
-      for (const pid of rung) {
+      for (const pid of notified) {
         if (!pids.has(pid)) continue;
         const row = await this.processes.find(tx, pid);
-        // One that was waited for and is gone has ended and was pruned: nobody will ring for it again.
+        // A process that is waited for and has no row has ended and was pruned: no event will come for it.
         if (row === undefined) throw noSuchProcess(pid);
         if (isTerminal(row.status)) ended.push(row);
       }
@@ -64,30 +64,30 @@ export class ExitWait {
     });
   }
 
-  private async assertGoingOn(waiter: Pid): Promise<void> {
-    const row = await this.store.read((tx) => this.lookup.live(tx, waiter));
+  private async assertNotStopping(waiter: Pid): Promise<void> {
+    const row = await this.store.read((tx) => this.lookup.getLive(tx, waiter));
     if (row.status === 'stopping') throw waiterStopped(row);
   }
 }
 
-/** Who waits for all of them is woken by one of them at a time; who waits for some, by each. */
-function awaited(left: readonly Pid[], missing: number): WaitReason {
+/** A wait for all of them is woken by one of them at a time; a wait for some, by each. */
+function waitReasonFor(left: readonly Pid[], missing: number): WaitReason {
   const on = missing === left.length ? left.slice(0, 1) : left;
   const what = left.length === 1 ? (left[0] ?? '') : `${missing} of ${left.length} children`;
   return { kind: 'child', what, on: on.map((pid) => `child:${pid}`) };
 }
 
-function byEnd(a: ProcessRow, b: ProcessRow): number {
+function compareEnds(a: ProcessRow, b: ProcessRow): number {
   return (a.exitedAt ?? 0) - (b.exitedAt ?? 0) || (a.exitOrder ?? 0) - (b.exitOrder ?? 0);
 }
 
-function shown(pids: ReadonlySet<Pid>): Pid[] {
+function firstPids(pids: ReadonlySet<Pid>): Pid[] {
   return [...pids].slice(0, 20);
 }
 
 function waitTimeout(pids: ReadonlySet<Pid>, timeoutMs: number): ProcessError {
   return new ProcessError('WAIT_TIMEOUT', `Nothing ended within ${timeoutMs} ms.`, {
-    facts: { children: shown(pids), timeoutMs },
+    facts: { children: firstPids(pids), timeoutMs },
     hint: 'Wait again, or cancel what takes too long.',
     retryable: true,
   });
@@ -95,7 +95,7 @@ function waitTimeout(pids: ReadonlySet<Pid>, timeoutMs: number): ProcessError {
 
 function waitAborted(pids: ReadonlySet<Pid>): ProcessError {
   return new ProcessError('CANCELLED', 'The wait was given up by its caller.', {
-    facts: { children: shown(pids) },
+    facts: { children: firstPids(pids) },
     hint: 'Wait again to get the result.',
     retryable: true,
   });

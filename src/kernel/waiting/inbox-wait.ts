@@ -11,76 +11,72 @@ import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
-import { InboxWatch } from './inbox-watch.js';
-import { Notifier, type WaitLimits } from './notifier.js';
+import { InboxWatch, Notifier, type WaitLimits } from './process-watch.js';
 
-/** Something that comes for a process and that one call gets. */
-export interface AwaitedMessage<T> {
+/** A message or a signal that a call waits for, and that only one call gets. */
+export interface AwaitedItem<T> {
   readonly pid: Pid;
-  /** The call, as its record names it. */
+  /** The action of the audit record of the call. */
   readonly action: AuditAction;
-  readonly blockage: WaitReason;
-  isThere(tx: ReadTx): Promise<boolean>;
-  /** Takes it and tells of it; undefined where another call was faster. */
+  readonly reason: WaitReason;
+  hasArrived(tx: ReadTx): Promise<boolean>;
+  /** Takes it and records that; undefined where another call was faster. */
   take(tx: WriteTx, act: Act, row: ProcessRow): Promise<T | undefined>;
 }
 
-/** Takes what has come for a process, or waits until something does. What finds nothing writes nothing. */
+/** Takes a message or signal of a process, or waits until one comes. A call that finds nothing writes nothing. */
 @injectable()
 export class InboxWait {
   constructor(
     @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
-    @inject(InboxWatch) private readonly watch: InboxWatch,
+    @inject(InboxWatch) private readonly arrivals: InboxWatch,
   ) {}
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, CANCELLED, WAIT_TIMEOUT. */
-  async next<T>(caller: Caller, arrival: AwaitedMessage<T>, limits: WaitLimits): Promise<T> {
-    const { pid, blockage } = arrival;
+  async takeNext<T>(caller: Caller, item: AwaitedItem<T>, limits: WaitLimits): Promise<T> {
+    const { pid, reason } = item;
     const { timeoutMs, signal } = limits;
-    const awaited = timeoutMs === undefined ? blockage : { ...blockage, deadline: this.clock.peek() + timeoutMs };
-    const bell = new Notifier(limits);
-    const alive = keepAlive();
-    const watch = this.watch.watch([pid], (rung) => bell.notify(rung));
-    try {
-      for (;;) {
-        const found = await this.found(caller, arrival);
-        if (found === 'taken by another') continue;
-        if (found !== undefined) return found.value;
-        if (signal?.aborted === true) throw givenUp(pid, blockage);
-        if (bell.expired) throw timedOut(pid, blockage, timeoutMs ?? 0);
-        await waitAs(caller, awaited, () => bell.next());
-      }
-    } finally {
-      watch[Symbol.dispose]();
-      alive[Symbol.dispose]();
-      bell[Symbol.dispose]();
+    const awaited = timeoutMs === undefined ? reason : { ...reason, deadline: this.clock.peek() + timeoutMs };
+    using notifier = new Notifier(limits);
+    using _alive = keepAlive();
+    using _watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
+    for (;;) {
+      const taken = await this.tryTake(caller, item);
+      if (taken === 'taken by another') continue;
+      if (taken !== undefined) return taken.value;
+      if (signal?.aborted === true) throw inboxWaitAborted(pid, reason);
+      if (notifier.expired) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
+      await waitAs(caller, awaited, () => notifier.next());
     }
   }
 
-  /** Undefined where there is nothing. A process that is being stopped gets what has come, and waits for nothing more. */
-  private async found<T>(
+  /** Undefined where nothing has arrived. A process that is being stopped gets what has arrived, and waits for nothing more. */
+  private async tryTake<T>(
     caller: Caller,
-    arrival: AwaitedMessage<T>,
+    item: AwaitedItem<T>,
   ): Promise<{ value: T } | 'taken by another' | undefined> {
-    const { pid, action, blockage } = arrival;
-    const isThere = await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
-      const row = await this.lookup.live(tx, pid);
-      if (await arrival.isThere(tx)) return true;
-      if (row.status === 'stopping') throw stopped(row, blockage);
+    const { pid, action, reason } = item;
+    const hasArrived = await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
+      const row = await this.lookup.getLive(tx, pid);
+      if (await item.hasArrived(tx)) return true;
+      if (row.status === 'stopping') throw receiverStopped(row, reason);
       return false;
     });
-    return isThere ? ((await this.taken(caller, arrival)) ?? 'taken by another') : undefined;
+    return hasArrived ? ((await this.takeInUnit(caller, item)) ?? 'taken by another') : undefined;
   }
 
-  /** Undefined where another call was faster: the unit is undone, so that nothing of it is kept, nor journalled. */
-  private async taken<T>(caller: Caller, { pid, action, take }: AwaitedMessage<T>): Promise<{ value: T } | undefined> {
+  /** Undefined where another call was faster: the unit is undone, so that nothing is written or journalled. */
+  private async takeInUnit<T>(
+    caller: Caller,
+    { pid, action, take }: AwaitedItem<T>,
+  ): Promise<{ value: T } | undefined> {
     try {
       const value = await this.units.commit({ caller, actor: pid, action, target: pid }, async (tx, act) => {
-        const found = await take(tx, act, await this.lookup.live(tx, pid));
-        if (found === undefined) throw new OutdatedPreparation(pid);
-        return found;
+        const value = await take(tx, act, await this.lookup.getLive(tx, pid));
+        if (value === undefined) throw new OutdatedPreparation(pid);
+        return value;
       });
       return { value };
     } catch (error) {
@@ -94,25 +90,25 @@ function factsOf(pid: Pid, { kind, what }: WaitReason): JsonObject {
   return { pid, kind, what };
 }
 
-function timedOut(pid: Pid, blockage: WaitReason, timeoutMs: number): ProcessError {
-  return new ProcessError('WAIT_TIMEOUT', `No ${blockage.kind} came for process ${pid} within ${timeoutMs} ms.`, {
-    facts: { ...factsOf(pid, blockage), timeoutMs },
+function inboxTimeout(pid: Pid, reason: WaitReason, timeoutMs: number): ProcessError {
+  return new ProcessError('WAIT_TIMEOUT', `No ${reason.kind} came for process ${pid} within ${timeoutMs} ms.`, {
+    facts: { ...factsOf(pid, reason), timeoutMs },
     hint: 'Wait again, or go on without it.',
     retryable: true,
   });
 }
 
-function givenUp(pid: Pid, blockage: WaitReason): ProcessError {
+function inboxWaitAborted(pid: Pid, reason: WaitReason): ProcessError {
   return new ProcessError('CANCELLED', `The wait of process ${pid} was given up by its caller.`, {
-    facts: factsOf(pid, blockage),
-    hint: `Wait again to get the ${blockage.kind}.`,
+    facts: factsOf(pid, reason),
+    hint: `Wait again to get the ${reason.kind}.`,
     retryable: true,
   });
 }
 
-function stopped({ pid, stop }: ProcessRow, blockage: WaitReason): ProcessError {
+function receiverStopped({ pid, stop }: ProcessRow, reason: WaitReason): ProcessError {
   return new ProcessError('CANCELLED', `Process ${pid} is being stopped; its wait is over.`, {
-    facts: { ...factsOf(pid, blockage), reason: stop?.kind ?? null },
+    facts: { ...factsOf(pid, reason), reason: stop?.kind ?? null },
     hint: 'Clean up and end; what has come already can still be taken.',
   });
 }

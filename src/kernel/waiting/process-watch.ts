@@ -1,5 +1,9 @@
+import { inject, injectable } from 'inversify';
+import { Deferred } from '../../base/deferred.js';
 import type { Pid } from '../../base/ids.js';
+import { timerMsMax } from '../../base/spec.js';
 import type { KernelEvent } from '../../events/event.js';
+import { EventFeed } from '../../events/event-feed.js';
 
 type Wake = (pid: Pid) => void;
 
@@ -36,4 +40,77 @@ export abstract class ProcessWatch {
       else this.watchers.set(pid, others);
     }
   }
+}
+
+/** Tells who waits that a process has ended or is being stopped. */
+@injectable()
+export class ExitWatch extends ProcessWatch {
+  constructor(@inject(EventFeed) feed: EventFeed) {
+    super();
+    feed.subscribe('exits', { 'process.exited': this.notify, 'process.stopping': this.notify });
+  }
+}
+
+/** Tells who waits that a message or a signal has come for its process, or that this will come to nothing. */
+@injectable()
+export class InboxWatch extends ProcessWatch {
+  constructor(@inject(EventFeed) feed: EventFeed) {
+    super();
+    feed.subscribe('inbox', {
+      'message.sent': this.notify,
+      'process.signalled': this.notify,
+      'process.stopping': this.notify,
+      'process.exited': this.notify,
+    });
+  }
+}
+
+/** How long a caller is willing to wait. */
+export interface WaitLimits {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Collects what has rung while nobody listened; time and the caller's signal ring too. */
+export class Notifier {
+  expired: boolean;
+  private pids: Set<Pid> | undefined;
+  private woken = new Deferred();
+  private readonly timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly limits: WaitLimits) {
+    const { timeoutMs, signal } = limits;
+    this.expired = timeoutMs === 0;
+    this.timer = timeoutMs === undefined ? undefined : setTimeout(this.expire, Math.min(timeoutMs, timerMsMax));
+    signal?.addEventListener('abort', this.wake);
+  }
+
+  notify(pid: Pid): void {
+    this.pids ??= new Set();
+    this.pids.add(pid);
+    this.wake();
+  }
+
+  /** Those that have rung since it was last asked; none where it was time or the signal. */
+  async next(): Promise<ReadonlySet<Pid>> {
+    await this.woken.promise;
+    this.woken = new Deferred();
+    const { pids = new Set() } = this;
+    this.pids = undefined;
+    return pids;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.timer);
+    this.limits.signal?.removeEventListener('abort', this.wake);
+  }
+
+  private readonly wake = (): void => {
+    this.woken.resolve();
+  };
+
+  private readonly expire = (): void => {
+    this.expired = true;
+    this.wake();
+  };
 }

@@ -17,7 +17,7 @@ export class WaitGraph {
   /** In the unit in which `pid` blocks. Throws WAIT_CYCLE if it and those it waits for would wait for each other. */
   async assertNoCycle(tx: ReadTx, pid: Pid, blockage: WaitReason): Promise<void> {
     const path = new Set([pid]);
-    for (let at = awaitedBy(blockage); at !== undefined; ) {
+    for (let at = awaitedPidOf(blockage); at !== undefined; ) {
       if (at === pid) throw waitCycle(pid, [...path]);
       // A circle that was there before and that this one does not belong to.
       if (path.has(at)) return;
@@ -30,12 +30,12 @@ export class WaitGraph {
 /** The process that a row waits for, and for nothing else. */
 function edgeOf(row: ProcessRow | undefined): Pid | undefined {
   const isWaiting = row?.status === 'waiting' || (row?.status === 'paused' && row.previous === 'waiting');
-  return isWaiting && row.wait !== null ? awaitedBy(row.wait) : undefined;
+  return isWaiting && row.wait !== null ? awaitedPidOf(row.wait) : undefined;
 }
 
 const edge = /^(?:child|message):(?!\*$)(.+)$/s;
 
-function awaitedBy({ on = [], deadline }: Partial<Pick<WaitReason, 'on' | 'deadline'>>): Pid | undefined {
+function awaitedPidOf({ on = [], deadline }: Partial<Pick<WaitReason, 'on' | 'deadline'>>): Pid | undefined {
   const [what = '', ...others] = on;
   return deadline === undefined && others.length === 0 ? edge.exec(what)?.[1] : undefined;
 }

@@ -8,6 +8,6 @@ export interface WaitRepository {
   isReaped(tx: ReadTx, child: ProcessRow): Promise<boolean>;
   reap(tx: WriteTx, child: ProcessRow): Promise<void>;
   /** The children of `parent`, live or ended, that no wait has returned, in order of birth. */
-  unreaped(tx: ReadTx, parent: Pid): Promise<Pid[]>;
+  findUnreaped(tx: ReadTx, parent: Pid): Promise<Pid[]>;
 }
 export const WaitRepository: Token<WaitRepository> = token('WaitRepository');

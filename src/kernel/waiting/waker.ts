@@ -5,8 +5,7 @@ import type { WakePort } from '../../capability/approval/wake-port.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
-import { ProcessRepository } from '../process/process-repository.js';
-import { saveProcess } from '../process/save-process.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState } from '../process/transitions.js';
 
 /** Wakes processes in the commit of what they waited for, so that no wake-up is lost. */

@@ -10,14 +10,14 @@ import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { normalise, WorkingDirectories } from './working-directory.js';
+import { normalizePath, WorkingDirectories } from './working-directory.js';
 
 /** A folder that somebody wants to work in. */
 export interface Folder {
   /** In canonical form. */
   readonly cwd: string;
   /** What the unit has to ask; absent for the host, which may work in all of the workspace. */
-  readonly folder?: Question;
+  readonly folderQuestion?: Question;
 }
 
 /** Whether a caller may work in a folder: the host may, a process needs `read` on it. */
@@ -27,7 +27,7 @@ export class FolderAccess {
     @inject(Units) private readonly units: Units,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(QuestionParser) private readonly questions: QuestionParser,
-    @inject(Authorizer) private readonly warrants: Authorizer,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(WorkingDirectories) private readonly directories: WorkingDirectories,
   ) {}
 
@@ -35,28 +35,28 @@ export class FolderAccess {
    * `path` as seen from `from`. A process is asked for its right by the name before the disk is looked at, so that a
    * refusal does not tell what is there. Throws INVALID_PATH, CAPABILITY_DENIED.
    */
-  async find(caller: Caller, action: AuditAction, from: string, path: string): Promise<Folder> {
+  async check(caller: Caller, action: AuditAction, from: string, path: string): Promise<Folder> {
     if (caller.face === 'host') return { cwd: await this.directories.resolve(from, path) };
     const { pid } = caller;
-    const name = parseRequest(`fs:${normalise(from, path)}`);
+    const name = parseRequest(`fs:${normalizePath(from, path)}`);
     await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
       const question = plainQuestion(pid, 'read', this.questions.foldCase(name));
-      await hidden(pid, this.warrants.preview(tx, { via: caller.face, at: this.clock.peek() }, question));
+      await hideLocation(pid, this.authorizer.preview(tx, { via: caller.face, at: this.clock.peek() }, question));
     });
     const cwd = await this.directories.resolve(from, path);
-    return { cwd, folder: await this.questions.parseFile(pid, 'read', name) };
+    return { cwd, folderQuestion: await this.questions.parseFile(pid, 'read', name) };
   }
 
   /** In the unit that goes there. Throws CAPABILITY_DENIED. */
-  take(tx: WriteTx, act: Act, question: Question): Promise<Authorization> {
-    return hidden(question.pid, this.warrants.authorize(tx, act, question));
+  authorize(tx: WriteTx, act: Act, question: Question): Promise<Authorization> {
+    return hideLocation(question.pid, this.authorizer.authorize(tx, act, question));
   }
 }
 
 /** A refusal does not say where links lead. */
-async function hidden(pid: Pid, warrant: Promise<Authorization>): Promise<Authorization> {
+async function hideLocation(pid: Pid, authorization: Promise<Authorization>): Promise<Authorization> {
   try {
-    return await warrant;
+    return await authorization;
   } catch (error) {
     if (!(error instanceof CapabilityError)) throw error;
     const { code = error.code } = error.facts;

@@ -9,7 +9,7 @@ import { type Token, token } from '../../base/token.js';
 export const Workspace: Token<string> = token('Workspace');
 
 const pathCharsMax = 4096;
-const refused: readonly [pattern: RegExp, problem: string][] = [
+const refusedPatterns: readonly [pattern: RegExp, problem: string][] = [
   [controlCharacters, 'it has control or bidi characters'],
   [/^~/, 'a home directory is not expanded'],
   [/^[A-Za-z]:/, 'it has a drive letter'],
@@ -24,12 +24,13 @@ export class WorkingDirectories {
 
   /** `path` as seen from `from`, in canonical form. Looks at the disk, so it stands before the unit. Throws INVALID_PATH. */
   async resolve(from: string, given: string): Promise<string> {
-    const normal = normalise(from, given);
+    const normal = normalizePath(from, given);
     const missing = () => {
       throw invalidPath(given, 'there is no such folder');
     };
     const real = await realpath(path.join(this.workspace, normal)).catch(missing);
-    if (within(this.workspace, real) === undefined) throw invalidPath(given, 'a link leads out of the workspace');
+    if (segmentsWithin(this.workspace, real) === undefined)
+      throw invalidPath(given, 'a link leads out of the workspace');
     // It may have gone since.
     if (!(await stat(real).catch(missing)).isDirectory()) throw invalidPath(given, 'it is not a folder');
     return normal;
@@ -37,17 +38,17 @@ export class WorkingDirectories {
 }
 
 /** The names on the way from `folder` to `file`, or undefined when it does not lie in it. */
-export function within(folder: string, file: string): readonly string[] | undefined {
+export function segmentsWithin(folder: string, file: string): readonly string[] | undefined {
   const inside = path.relative(folder, file);
   if (inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) return undefined;
   return inside === '' ? [] : inside.split(path.sep);
 }
 
 /** The canonical spelling of `given` as seen from `from`. Looks at the text only. Throws INVALID_PATH. */
-export function normalise(from: string, given: string): string {
+export function normalizePath(from: string, given: string): string {
   if (given.length === 0 || given.length > pathCharsMax) throw invalidPath(given, 'it is empty or too long');
   if (!given.isWellFormed()) throw invalidPath('?', 'it has a lone surrogate');
-  for (const [pattern, problem] of refused) if (pattern.test(given)) throw invalidPath(given, problem);
+  for (const [pattern, problem] of refusedPatterns) if (pattern.test(given)) throw invalidPath(given, problem);
   // In NFC, as resources are: what a process is asked the right for is where it then works.
   const normal = posix.normalize(`${from}/${given.normalize('NFC')}`).replace(/\/+$/, '');
   if (normal === '..' || normal.startsWith('../')) throw invalidPath(given, 'it leaves the workspace');

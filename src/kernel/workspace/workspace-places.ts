@@ -3,7 +3,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
 import type { FilePlaces } from '../../capability/resource/workspace-files.js';
-import { Workspace, within } from './working-directory.js';
+import { segmentsWithin, Workspace } from './working-directory.js';
 
 /** The files of the workspace, as the disk shows them. */
 @injectable()
@@ -20,10 +20,10 @@ export class WorkspacePlaces implements FilePlaces {
   async real(segments: readonly string[]): Promise<readonly string[] | undefined> {
     for (let there = segments.length; there >= 0; there--) {
       const spelled = path.join(this.workspace, ...segments.slice(0, there));
-      const found = await whereIs(spelled);
+      const found = await locate(spelled);
       if (found === 'hidden') return undefined;
       if (found === 'missing') continue;
-      const inside = within(this.workspace, found);
+      const inside = segmentsWithin(this.workspace, found);
       return inside === undefined ? undefined : [...inside, ...segments.slice(there)];
     }
     return undefined;
@@ -31,7 +31,7 @@ export class WorkspacePlaces implements FilePlaces {
 }
 
 /** The real path; `missing` when nothing has that name; `hidden` for a link that leads nowhere and what cannot be looked at. */
-async function whereIs(spelled: string): Promise<string | 'missing' | 'hidden'> {
+async function locate(spelled: string): Promise<string | 'missing' | 'hidden'> {
   try {
     return await realpath(spelled);
   } catch {

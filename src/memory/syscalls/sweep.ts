@@ -42,7 +42,7 @@ export class SweepObjects {
     return this.units.commit(call, async (tx, act) => {
       const dropped = await drop(tx, act.at);
       const facts = { [kind]: dropped.count };
-      if (dropped.count > 0) this.recorder.audit(tx, { ...act, action: call.action, outcome: 'ok', facts });
+      if (dropped.count > 0) this.recorder.recordAudit(tx, { ...act, action: call.action, outcome: 'ok', facts });
       return dropped;
     });
   }

@@ -3,23 +3,23 @@ import { errorText, invalidInput, KernelError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { CommandSpec } from '../../kernel/command/command.js';
 
-/** A program of the operating system as an image. */
+/** The program of an image whose processes are subprocesses of the operating system. */
 export interface CommandProgram extends Omit<CommandSpec, 'argv' | 'cwd' | 'background' | 'owner'> {
   /** A bare name is looked up on the kernel's PATH; one with a slash is a file as seen from the workspace. */
   readonly command: string;
-  /** What follows it, or a function that makes it of the process's arguments. */
+  /** The arguments of the program, or a function that makes them from the arguments of the process. */
   readonly args?: readonly string[] | ((input: never) => readonly string[]);
   /** Relative to the workspace; default: the working directory of the process. */
   readonly cwd?: string;
 }
 
-/** The rest of a program is looked at together with what it makes of arguments: a function can make anything. */
+/** Only the parts that make `argv` are checked here; the rest is checked with the command of each process. */
 export const commandProgram = z.looseObject({
   command: z.string().min(1),
   args: z.union([z.array(z.string()), z.custom((value) => typeof value === 'function')]).optional(),
 });
 
-/** What a process with these arguments runs. A function is a caller's code: whatever it throws is a refusal. */
+/** The command of a process with the arguments `input`. Throws INVALID_INPUT when the function in `args` throws. */
 export function commandSpecOf({ command, args = [], ...program }: CommandProgram, input: JsonValue): CommandSpec {
   try {
     const rest = typeof args === 'function' ? args(input as never) : args;

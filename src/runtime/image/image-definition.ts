@@ -7,18 +7,17 @@ import { stepList } from '../step/step-list.js';
 import { parseSupervision, type Supervision } from '../supervision/supervision.js';
 import { type CommandProgram, commandProgram } from './command-program.js';
 import type { Image } from './image.js';
-import { type Schema, toStandardSchema } from './schema.js';
-import type { StandardSchema } from './standard-schema.js';
+import { type Schema, type StandardSchema, toStandardSchema } from './schema.js';
 
-const word = z
+const imageWord = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes');
 const toolName = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}(\/\*\*)?$/, 'is not the name of a tool, nor NAME/** for all below it');
 const definition = z.strictObject({
-  name: word,
-  version: word,
+  name: imageWord,
+  version: imageWord,
   kind: z.enum(processKinds),
   input: z.custom<Schema>().optional(),
   tools: z.array(toolName).optional(),
@@ -32,20 +31,20 @@ const definition = z.strictObject({
 });
 type Definition = z.output<typeof definition>;
 
-/** An image whose every part has been looked at. Later changes of what it was made from are not seen. */
+/** An image whose parts are all validated and copied: later changes of the caller's object have no effect. */
 export type ParsedImage = Omit<Definition, 'input' | 'supervision' | 'command'> & {
   readonly input?: StandardSchema;
   readonly supervision?: Supervision;
   readonly command?: CommandProgram;
 };
 
-/** An image is a caller's object: it may be anything, and may refuse to be read. Throws INVALID_INPUT with the path. */
+/** Parses a caller's object, which may be anything and have getters that throw. Throws INVALID_INPUT with the path. */
 export function parseImage(image: unknown): ParsedImage {
   try {
     return parseParts(parseShape(image));
   } catch (error) {
     if (error instanceof KernelError) throw error;
-    throw refused('image', `could not be read: ${errorText(error)}`);
+    throw invalidImage('image', `could not be read: ${errorText(error)}`);
   }
 }
 
@@ -53,19 +52,21 @@ function parseShape(image: unknown): Definition {
   const parsed = definition.safeParse(image);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw refused(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
+  throw invalidImage(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
 }
 
 function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
   const { kind, run, steps, command, ...facts } = shape;
-  if (kind === 'steps' && steps === undefined) throw refused('image.steps', 'is missing');
-  if (kind !== 'steps' && steps !== undefined) throw refused('image.steps', `does not go with kind ${kind}`);
+  if (kind === 'steps' && steps === undefined) throw invalidImage('image.steps', 'is missing');
+  if (kind !== 'steps' && steps !== undefined) throw invalidImage('image.steps', `does not go with kind ${kind}`);
   if (supervision !== undefined && kind !== 'agent')
-    throw refused('image.supervision', `does not go with kind ${kind}`);
-  if (run !== undefined && (steps ?? supervision) !== undefined) throw refused('image.run', 'is not its only program');
-  if (kind === 'command' && command === undefined) throw refused('image.command', 'is missing');
-  if (command !== undefined && kind !== 'command') throw refused('image.command', `does not go with kind ${kind}`);
-  if (kind === 'command' && (run ?? steps) !== undefined) throw refused('image.run', 'does not go with kind command');
+    throw invalidImage('image.supervision', `does not go with kind ${kind}`);
+  if (run !== undefined && (steps ?? supervision) !== undefined)
+    throw invalidImage('image.run', 'is not its only program');
+  if (kind === 'command' && command === undefined) throw invalidImage('image.command', 'is missing');
+  if (command !== undefined && kind !== 'command') throw invalidImage('image.command', `does not go with kind ${kind}`);
+  if (kind === 'command' && (run ?? steps) !== undefined)
+    throw invalidImage('image.run', 'does not go with kind command');
   return {
     ...facts,
     kind,
@@ -77,7 +78,7 @@ function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
   };
 }
 
-function refused(path: string, problem: string): InputError {
+function invalidImage(path: string, problem: string): InputError {
   return invalidInput(
     path,
     problem,

@@ -4,18 +4,18 @@ import type { JsonValue } from '../../base/json.js';
 import { Listeners } from '../../base/listeners.js';
 import { type Token, token } from '../../base/token.js';
 import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
-import { anonymousCommandImage, type ImageFacts, type Images, imageReference } from '../../kernel/process/images.js';
-import { storedRetry } from '../step/retry.js';
+import { anonymousCommandImage, type ImageFacts, type Images } from '../../kernel/process/images.js';
+import { toStoredRetry } from '../step/retry.js';
 import { commandSpecOf } from './command-program.js';
 import { baseImage, type Image } from './image.js';
 import { type ParsedImage, parseImage } from './image-definition.js';
-import { type SchemaOwner, validated } from './validated.js';
+import { type ValidationContext, validate } from './schema.js';
 
-/** The programs that processes of this kernel can run. */
+/** The images of this kernel: the programs of its processes. */
 export interface ImageRegistry {
   /** Adds a version of an image. Throws INVALID_INPUT, CONFLICT for a version that is there already. */
   register(image: Image): void;
-  /** `name@version` of all that are registered, in order of registration. */
+  /** The registered images as `name@version`, in the order of registration. */
   list(): string[];
 }
 export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
@@ -24,7 +24,7 @@ export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
 export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly byReference = new Map<string, ImageFacts>();
   private readonly latest = new Map<string, ImageFacts>();
-  private readonly bodies = new Map<string, ParsedImage>();
+  private readonly runnableImages = new Map<string, ParsedImage>();
   private readonly toolTables = new Map<string, readonly string[]>();
   private readonly listeners = new Listeners();
 
@@ -36,34 +36,34 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     const parsed = parseImage(image);
     const { name, version, kind, input, recovery, retry, command } = parsed;
     const reference = `${name}@${version}`;
-    if (this.byReference.has(reference) || reference === imageReference(anonymousCommandImage))
-      throw alreadyThere(reference);
+    if (this.byReference.has(reference) || reference === anonymousCommandImage.reference)
+      throw alreadyRegistered(reference);
     const facts: ImageFacts = {
       name,
-      version,
+      reference,
       kind,
       requires: parsed.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
       recovery,
-      retry: retry === undefined ? null : storedRetry(retry),
+      retry: retry === undefined ? null : toStoredRetry(retry),
       ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
-        input === undefined ? args : ((await validated(input, args, ownerOf(reference))) as JsonValue),
+        input === undefined ? args : ((await validate(input, args, argsContext(reference))) as JsonValue),
     };
     this.byReference.set(reference, facts);
     this.latest.set(name, facts);
     if (parsed.tools !== undefined) this.toolTables.set(reference, parsed.tools);
-    if ((parsed.run ?? parsed.steps ?? parsed.supervision) !== undefined) this.bodies.set(reference, parsed);
+    if ((parsed.run ?? parsed.steps ?? parsed.supervision) !== undefined) this.runnableImages.set(reference, parsed);
     this.listeners.notify();
   }
 
-  /** The image with its body, if this kernel can run it. */
-  runnable(reference: string): ParsedImage | undefined {
-    return this.bodies.get(reference);
+  /** The image, if it has a body that this kernel can run. */
+  findRunnable(reference: string): ParsedImage | undefined {
+    return this.runnableImages.get(reference);
   }
 
-  /** All that this kernel can run, as `name@version`. */
-  runnables(): string[] {
-    return [...this.bodies.keys()];
+  /** The images that have a body, as `name@version`. */
+  listRunnable(): string[] {
+    return [...this.runnableImages.keys()];
   }
 
   /** The tools that processes of an image can see, as names and `NAME/**`; undefined: all. */
@@ -71,12 +71,12 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     return this.toolTables.get(reference);
   }
 
-  /** All that are programs of the operating system, as `name@version`. */
-  commands(): string[] {
+  /** The images that are programs of the operating system, as `name@version`. */
+  listCommands(): string[] {
     return [...this.byReference].flatMap(([reference, { command }]) => (command === undefined ? [] : [reference]));
   }
 
-  /** Calls `listener` when there is another image. */
+  /** Calls `listener` after each registration. */
   onRegister(listener: () => void): void {
     this.listeners.add(listener);
   }
@@ -95,11 +95,11 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 }
 
-function ownerOf(reference: string): SchemaOwner {
+function argsContext(reference: string): ValidationContext {
   return { path: 'spec.args', hint: `See the input schema of image ${reference}.`, facts: { image: reference } };
 }
 
-function alreadyThere(reference: string): ProcessError {
+function alreadyRegistered(reference: string): ProcessError {
   return new ProcessError('CONFLICT', `Image ${reference} is registered already.`, {
     facts: { image: reference },
     hint: 'Give the new one another version.',

@@ -9,10 +9,10 @@ import type { Supervision } from '../supervision/supervision.js';
 import type { CommandProgram } from './command-program.js';
 import type { Schema } from './schema.js';
 
-/** What a process may have as its result. */
+/** The result of a process: JSON, or a handle to an object. */
 export type ImageResult = JsonValue | ObjectHandle | undefined;
 
-/** What an image's body may return. */
+/** The return value of a body. */
 type BodyReturn = ImageResult | Promise<ImageResult> | Promise<void>;
 
 /** A named, versioned program, used once it is registered. It has at most one of `run`, `steps`, `supervision` and `command`. */
@@ -30,7 +30,7 @@ export interface Image {
   readonly supervision?: Supervision;
   readonly command?: CommandProgram;
 }
-/** Its arguments are what its input schema gives back. */
+/** `args` is the output of the input schema. */
 type ImageBody = (ctx: Syscalls, args: never) => BodyReturn;
 
 export interface ImageSpec<Args = JsonValue> {
@@ -55,10 +55,73 @@ export function defineImage<Args = JsonValue>(spec: ImageSpec<Args>): Image {
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'agent' };
 }
 
+export interface StepsSpec extends Omit<ImageSpec, 'run'> {
+  readonly steps: readonly StepSpec[];
+}
+
+/**
+ * An image that is a list of named durable steps. The arguments are the first state, the result of a step is the next one,
+ * and the last is the result of the process. A completed step never runs again; a pause takes effect between two steps.
+ *
+ * @example
+ * const report = defineSteps({
+ *   name: 'report',
+ *   steps: [
+ *     { name: 'collect', run: async (ctx, { topic }) => collect(topic) },
+ *     { name: 'write', run: async (ctx, sources) => write(sources), retry: { attempts: 3 } },
+ *   ],
+ * });
+ */
+export function defineSteps(spec: StepsSpec): Image {
+  return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'steps' };
+}
+
+export interface SupervisorSpec extends Supervision {
+  readonly name: string;
+  readonly version?: string;
+}
+
+/**
+ * An image whose processes keep their children running. A child's capabilities are delegated by the supervisor, which must
+ * hold them. It exits when no child is left that it would restart, and fails with SUPERVISOR_INTENSITY when they fail too
+ * often.
+ *
+ * @example
+ * const team = defineSupervisor({
+ *   name: 'team',
+ *   strategy: 'one_for_one',
+ *   intensity: 3,
+ *   periodMs: 60_000,
+ *   children: [{ name: 'crawler', image: 'crawler', restart: 'permanent' }],
+ * });
+ */
+export function defineSupervisor(spec: SupervisorSpec): Image {
+  const { name, version = '1', ...supervision } = { ...spec };
+  return { name, version, kind: 'agent', requires: [], recovery: 'rerun', supervision };
+}
+
+export interface CommandImageSpec<Args = JsonValue>
+  extends Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires'>,
+    Omit<CommandProgram, 'args'> {
+  /** The arguments of the program, or a function that makes them from the arguments of the process. */
+  readonly args?: readonly string[] | ((input: Args) => readonly string[]);
+}
+
+/**
+ * An image whose processes are subprocesses of the operating system. A process that spawns one needs `call` on the command.
+ *
+ * @example const grep = commandImage({ name: 'grep', command: 'grep', args: ({ text }: { text: string }) => ['-r', text] });
+ */
+export function commandImage<Args = JsonValue>(spec: CommandImageSpec<Args>): Image {
+  const { name, version = '1', input, requires = [], ...command } = { ...spec };
+  const named = { name, version, kind: 'command', requires, recovery: 'rerun' } as const;
+  return { ...named, ...(input === undefined ? {} : { input }), command };
+}
+
 /** An image without a body: its processes run elsewhere and are completed through the API. */
 export function externalImage(spec: Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires'>): Image {
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'external' };
 }
 
-/** The default image: lives until somebody ends it. */
+/** The default image: a process of it lives until a caller ends it. */
 export const baseImage: Image = externalImage({ name: 'base' });

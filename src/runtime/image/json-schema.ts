@@ -1,11 +1,15 @@
 import type { Ajv, ErrorObject, Options } from 'ajv';
 import type { JsonObject } from '../../base/json.js';
-import type { StandardResult } from './standard-schema.js';
 
-/** A JSON Schema of draft 2020-12, or of draft 07 where its `$schema` says so. A `format` is a remark, not a check. */
+/** A JSON Schema of draft 2020-12, or of draft 07 where its `$schema` says so. `format` is not checked. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
+
+/** The result of a validation, as Standard Schema defines it. */
+export type ValidationResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 
 const keywords = new Set(
   '$schema $id $ref $dynamicRef $defs definitions type enum const properties patternProperties additionalProperties propertyNames unevaluatedProperties minProperties maxProperties required dependentRequired dependentSchemas dependencies items prefixItems additionalItems unevaluatedItems contains minItems maxItems uniqueItems minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern allOf anyOf oneOf not if'.split(
@@ -14,23 +18,23 @@ const keywords = new Set(
 );
 
 /**
- * Members that are no keywords mean nothing in a schema. What has no keyword at all, such as `{ n: 'number' }`, would let
- * everything pass: it is something else.
+ * Whether the object has a keyword of JSON Schema. Other members are ignored by the standard, so that an object without any
+ * keyword, such as `{ n: 'number' }`, would accept every value.
  */
 export function hasKeyword(schema: object): boolean {
   return Object.keys(schema).some((member) => keywords.has(member));
 }
 
-/** What means nothing is let pass, as the standard says, and the console is left alone. */
+/** Unknown keywords are ignored, as the standard says, and nothing is printed. */
 const options: Options = { strict: false, validateFormats: false, logger: false };
 
-type Validate = (value: unknown) => StandardResult;
+type Validate = (value: unknown) => ValidationResult;
 
 /**
- * Validates by a JSON Schema. The schema is compiled when it is first used: the compiler takes longer to load than a kernel
- * to open, and most have no use for it. A schema that cannot be compiled throws whenever it is used.
+ * Validates by a JSON Schema, compiled at its first use: loading the compiler takes longer than opening a kernel, and most
+ * kernels do not need it. With a schema that cannot be compiled, every validation throws.
  */
-export function validatorOf(schema: JsonObject): (value: unknown) => Promise<StandardResult> {
+export function jsonSchemaValidator(schema: JsonObject): (value: unknown) => Promise<ValidationResult> {
   let compiled: Promise<Validate> | undefined;
   return async (value) => {
     compiled ??= compileSchema(schema);
@@ -39,19 +43,19 @@ export function validatorOf(schema: JsonObject): (value: unknown) => Promise<Sta
   };
 }
 
-/** For schemas that come and go together: to make a compiler takes ten times as long as to use it. */
+/** Compilers shared by several schemas: creating one takes ten times as long as compiling with it. */
 export interface Compilers {
   draft07?: Ajv;
   draft2020?: Ajv;
 }
 
-/** Throws what the compiler says of a schema that it cannot take. */
+/** Throws the error of the compiler for a schema that is not valid. */
 export async function compileSchema(schema: JsonObject, shared: Compilers = {}): Promise<Validate> {
   if (schema.$async !== undefined) throw new Error('$async is not supported');
-  // Two schemas may have the same name, and one compiler takes a name once.
+  // A compiler accepts an $id only once, and two schemas may have the same.
   const compilers = JSON.stringify(schema).includes('"$id"') ? {} : shared;
-  const validate = (await compilerOf(schema, compilers)).compile(ordinary(schema));
-  return (value) => (validate(ordinary(value)) ? { value } : { issues: (validate.errors ?? []).map(issueOf) });
+  const validate = (await compilerOf(schema, compilers)).compile(withPrototypes(schema));
+  return (value) => (validate(withPrototypes(value)) ? { value } : { issues: (validate.errors ?? []).map(issueOf) });
 }
 
 async function compilerOf({ $schema }: JsonObject, compilers: Compilers): Promise<Ajv> {
@@ -63,8 +67,8 @@ async function compilerOf({ $schema }: JsonObject, compilers: Compilers): Promis
   return compilers.draft2020;
 }
 
-/** The compiler counts on the methods that every object inherits; plain data has none. */
-function ordinary<T>(value: T): T {
+/** Plain data has no prototype, and the compiler calls methods that objects inherit. */
+function withPrototypes<T>(value: T): T {
   return structuredClone(value);
 }
 
@@ -72,10 +76,10 @@ function issueOf({ instancePath, keyword, message = 'is not valid', params }: Er
   message: string;
   path: string[];
 } {
-  return { message: `${message}${detailOf(keyword, params)}`, path: instancePath.split('/').slice(1).map(partOf) };
+  return { message: `${message}${detailOf(keyword, params)}`, path: instancePath.split('/').slice(1).map(unescape) };
 }
 
-/** What the message leaves out. */
+/** The part of the problem that the compiler's message leaves out. */
 function detailOf(keyword: string, params: Record<string, unknown>): string {
   switch (keyword) {
     case 'additionalProperties':
@@ -89,7 +93,7 @@ function detailOf(keyword: string, params: Record<string, unknown>): string {
   }
 }
 
-/** A part of a JSON Pointer. */
-function partOf(text: string): string {
+/** One segment of a JSON Pointer, without its escapes. */
+function unescape(text: string): string {
   return text.replaceAll('~1', '/').replaceAll('~0', '~');
 }

@@ -1,18 +1,75 @@
-import { type InputError, invalidInput } from '../../base/errors.js';
+import { errorText, type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/plain.js';
-import { hasKeyword, type JsonSchema, validatorOf } from './json-schema.js';
-import { isStandardSchema, type StandardSchema } from './standard-schema.js';
+import { hasKeyword, type JsonSchema, jsonSchemaValidator, type ValidationResult } from './json-schema.js';
 
-/** What input is validated by: any Standard Schema, such as those of zod, valibot and arktype, or a JSON Schema. */
+/** A schema of input: any Standard Schema, such as those of zod, valibot and arktype, or a JSON Schema. */
 export type Schema = StandardSchema | JsonSchema;
 
-/** What is no Standard Schema has to be a JSON Schema, which is data. Throws INVALID_INPUT. */
+/** The part of the Standard Schema interface that is used: every zod, valibot or arktype schema has it. */
+export interface StandardSchema {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => ValidationResult | Promise<ValidationResult>;
+  };
+}
+
+/** Gives a Standard Schema back, and wraps a copy of a JSON Schema as one. Throws INVALID_INPUT for anything else. */
 export function toStandardSchema(schema: unknown, path: string): StandardSchema {
   if (isStandardSchema(schema)) return schema;
   const plain = copyPlain(schema, path, payloadLimits);
   if (typeof plain !== 'object' || plain === null || !hasKeyword(plain)) throw notASchema(path);
-  return { '~standard': { version: 1, vendor: 'json-schema', validate: validatorOf(plain as JsonObject) } };
+  return { '~standard': { version: 1, vendor: 'json-schema', validate: jsonSchemaValidator(plain as JsonObject) } };
+}
+
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || !('~standard' in value))
+    return false;
+  const standard = value['~standard'];
+  return (
+    typeof standard === 'object' &&
+    standard !== null &&
+    'validate' in standard &&
+    typeof standard.validate === 'function'
+  );
+}
+
+/** The parts of the error for a value that is not valid. */
+export interface ValidationContext {
+  /** The name of the value in the message, such as `spec.args`. */
+  readonly path: string;
+  readonly hint: string;
+  readonly facts: JsonObject;
+}
+
+/**
+ * The output of the schema for `value`. A schema is code of the caller: when it throws or answers with nothing, the value is
+ * refused. Throws INVALID_INPUT.
+ */
+export async function validate(schema: StandardSchema, value: unknown, context: ValidationContext): Promise<unknown> {
+  const run = async () => schema['~standard'].validate(value);
+  const result = await run().catch((error) => {
+    throw invalidValue(context, `the schema failed: ${errorText(error)}`, []);
+  });
+  if (typeof result !== 'object' || result === null) throw invalidValue(context, 'the schema gave no answer', []);
+  if (result.issues === undefined) return result.value;
+  const issue = result.issues[0];
+  throw invalidValue(context, issue?.message ?? 'not valid', issue?.path ?? []);
+}
+
+/** The messages of a caller's schema may be of any length. */
+const problemCharsMax = 300;
+
+function invalidValue(
+  { path, hint, facts }: ValidationContext,
+  problem: string,
+  issuePath: readonly unknown[],
+): InputError {
+  const segments = issuePath.map((segment) =>
+    String(typeof segment === 'object' && segment !== null && 'key' in segment ? segment.key : segment),
+  );
+  return invalidInput([path, ...segments].join('.'), problem.slice(0, problemCharsMax).toWellFormed(), hint, facts);
 }
 
 function notASchema(path: string): InputError {

@@ -12,9 +12,9 @@ import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
 import { BodyRunner } from '../run/body-runner.js';
 import { ProgressReports } from '../run/progress-reports.js';
-import { leaseLost, Run, type RunStart } from '../run/run.js';
-import { RunEnded } from '../run/run-ended.js';
-import { RunEndings } from '../run/run-endings.js';
+import { Run, type RunStart } from '../run/run.js';
+import { leaseLost, nodeShutdown, processOver, processStopping, RunEnded } from '../run/run-errors.js';
+import { RunOutcomes } from '../run/run-outcomes.js';
 import { RunTable } from '../run/run-table.js';
 import { guardHost } from '../run/unhandled-rejections.js';
 import { Claims } from './claims.js';
@@ -22,23 +22,23 @@ import { NodeLease } from './node-lease.js';
 import { NodeSettings } from './node-settings.js';
 import { Slots } from './slots.js';
 
-/** How long after a store that is busy or full the end of a body is written again. */
+/** The delay before an outcome is committed again to a store that is busy or full. */
 const storeRetryMs = 250;
 
-/** How a body ended. */
-type Ended = { readonly value: ImageResult } | { readonly error: unknown };
+/** The return value of a body, or the error that it threw. */
+type BodyOutcome = { readonly value: ImageResult } | { readonly error: unknown };
 
 /**
- * Runs bodies. Commits wake it: its own at once, those of other programs through the same feed; a slow look at the table
- * is the safety net.
+ * Claims runnable processes and runs their bodies, as many at once as there are slots. It learns of them from the feed of
+ * committed events, and scans the table at its start, with each renewal of the lease, and when an image is registered.
  */
 @injectable()
 export class Executor {
   private readonly runs = new Map<Pid, Run>();
-  /** What may be runnable, in the order in which it was heard of. */
+  /** Processes that may be runnable, in the order of their events. */
   private readonly queue = new Set<Pid>();
   private readonly slots: Slots;
-  /** Resolved by the next change that somebody may wait for. */
+  /** Resolved by `notifyChange`, and then replaced. */
   private nextChange = new Deferred();
   private claiming = 0;
   private isOpen = false;
@@ -52,12 +52,12 @@ export class Executor {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(Claims) private readonly claims: Claims,
     @inject(RunTable) private readonly table: RunTable,
-    @inject(BodyRunner) private readonly bodies: BodyRunner,
-    @inject(RunEndings) private readonly endings: RunEndings,
-    @inject(ProgressReports) private readonly reports: ProgressReports,
+    @inject(BodyRunner) private readonly bodyRunner: BodyRunner,
+    @inject(RunOutcomes) private readonly outcomes: RunOutcomes,
+    @inject(ProgressReports) private readonly progressReports: ProgressReports,
     @inject(Logger) private readonly logger: Logger,
   ) {
-    this.slots = new Slots(settings.concurrency, () => this.pump());
+    this.slots = new Slots(settings.concurrency, () => this.claimQueued());
   }
 
   async start(): Promise<void> {
@@ -65,7 +65,7 @@ export class Executor {
     guardHost();
     this.subscriptions = [
       this.feed.subscribe('executor', this.handlers()),
-      this.lease.onLost(() => this.loseAll()),
+      this.lease.onLost(() => this.endAllRuns()),
       this.lease.onRenewed(() => void this.scanRunnable()),
     ];
     this.images.onRegister(() => void this.scanRunnable());
@@ -75,28 +75,28 @@ export class Executor {
   /** Resolves when nothing is runnable or running on this node. Throws WAIT_TIMEOUT. */
   async idle(timeoutMs?: number): Promise<void> {
     using _alive = keepAlive();
-    using limit = this.limit(timeoutMs);
+    using limit = this.startTimeLimit(timeoutMs);
     while (!(await this.isIdle())) {
-      if (limit.isReached) throw stillBusy(timeoutMs ?? 0);
+      if (limit.isReached) throw idleTimeout(timeoutMs ?? 0);
       await this.nextChange.promise;
     }
   }
 
   /**
-   * Takes no more work, and waits at most `graceMs` for bodies to come to a point where they can be run again. Answers
-   * with those that did not: whatever they still do changes nothing.
+   * Claims nothing more, and waits at most `graceMs` until all calls of each run are blocked, so that it can be ended.
+   * Answers with the processes whose runs were ended in the middle of their work: nothing they still do is committed.
    */
   async close(graceMs: number): Promise<Pid[]> {
     this.isOpen = false;
     this.queue.clear();
     for (const run of this.runs.values()) {
-      this.reports.flush(run);
-      run.close(shuttingDown(run.pid));
+      this.progressReports.flush(run);
+      run.close(nodeShutdown(run.pid));
     }
-    using grace = this.limit(graceMs);
+    using grace = this.startTimeLimit(graceMs);
     while (this.runs.size > 0 && !grace.isReached) await this.nextChange.promise;
     const fenced = [...this.runs.keys()];
-    for (const run of [...this.runs.values()]) run.end(shuttingDown(run.pid));
+    for (const run of [...this.runs.values()]) run.end(nodeShutdown(run.pid));
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
     return fenced;
   }
@@ -104,37 +104,37 @@ export class Executor {
   private handlers(): EventHandlers<'executor'> {
     const created = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
       if (data.kind === 'agent' || data.kind === 'steps') this.enqueue(pid);
-      this.changed();
+      this.notifyChange();
     };
-    // A run that did this itself is over by its own end; any other run does not hold the process any more.
-    const runAgain = ({ pid = '' }: KernelEvent) => {
+    // The event comes with the next fence: a run of this process that is still open has lost it.
+    const claimAgain = ({ pid = '' }: KernelEvent) => {
       const run = this.runs.get(pid);
       run?.end(leaseLost(pid, run.fence));
       this.enqueue(pid);
-      this.changed();
+      this.notifyChange();
     };
-    const goOn = ({ pid = '' }: KernelEvent) => {
+    const resumeOrClaim = ({ pid = '' }: KernelEvent) => {
       const run = this.runs.get(pid);
       if (run === undefined) this.enqueue(pid);
-      else run.resumed();
-      this.changed();
+      else run.resume();
+      this.notifyChange();
     };
-    const changed = () => this.changed();
+    const changed = () => this.notifyChange();
     return {
       'process.spawned': created,
       'process.forked': created,
-      'process.execed': runAgain,
-      'process.released': runAgain,
-      'process.retrying': runAgain,
-      'process.woken': goOn,
-      'process.resumed': goOn,
+      'process.execed': claimAgain,
+      'process.released': claimAgain,
+      'process.retrying': claimAgain,
+      'process.woken': resumeOrClaim,
+      'process.resumed': resumeOrClaim,
       'process.stopping': ({ pid = '', data }) => {
-        this.runs.get(pid)?.stop(stopped(pid, data.outcome));
-        this.changed();
+        this.runs.get(pid)?.stop(processStopping(pid, data.outcome));
+        this.notifyChange();
       },
       'process.exited': ({ pid = '' }) => {
-        this.runs.get(pid)?.end(gone(pid));
-        this.changed();
+        this.runs.get(pid)?.end(processOver(pid));
+        this.notifyChange();
       },
       'process.paused': changed,
       'process.waiting': changed,
@@ -145,21 +145,21 @@ export class Executor {
   private enqueue(pid: Pid): void {
     if (!this.isOpen) return;
     this.queue.add(pid);
-    this.pump();
+    this.claimQueued();
   }
 
-  /** What the feed has not told: what was runnable before, and what a node that is gone has left. */
+  /** Finds what no event has announced: processes that were runnable before, and those of images registered since. */
   private async scanRunnable(): Promise<void> {
     try {
-      for (const pid of await this.claims.claimable(this.images.runnables())) this.enqueue(pid);
+      for (const pid of await this.claims.listClaimable(this.images.listRunnable())) this.enqueue(pid);
     } catch (error) {
-      this.logger.error({ error: String(error) }, 'runnable processes could not be looked for');
+      this.logger.error({ error: String(error) }, 'the scan for runnable processes failed');
     }
   }
 
-  private pump(): void {
+  private claimQueued(): void {
     for (const pid of this.queue) {
-      if (!this.isOpen || !this.slots.tryTake()) return;
+      if (!this.isOpen || !this.slots.tryAcquire()) return;
       this.queue.delete(pid);
       this.claiming++;
       void this.claim(pid);
@@ -167,139 +167,123 @@ export class Executor {
   }
 
   private async claim(pid: Pid): Promise<void> {
-    const start = await this.claims.claim(pid).catch((error: unknown) => this.notClaimed(pid, error));
+    const start = await this.claims.claim(pid).catch((error: unknown) => this.logClaimFailure(pid, error));
     this.claiming--;
-    const image = start === undefined ? undefined : this.images.runnable(start.row.image);
-    if (start === undefined || image === undefined) return this.notRun();
-    this.begin(start, image);
+    const image = start === undefined ? undefined : this.images.findRunnable(start.row.image);
+    if (start === undefined || image === undefined) return this.releaseSlot();
+    this.startRun(start, image);
   }
 
-  private notRun(): void {
-    this.slots.give();
-    this.changed();
+  private releaseSlot(): void {
+    this.slots.release();
+    this.notifyChange();
   }
 
-  /** A store that is busy is tried again with the next look around. */
-  private notClaimed(pid: Pid, error: unknown): undefined {
+  /** The next scan finds the process again. */
+  private logClaimFailure(pid: Pid, error: unknown): undefined {
     this.logger.error({ pid, error: String(error) }, 'a process could not be claimed');
   }
 
-  private begin(start: RunStart, image: ParsedImage): void {
-    const run: Run = new Run(start, this.table, this.slots, () => this.moved(run));
+  private startRun(start: RunStart, image: ParsedImage): void {
+    const run: Run = new Run(start, this.table, this.slots, () => this.onRunChange(run));
     this.runs.get(run.pid)?.end(leaseLost(run.pid, run.fence));
     this.runs.set(run.pid, run);
     this.alive ??= keepAlive();
-    if (!this.isOpen) run.close(shuttingDown(run.pid));
-    void this.carry(run, image);
+    if (!this.isOpen) run.close(nodeShutdown(run.pid));
+    void this.runBody(run, image);
   }
 
-  /** A run that is over is forgotten, whatever its body still does. */
-  private moved(run: Run): void {
-    if (run.over !== undefined && this.runs.get(run.pid) === run) this.runs.delete(run.pid);
+  /** Forgets a run that has ended, even if its body still runs. */
+  private onRunChange(run: Run): void {
+    if (run.endReason !== undefined && this.runs.get(run.pid) === run) this.runs.delete(run.pid);
     if (this.runs.size === 0) {
       this.alive?.[Symbol.dispose]();
       this.alive = undefined;
     }
-    this.changed();
+    this.notifyChange();
   }
 
-  /** A body that throws fails its process and never the host. */
-  private async carry(run: Run, image: ParsedImage): Promise<void> {
-    let ended: Ended;
+  /** Never throws: an error of the body is its outcome, and an outcome that cannot be committed is logged. */
+  private async runBody(run: Run, image: ParsedImage): Promise<void> {
+    let outcome: BodyOutcome;
     try {
-      ended = { value: await this.bodies.run(run, image) };
+      outcome = { value: await this.bodyRunner.run(run, image) };
     } catch (error) {
-      ended = { error };
+      outcome = { error };
     }
-    this.reports.flush(run);
-    await this.settle(run, image, ended);
+    this.progressReports.flush(run);
+    await this.recordOutcome(run, image, outcome);
     run.end(new RunEnded(run.pid));
   }
 
-  /** What a run that is over gave counts no more, nor what a body threw because the node shuts down. */
-  private async settle(run: Run, image: ParsedImage, ended: Ended): Promise<void> {
-    const { over } = run;
-    if (over?.code === 'NON_DETERMINISTIC') return this.settled(run, () => this.endings.stopped(run, over));
-    if (over !== undefined || (run.isClosing && 'error' in ended)) return;
-    await this.settled(run, () =>
-      'error' in ended ? this.endings.threw(run, image, ended.error) : this.endings.returned(run, image, ended.value),
+  /** Nothing is recorded of a run that has ended already, or of an error during the shutdown of the node. */
+  private async recordOutcome(run: Run, image: ParsedImage, outcome: BodyOutcome): Promise<void> {
+    const { endReason } = run;
+    if (endReason?.code === 'NON_DETERMINISTIC')
+      return this.commitOutcome(run, () => this.outcomes.commitFailure(run, endReason));
+    if (endReason !== undefined || (run.isClosing && 'error' in outcome)) return;
+    await this.commitOutcome(run, () =>
+      'error' in outcome
+        ? this.outcomes.commitThrow(run, image, outcome.error)
+        : this.outcomes.commitReturn(run, image, outcome.value),
     );
   }
 
-  /** Writes the end of a body; what the store cannot take now it is given again. */
-  private async settled(run: Run, write: () => Promise<void>): Promise<void> {
+  /** Commits an outcome, again and again while the store is busy or full. Gives up when the run has ended meanwhile. */
+  private async commitOutcome(run: Run, write: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
         return await write();
       } catch (error) {
-        if (run.over !== undefined && run.over.code !== 'NON_DETERMINISTIC') return;
-        this.logger.error({ pid: run.pid, error: String(error) }, 'the end of a body was not written');
-        if (!(error instanceof StoreError) || !error.retryable) return this.givenUp(run, error);
+        if (run.endReason !== undefined && run.endReason.code !== 'NON_DETERMINISTIC') return;
+        this.logger.error({ pid: run.pid, error: String(error) }, 'the outcome of a body could not be committed');
+        if (!(error instanceof StoreError) || !error.retryable) return this.failProcess(run, error);
         await new Promise((resolve) => setTimeout(resolve, storeRetryMs).unref());
       }
     }
   }
 
-  /** A process whose end cannot be written is not left running with nobody behind it. */
-  private async givenUp(run: Run, error: unknown): Promise<void> {
-    await this.endings.stopped(run, error).catch((failure: unknown) => {
-      this.logger.error({ pid: run.pid, error: String(failure) }, 'a process whose body has ended is still running');
+  /** Fails a process whose outcome was refused, so that it does not stay `running` without a run. */
+  private async failProcess(run: Run, error: unknown): Promise<void> {
+    await this.outcomes.commitFailure(run, error).catch((failure: unknown) => {
+      this.logger.error(
+        { pid: run.pid, error: String(failure) },
+        'a process has no run any more and could not be failed',
+      );
     });
   }
 
-  private loseAll(): void {
+  private endAllRuns(): void {
     for (const run of [...this.runs.values()]) run.end(leaseLost(run.pid, run.fence));
     void this.scanRunnable();
   }
 
   private async isIdle(): Promise<boolean> {
     if (this.queue.size > 0 || this.claiming > 0) return false;
-    if ([...this.runs.values()].some((run) => run.isAtWork)) return false;
-    // A run that was woken in a commit, and has not heard of it yet, is running in the table.
-    return this.claims.isIdle(this.images.runnables());
+    if ([...this.runs.values()].some((run) => run.usesSlot)) return false;
+    // A run that was woken by a commit whose event has not come yet is running in the table.
+    return this.claims.isIdle(this.images.listRunnable());
   }
 
-  /** Who waits for a change looks again. */
-  private changed(): void {
+  /** Lets `idle` and `close` check their conditions again. */
+  private notifyChange(): void {
     this.nextChange.resolve();
     this.nextChange = new Deferred();
   }
 
-  /** A moment in real time at which waiting for a change is over; absent: never. */
-  private limit(ms: number | undefined): Disposable & { isReached: boolean } {
+  /** A limit in real time after which `isReached` is true and a change is notified; without `ms` there is none. */
+  private startTimeLimit(ms: number | undefined): Disposable & { isReached: boolean } {
     const limit = { isReached: false, [Symbol.dispose]: () => clearTimeout(timer) };
     const reach = () => {
       limit.isReached = true;
-      this.changed();
+      this.notifyChange();
     };
     const timer = ms === undefined ? undefined : setTimeout(reach, Math.min(ms, timerMsMax));
     return limit;
   }
 }
 
-function shuttingDown(pid: Pid): ProcessError {
-  return new ProcessError('SHUTDOWN', `The kernel that runs process ${pid} shuts down.`, {
-    facts: { pid },
-    hint: 'Let it pass: the process goes on where it was when a kernel that has its image is open.',
-    retryable: true,
-  });
-}
-
-function gone(pid: Pid): ProcessError {
-  return new ProcessError('PROCESS_TERMINATED', `Process ${pid} has ended.`, {
-    facts: { pid },
-    hint: 'Nothing that its body still does counts.',
-  });
-}
-
-function stopped(pid: Pid, reason: string): ProcessError {
-  return new ProcessError('CANCELLED', `Process ${pid} is being stopped (${reason}).`, {
-    facts: { pid, reason },
-    hint: 'End soon: when the grace is over, the process is ended, and nothing that it does counts any more.',
-  });
-}
-
-function stillBusy(timeoutMs: number): ProcessError {
+function idleTimeout(timeoutMs: number): ProcessError {
   return new ProcessError('WAIT_TIMEOUT', `The node was still at work after ${timeoutMs} ms.`, {
     facts: { timeoutMs },
     hint: 'Wait again, or look at processes.list({ status: "running" }).',

@@ -10,28 +10,29 @@ import { NodeRepository, type NodeRow } from '../../kernel/node/node-repository.
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import { OsProcesses } from '../os/host-identity.js';
+import { OsProcesses } from '../os/os-processes.js';
 import { NodeSettings } from './node-settings.js';
-import { type Released, type ReleasedProcess, Releases } from './releases.js';
+import { type ReleasedProcess, type ReleaseResult, Releases } from './releases.js';
 
-/** What a node gave up when it stopped. */
-export interface Relinquished {
-  /** To be run by another node, or paused. */
+/** The processes that a node has released with its lease. */
+export interface RelinquishedProcesses {
+  /** Runnable again, or paused. */
   readonly released: readonly Pid[];
-  /** Ended, since they are never run twice. */
+  /** Ended, because their images are never run twice. */
   readonly abandoned: readonly Pid[];
-  /** Were being stopped already, and have ended. */
+  /** Were stopping, and have ended. */
   readonly stopped: readonly Pid[];
 }
 
 /**
- * The one lease of this node, whatever it runs: a row that says until when others believe it to be alive. Whoever ends
- * its epoch takes its processes in the same commit; a lease that has lapsed and that nobody has ended is renewed.
+ * The lease of this node: one row, renewed every third of `leaseMs`, that says until when other nodes take it for alive.
+ * Another node that ends its epoch releases its processes in the same commit. A lapsed lease whose epoch was not ended is
+ * simply renewed.
  */
 @injectable()
 export class NodeLease {
   private epoch = 0;
-  private held: Promise<void> | undefined;
+  private acquired: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> | undefined;
   private readonly lostListeners = new Listeners();
@@ -50,18 +51,18 @@ export class NodeLease {
   ) {}
 
   /**
-   * Registers this node, when it has not been, and renews its lease from then on: whoever carries something out that
-   * others would otherwise take for left behind holds one, also without an executor.
+   * Registers this node, the first time it is called, and renews its lease from then on. To be awaited before the node
+   * holds a process or an effect, also in a kernel without an executor: without a lease, other nodes would release it.
    */
-  hold(): Promise<void> {
-    this.held ??= this.start().catch((error: unknown) => {
-      this.held = undefined;
+  acquire(): Promise<void> {
+    this.acquired ??= this.registerAndRenew().catch((error: unknown) => {
+      this.acquired = undefined;
       throw error;
     });
-    return this.held;
+    return this.acquired;
   }
 
-  private async start(): Promise<void> {
+  private async registerAndRenew(): Promise<void> {
     this.epoch = await this.store.write(async (tx) => {
       const earlier = await this.nodes.find(tx, this.node.nodeId);
       return this.register(tx, this.clock.now(), earlier);
@@ -69,10 +70,10 @@ export class NodeLease {
     this.timer = setInterval(() => this.renew(), this.settings.leaseMs / 3).unref();
   }
 
-  /** Throws LEASE_LOST when somebody has ended the epoch of this node: it must claim nothing until it has a new one. */
+  /** Throws LEASE_LOST when the epoch of this node was ended: it may claim nothing until it has registered again. */
   async assertLive(tx: ReadTx): Promise<void> {
     const { nodeId } = this.node;
-    if (this.isHeld(await this.nodes.find(tx, nodeId))) return;
+    if (this.isCurrent(await this.nodes.find(tx, nodeId))) return;
     const { epoch } = this;
     throw new ProcessError('LEASE_LOST', `Node ${nodeId} was given up: its epoch ${epoch} has ended.`, {
       facts: { node: nodeId, epoch },
@@ -81,50 +82,50 @@ export class NodeLease {
     });
   }
 
-  /** `listener` is called when this node was given up and has registered again. What it ran is not its own any more. */
+  /** Calls `listener` when the epoch of this node was ended and it has registered again: its runs have lost their processes. */
   onLost(listener: () => void): Disposable {
     return this.lostListeners.add(listener);
   }
 
-  /** `listener` is called after each renewal: a good time to look after the leases of others. */
+  /** Calls `listener` after each renewal. */
   onRenewed(listener: () => void): Disposable {
     return this.renewedListeners.add(listener);
   }
 
-  /** Gives up, in one unit, everything that this node holds, and the lease itself. The store must still be open. */
-  async close(): Promise<Relinquished> {
-    if (this.held === undefined) return givenUp([]);
+  /** Releases everything that this node holds and ends its epoch, in one unit. The store must still be open. */
+  async close(): Promise<RelinquishedProcesses> {
+    if (this.acquired === undefined) return groupReleased([]);
     clearInterval(this.timer);
     await this.renewing;
     try {
-      return await this.store.write((tx) => this.stop(tx));
+      return await this.store.write((tx) => this.giveUp(tx));
     } catch (error) {
-      // The lease lapses, and whoever finds it so does the rest.
-      this.logger.error({ error: String(error) }, 'the lease of this node could not be given back');
-      return givenUp([]);
+      // The lease lapses, and another node recovers what this one holds.
+      this.logger.error({ error: String(error) }, 'the lease of this node could not be ended');
+      return groupReleased([]);
     }
   }
 
   private renew(): void {
     this.renewing ??= this.renewOnce()
-      .catch((error: unknown) => this.renewalFailed(error))
+      .catch((error: unknown) => this.onRenewalFailure(error))
       .finally(() => {
         this.renewing = undefined;
       });
   }
 
   private async renewOnce(): Promise<void> {
-    const epoch = await this.store.write((tx) => this.prolong(tx));
+    const epoch = await this.store.write((tx) => this.extend(tx));
     const isLost = epoch !== this.epoch;
     this.epoch = epoch;
     if (isLost) this.lostListeners.notify();
     this.renewedListeners.notify();
   }
 
-  /** Answers with the epoch that holds from here on. Only looks at the clock: renewals must not move a seeded one. */
-  private async prolong(tx: WriteTx): Promise<number> {
+  /** Answers with the current epoch. Peeks at the clock: renewals must not advance a seeded one. */
+  private async extend(tx: WriteTx): Promise<number> {
     const row = await this.nodes.find(tx, this.node.nodeId);
-    if (row === undefined || !this.isHeld(row)) return this.registerAgain(tx, row);
+    if (row === undefined || !this.isCurrent(row)) return this.registerAgain(tx, row);
     await this.nodes.put(tx, { ...row, expiresAt: this.clock.peek() + this.settings.leaseMs });
     return row.epoch;
   }
@@ -132,12 +133,12 @@ export class NodeLease {
   private async registerAgain(tx: WriteTx, row: NodeRow | undefined): Promise<number> {
     const at = this.clock.now();
     const epoch = await this.register(tx, at, row);
-    this.recorder.event(tx, { type: 'node.started', at, data: { name: this.settings.name ?? '' } });
-    this.record(tx, at, 'node.start', { epoch });
+    this.recorder.recordEvent(tx, { type: 'node.started', at, data: { name: this.settings.name ?? '' } });
+    this.audit(tx, at, 'node.start', { epoch });
     return epoch;
   }
 
-  /** An id that was used before is a new epoch, and what was held under it is not held any more. */
+  /** Begins the next epoch of the node id, and releases what earlier epochs held. */
   private async register(tx: WriteTx, at: number, earlier: NodeRow | undefined): Promise<number> {
     const { nodeId } = this.node;
     const { name, leaseMs } = this.settings;
@@ -155,24 +156,24 @@ export class NodeLease {
     return epoch;
   }
 
-  private async stop(tx: WriteTx): Promise<Relinquished> {
+  private async giveUp(tx: WriteTx): Promise<RelinquishedProcesses> {
     const { nodeId } = this.node;
     const row = await this.nodes.find(tx, nodeId);
-    if (row === undefined || !this.isHeld(row)) return givenUp([]);
+    if (row === undefined || !this.isCurrent(row)) return groupReleased([]);
     const at = this.clock.now();
-    const all = givenUp(await this.releases.releaseAll(tx, this.kernelAct(at), nodeId, 'shutdown'));
+    const all = groupReleased(await this.releases.releaseAll(tx, this.kernelAct(at), nodeId, 'shutdown'));
     await this.nodes.put(tx, { ...row, endedAt: at });
     const counts = { released: all.released.length, abandoned: all.abandoned.length };
-    this.recorder.event(tx, { type: 'node.stopped', at, data: { node: nodeId, ...counts } });
-    this.record(tx, at, 'node.stop', { ...counts, stopped: all.stopped.length });
+    this.recorder.recordEvent(tx, { type: 'node.stopped', at, data: { node: nodeId, ...counts } });
+    this.audit(tx, at, 'node.stop', { ...counts, stopped: all.stopped.length });
     return all;
   }
 
-  private isHeld(row: NodeRow | undefined): boolean {
+  private isCurrent(row: NodeRow | undefined): boolean {
     return row !== undefined && row.endedAt === null && row.epoch === this.epoch;
   }
 
-  private renewalFailed(error: unknown): void {
+  private onRenewalFailure(error: unknown): void {
     this.logger.error({ error: String(error) }, 'the lease of this node could not be renewed');
     if (error instanceof KernelError && error.code === 'KERNEL_CLOSED') clearInterval(this.timer);
   }
@@ -181,9 +182,9 @@ export class NodeLease {
     return { actor: 'kernel', via: `host:${this.node.operator}`, at };
   }
 
-  private record(tx: WriteTx, at: number, action: AuditAction, facts: Record<string, number>): void {
+  private audit(tx: WriteTx, at: number, action: AuditAction, facts: Record<string, number>): void {
     const { nodeId, operator } = this.node;
-    this.recorder.audit(tx, {
+    this.recorder.recordAudit(tx, {
       actor: 'host',
       via: `host:${operator}`,
       at,
@@ -195,7 +196,8 @@ export class NodeLease {
   }
 }
 
-function givenUp(all: readonly ReleasedProcess[]): Relinquished {
-  const pids = (...kinds: Released[]) => all.flatMap(({ pid, released }) => (kinds.includes(released) ? [pid] : []));
+function groupReleased(released: readonly ReleasedProcess[]): RelinquishedProcesses {
+  const pids = (...kinds: ReleaseResult[]) =>
+    released.flatMap(({ pid, result }) => (kinds.includes(result) ? [pid] : []));
   return { released: pids('rerun', 'paused'), abandoned: pids('abandoned'), stopped: pids('stopped') };
 }

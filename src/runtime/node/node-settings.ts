@@ -1,16 +1,16 @@
 import { type Token, token } from '../../base/token.js';
 
-/** How this kernel runs processes. */
+/** The settings of the node that this kernel is. */
 export interface NodeSettings {
-  /** For people. */
+  /** Shown to people; nothing depends on it. */
   readonly name: string | null;
-  /** Whether it claims processes, and does what the time demands. */
+  /** Whether it claims processes and acts on timers and deadlines. */
   readonly executor: boolean;
-  /** How many bodies run at once. */
+  /** The number of bodies that are at work at once. */
   readonly concurrency: number;
-  /** How long it is believed to be alive without saying so. */
+  /** Other nodes take it for gone this long after its last renewal. */
   readonly leaseMs: number;
-  /** How often the store is asked for what other programs have committed. */
+  /** The interval at which the store is polled for commits of other programs. */
   readonly pollMs: number;
 }
 export const NodeSettings: Token<NodeSettings> = token('NodeSettings');

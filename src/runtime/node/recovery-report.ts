@@ -1,23 +1,23 @@
-import { ownerLost, type Released, type ReleasedProcess } from './releases.js';
+import { ownerLost, type ReleasedProcess, type ReleaseResult } from './releases.js';
 
-/** What became of the processes of nodes that are gone. */
+/** Counts of the processes of nodes that are gone, by what recovery has made of them. */
 export interface RecoveryReport {
   /** Processes that such a node held. */
   readonly checked: number;
-  /** Commands that went on without their kernel, and are watched again. */
+  /** Commands that still ran, and are watched again. */
   readonly adopted: number;
-  /** To be run again over what they have done so far. */
+  /** To be run again with their journal. */
   readonly rerun: number;
   /** By reason. */
   readonly abandoned: Readonly<Record<string, number>>;
-  /** Commands of which nobody here can say what became of them. */
+  /** Commands whose state cannot be proven on this machine. */
   readonly unverified: number;
   readonly paused: number;
-  /** Were being stopped already, and have ended. */
+  /** Processes that were stopping, and have ended. */
   readonly stopped: number;
 }
 
-export const noneRecovered: RecoveryReport = {
+export const emptyReport: RecoveryReport = {
   checked: 0,
   adopted: 0,
   rerun: 0,
@@ -27,16 +27,16 @@ export const noneRecovered: RecoveryReport = {
   stopped: 0,
 };
 
-export function isNothing({ adopted, abandoned, unverified, stopped }: RecoveryReport): boolean {
+export function isEmptyReport({ adopted, abandoned, unverified, stopped }: RecoveryReport): boolean {
   return adopted + unverified + stopped + Object.keys(abandoned).length === 0;
 }
 
-export function tally(all: readonly ReleasedProcess[]): RecoveryReport {
-  const count = (kind: Released) => all.filter(({ released }) => released === kind).length;
+export function countReleased(released: readonly ReleasedProcess[]): RecoveryReport {
+  const count = (kind: ReleaseResult) => released.filter(({ result }) => result === kind).length;
   const abandoned = count('abandoned');
   return {
-    ...noneRecovered,
-    checked: all.length,
+    ...emptyReport,
+    checked: released.length,
     rerun: count('rerun'),
     abandoned: abandoned === 0 ? {} : { [ownerLost]: abandoned },
     paused: count('paused'),
@@ -44,7 +44,7 @@ export function tally(all: readonly ReleasedProcess[]): RecoveryReport {
   };
 }
 
-export function sumOf(a: RecoveryReport, b: RecoveryReport): RecoveryReport {
+export function addReports(a: RecoveryReport, b: RecoveryReport): RecoveryReport {
   return {
     checked: a.checked + b.checked,
     adopted: a.adopted + b.adopted,

@@ -5,30 +5,38 @@ import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
+import { type Token, token } from '../../base/token.js';
 import { EffectRepository } from '../../kernel/effect/effect-repository.js';
 import { NodeRepository, type NodeRow } from '../../kernel/node/node-repository.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import { OsProcesses } from '../os/host-identity.js';
-import { CommandRecovery } from './command-recovery.js';
+import { OsProcesses } from '../os/os-processes.js';
 import { NodeLease } from './node-lease.js';
-import { isNothing, noneRecovered, type RecoveryReport, sumOf, tally } from './recovery-report.js';
+import { addReports, countReleased, emptyReport, isEmptyReport, type RecoveryReport } from './recovery-report.js';
 import { type ReleaseReason, Releases } from './releases.js';
 
-/** A node that is to be given up, and why. */
-interface Lost {
+/** Recovers the commands of a node that is gone: they are programs of their own, and may still run. */
+export interface CommandRecovery {
+  /** Decides for each by what the operating system knows of it. To be called after the epoch of `node` has ended. */
+  recover(node: NodeId): Promise<RecoveryReport>;
+}
+export const CommandRecovery: Token<CommandRecovery> = token('CommandRecovery');
+
+/** A node whose epoch is to be ended. */
+interface LostNode {
   readonly node: NodeRow;
   readonly reason: Extract<ReleaseReason, 'lapsed' | 'dead'>;
 }
 
 /**
- * Gives up nodes that are gone, with everything they hold, each in one unit: their processes can be claimed when it
- * commits. Two nodes may find the same one; the unit looks again, so one of them does it and the other nothing.
+ * Ends the epochs of nodes that are gone, and releases everything they hold. Each node is one unit: its processes can be
+ * claimed as soon as it commits. Of several nodes that find the same one gone, exactly one recovers it, because the unit
+ * checks again.
  */
 @injectable()
 export class Recovery {
-  private total: RecoveryReport = noneRecovered;
+  private total: RecoveryReport = emptyReport;
   private subscriptions: Disposable[] = [];
   private running: Promise<void> | undefined;
 
@@ -47,17 +55,20 @@ export class Recovery {
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
-  /** What was recovered since the kernel was opened. */
+  /** Counts since the kernel was opened. */
   get report(): RecoveryReport {
     return this.total;
   }
 
-  /** Recovers what is to be recovered now, and then whenever this node renews its lease. */
+  /** Recovers now, and from then on whenever this node has renewed its lease. */
   async start(): Promise<void> {
-    await this.recoverMissing();
-    await this.run();
-    await this.recoverOwn();
-    this.subscriptions = [this.lease.onRenewed(() => void this.run()), this.lease.onLost(() => void this.recoverOwn())];
+    await this.releaseOrphans();
+    await this.recoverLostNodes();
+    await this.recoverOwnCommands();
+    this.subscriptions = [
+      this.lease.onRenewed(() => void this.recoverLostNodes()),
+      this.lease.onLost(() => void this.recoverOwnCommands()),
+    ];
   }
 
   async stop(): Promise<void> {
@@ -65,8 +76,8 @@ export class Recovery {
     await this.running;
   }
 
-  /** Gives up every other node whose lease has lapsed or whose program is gone. Changes nothing when there is none. */
-  run(): Promise<void> {
+  /** Recovers every other node whose lease has lapsed or whose program is gone. Writes nothing when there is none. */
+  recoverLostNodes(): Promise<void> {
     this.running ??= this.sweep().finally(() => {
       this.running = undefined;
     });
@@ -76,59 +87,59 @@ export class Recovery {
   private async sweep(): Promise<void> {
     try {
       const { live, ended } = await this.store.read(async (tx) => ({
-        live: await this.nodes.live(tx),
-        ended: await this.ended(tx),
+        live: await this.nodes.findLive(tx),
+        ended: await this.listEndedHolders(tx),
       }));
-      for (const lost of live.flatMap((node) => this.judge(node))) {
-        if (await this.recover(lost)) ended.push(lost.node.id);
+      for (const lost of live.flatMap((node) => this.findLost(node))) {
+        if (await this.recoverNode(lost)) ended.push(lost.node.id);
       }
       await this.recoverCommands(ended);
     } catch (error) {
-      this.logger.error({ error: String(error) }, 'nodes that are gone could not be given up');
+      this.logger.error({ error: String(error) }, 'nodes that are gone could not be recovered');
     }
   }
 
-  private judge(node: NodeRow): Lost[] {
+  private findLost(node: NodeRow): LostNode[] {
     if (node.id === this.self.nodeId) return [];
     if (this.hasLapsed(node)) return [{ node, reason: 'lapsed' }];
     return this.os.isAlive(node.host) === false ? [{ node, reason: 'dead' }] : [];
   }
 
-  /** Only looks at the clock: a look that finds nothing must not move a seeded one. */
+  /** Peeks at the clock: a scan that finds nothing must not advance a seeded one. */
   private hasLapsed({ expiresAt }: NodeRow): boolean {
     return expiresAt < this.clock.peek();
   }
 
-  /** Answers whether its epoch has ended, by whomever. */
-  private async recover({ node, reason }: Lost): Promise<boolean> {
+  /** Answers whether the epoch of the node has ended, by this unit or another node's. */
+  private async recoverNode({ node, reason }: LostNode): Promise<boolean> {
     const { isEnded, recovered } = await this.store.write(async (tx) => {
-      const now = await this.nodes.find(tx, node.id);
-      const none = { isEnded: now === undefined || now.endedAt !== null, recovered: noneRecovered };
-      if (now === undefined || now.endedAt !== null || now.epoch !== node.epoch) return none;
-      // A program that is gone stays gone; a lease may have been renewed meanwhile.
-      if (reason === 'lapsed' && !this.hasLapsed(now)) return none;
+      const current = await this.nodes.find(tx, node.id);
+      const unchanged = { isEnded: current === undefined || current.endedAt !== null, recovered: emptyReport };
+      if (current === undefined || current.endedAt !== null || current.epoch !== node.epoch) return unchanged;
+      // A lease may have been renewed since it was read. A program that is gone stays gone.
+      if (reason === 'lapsed' && !this.hasLapsed(current)) return unchanged;
       const act = this.act();
-      await this.nodes.put(tx, { ...now, endedAt: act.at });
-      const { id, epoch } = now;
-      this.recorder.event(tx, { type: 'node.lapsed', at: act.at, data: { node: id, epoch, reason } });
-      const counts = tally(await this.releases.releaseAll(tx, act, id, reason));
-      this.tell(tx, act, id, { epoch, reason, ...counts });
+      await this.nodes.put(tx, { ...current, endedAt: act.at });
+      const { id, epoch } = current;
+      this.recorder.recordEvent(tx, { type: 'node.lapsed', at: act.at, data: { node: id, epoch, reason } });
+      const counts = countReleased(await this.releases.releaseAll(tx, act, id, reason));
+      this.recordRecovery(tx, act, id, { epoch, reason, ...counts });
       return { isEnded: true, recovered: counts };
     });
-    this.total = sumOf(this.total, recovered);
+    this.total = addReports(this.total, recovered);
     return isEnded;
   }
 
-  /** What is held by nodes that have ended, or that nobody knows: such as after a restored copy of the database. */
-  private async recoverMissing(): Promise<void> {
+  /** Releases what is held by nodes that have ended or have no row, as after restoring a copy of the database. */
+  private async releaseOrphans(): Promise<void> {
     try {
       const holders = await this.store.read(async (tx) => [
-        ...(await this.processes.holders(tx)),
-        ...(await this.effects.nodes(tx)),
+        ...(await this.processes.findNodes(tx)),
+        ...(await this.effects.findNodes(tx)),
       ]);
       for (const holder of new Set(holders)) {
-        const recovered = await this.store.write((tx) => this.releaseMissing(tx, holder));
-        this.total = sumOf(this.total, recovered);
+        const recovered = await this.store.write((tx) => this.releaseOrphansOf(tx, holder));
+        this.total = addReports(this.total, recovered);
       }
     } catch (error) {
       this.logger.error({ error: String(error) }, 'processes of nodes that are gone could not be released');
@@ -136,51 +147,51 @@ export class Recovery {
   }
 
   /**
-   * The commands of nodes that have ended. What cannot be judged is looked at again, since it may end; it is counted by the
-   * first look.
+   * Recovers the commands of nodes that have ended. One whose state cannot be proven is checked again with every scan, and
+   * counted once.
    */
   private async recoverCommands(nodes: readonly NodeId[]): Promise<void> {
     for (const holder of nodes) {
       const recovered = await this.commands.recover(holder);
-      if (!isNothing(recovered))
-        await this.store.write(async (tx) => this.tell(tx, this.act(), holder, { ...recovered }));
-      this.total = sumOf(this.total, recovered);
+      if (!isEmptyReport(recovered))
+        await this.store.write(async (tx) => this.recordRecovery(tx, this.act(), holder, { ...recovered }));
+      this.total = addReports(this.total, recovered);
     }
   }
 
-  /** What this node held before it was given up, or in an earlier life under the same id, and nobody else has taken. */
-  private async recoverOwn(): Promise<void> {
+  /** Recovers commands of earlier epochs of this node that no other node has recovered. */
+  private async recoverOwnCommands(): Promise<void> {
     try {
       await this.recoverCommands([this.self.nodeId]);
     } catch (error) {
-      this.logger.error({ error: String(error) }, 'commands that this node has lost could not be taken back');
+      this.logger.error({ error: String(error) }, 'commands of an earlier epoch of this node could not be recovered');
     }
   }
 
-  /** The nodes that hold something and have ended, or that nobody knows. */
-  private async ended(tx: ReadTx): Promise<NodeId[]> {
+  /** The nodes that hold a process and have ended, or have no row. */
+  private async listEndedHolders(tx: ReadTx): Promise<NodeId[]> {
     const ended: NodeId[] = [];
-    for (const holder of await this.processes.holders(tx)) {
+    for (const holder of await this.processes.findNodes(tx)) {
       const node = await this.nodes.find(tx, holder);
       if (node === undefined || node.endedAt !== null) ended.push(holder);
     }
     return ended;
   }
 
-  private async releaseMissing(tx: WriteTx, holder: NodeId): Promise<RecoveryReport> {
+  private async releaseOrphansOf(tx: WriteTx, holder: NodeId): Promise<RecoveryReport> {
     const node = await this.nodes.find(tx, holder);
-    if (node !== undefined && node.endedAt === null) return noneRecovered;
+    if (node !== undefined && node.endedAt === null) return emptyReport;
     const act = this.act();
     const released = await this.releases.releaseAll(tx, act, holder, 'missing');
-    const counts = tally(released);
-    const isChanged = released.some((each) => each.released !== 'left');
-    if (isChanged) this.tell(tx, act, holder, { reason: 'missing', ...counts });
+    const counts = countReleased(released);
+    const isChanged = released.some(({ result }) => result !== 'unchanged');
+    if (isChanged) this.recordRecovery(tx, act, holder, { reason: 'missing', ...counts });
     return counts;
   }
 
-  private tell(tx: WriteTx, act: Act, node: NodeId, facts: JsonObject): void {
-    this.recorder.event(tx, { type: 'node.recovered', at: act.at, data: { node, ...facts } });
-    this.recorder.audit(tx, { ...act, action: 'node.recover', outcome: 'ok', target: node, facts });
+  private recordRecovery(tx: WriteTx, act: Act, node: NodeId, facts: JsonObject): void {
+    this.recorder.recordEvent(tx, { type: 'node.recovered', at: act.at, data: { node, ...facts } });
+    this.recorder.recordAudit(tx, { ...act, action: 'node.recover', outcome: 'ok', target: node, facts });
   }
 
   private act(): Act {

@@ -1,4 +1,4 @@
-/** Places for bodies that are at work. Who goes on after a wait comes before who begins. */
+/** Limits how many bodies are at work at once. One that goes on after a wait gets a slot before one that begins. */
 export class Slots {
   private readonly waiting: (() => void)[] = [];
 
@@ -7,22 +7,22 @@ export class Slots {
     private readonly onFree: () => void,
   ) {}
 
-  /** Whether a body can begin now; it then has a place. */
-  tryTake(): boolean {
+  /** Takes a slot for a body that begins, if one is free. */
+  tryAcquire(): boolean {
     if (this.free === 0) return false;
     this.free--;
     return true;
   }
 
-  /** Resolves with a place for a body that goes on. */
-  take(): Promise<void> {
-    if (this.tryTake()) return Promise.resolve();
+  /** Resolves when a body that goes on has a slot. */
+  acquire(): Promise<void> {
+    if (this.tryAcquire()) return Promise.resolve();
     return new Promise((resolve) => {
       this.waiting.push(resolve);
     });
   }
 
-  give(): void {
+  release(): void {
     const next = this.waiting.shift();
     if (next === undefined) {
       this.free++;

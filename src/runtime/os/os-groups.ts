@@ -1,8 +1,8 @@
 import { inject, injectable } from 'inversify';
 import { type Token, token } from '../../base/token.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
-import { OsProcesses } from './host-identity.js';
-import { allPids, contentOf, isTaken, newestPid, statOf } from './proc-files.js';
+import { OsProcesses } from './os-processes.js';
+import { allPids, newestPid, pidExists, readTrimmed, statOf } from './proc-files.js';
 
 /** The variable by which everything that a command starts is told from all other programs. */
 export const tokenVariable = 'PROCURA_TOKEN';
@@ -36,13 +36,13 @@ export class SystemOsGroups implements OsGroups {
   identify(pid: number): HostIdentity | undefined {
     const { machine, boot } = this.os.self();
     const stat = statOf(pid);
-    if (stat === undefined && !isTaken(pid)) return undefined;
+    if (stat === undefined && !pidExists(pid)) return undefined;
     return { machine, boot, pid, startTicks: stat?.startTicks ?? '' };
   }
 
   members(group: number): GroupMember[] {
     // Nearly always nobody is left, and one call says so.
-    if (!isTaken(-group)) return [];
+    if (!pidExists(-group)) return [];
     const pids = allPids();
     if (pids.length === 0) return [{ pid: 0, session: group }];
     return pids.flatMap((pid) => {
@@ -54,11 +54,11 @@ export class SystemOsGroups implements OsGroups {
   carries(pid: number, token: string): boolean | undefined {
     const stat = statOf(pid);
     if (stat === undefined || stat.isDefunct) return false;
-    return contentOf(`/proc/${pid}/environ`)?.includes(token);
+    return readTrimmed(`/proc/${pid}/environ`)?.includes(token);
   }
 
   holders(token: string, after?: number): number[] {
-    const pids = (after === undefined ? undefined : bornAfter(after)) ?? allPids();
+    const pids = (after === undefined ? undefined : pidsAfter(after)) ?? allPids();
     return pids.filter((pid) => this.carries(pid, token) === true);
   }
 
@@ -74,10 +74,10 @@ export class SystemOsGroups implements OsGroups {
 }
 
 /** More than a machine without work gives in a moment: then it is better to look at those that there are. */
-const bornMax = 100;
+const newPidsMax = 100;
 
 /** Pids are given in order, so the ones between are all that can have been born; undefined when they have come round. */
-function bornAfter(pid: number): number[] | undefined {
+function pidsAfter(pid: number): number[] | undefined {
   const born = (newestPid() ?? 0) - pid;
-  return born < 0 || born > bornMax ? undefined : Array.from({ length: born }, (_, index) => pid + 1 + index);
+  return born < 0 || born > newPidsMax ? undefined : Array.from({ length: born }, (_, index) => pid + 1 + index);
 }

@@ -11,7 +11,7 @@ export interface ProcessStat {
 
 /** Undefined where there is no such process, or nobody tells. */
 export function statOf(pid: number): ProcessStat | undefined {
-  const text = contentOf(`/proc/${pid}/stat`);
+  const text = readTrimmed(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
   // The second field is the name of the program in brackets, which may hold brackets and spaces itself.
   const afterName = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -42,12 +42,12 @@ export function allPids(): number[] {
 
 /** The pid that was given last; undefined where nobody tells. */
 export function newestPid(): number | undefined {
-  const last = contentOf('/proc/loadavg')?.split(' ').at(-1);
+  const last = readTrimmed('/proc/loadavg')?.split(' ').at(-1);
   return last === undefined ? undefined : Number(last);
 }
 
 /** Whether somebody has that pid, or is of that group where it is negative. Whoever may not be signalled is there. */
-export function isTaken(pid: number): boolean {
+export function pidExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -56,7 +56,7 @@ export function isTaken(pid: number): boolean {
   }
 }
 
-export function contentOf(file: string): string | undefined {
+export function readTrimmed(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {

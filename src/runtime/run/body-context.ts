@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import { amount, parseSpec } from '../../base/spec.js';
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
 import type { CommandSpec } from '../../kernel/command/command.js';
-import { CommandRuns } from '../../kernel/command/command-runs.js';
+import { CommandRuns } from '../../kernel/command/command-ports.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import type { ChildSpec, WaitOptions } from '../../kernel/face/process-specs.js';
 import type { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from '../../kernel/face/process-syscalls.js';
@@ -15,7 +15,7 @@ import type { ObjectHandle } from '../../memory/object/object-handle.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
 import type { NamedFace, OwnFace } from '../../unit/faces.js';
 import { type StepOptions, Steps } from '../step/steps.js';
-import { Calls, message, nothing, plain, result, results } from './calls.js';
+import { BodyCalls, dataAnswer, messageAnswer, noAnswer, resultAnswer, resultsAnswer } from './body-calls.js';
 import { journalledCapabilities, journalledMemory } from './journalled-faces.js';
 import {
   type BodyCall,
@@ -26,12 +26,12 @@ import {
   journalledData,
   journalledWait,
   live,
-  remaining,
+  remainingOptions,
 } from './journalling.js';
 import { ProgressReports } from './progress-reports.js';
 import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
-import { RunEnded } from './run-ended.js';
+import { RunEnded } from './run-errors.js';
 import { RunTools } from './run-tools.js';
 import { Sleeps } from './sleeps.js';
 
@@ -60,14 +60,14 @@ export interface Syscalls extends ProcessFace {
 @injectable()
 export class BodyContexts {
   constructor(
-    @inject(Calls) readonly calls: Calls,
+    @inject(BodyCalls) readonly calls: BodyCalls,
     @inject(Steps) readonly steps: Steps,
     @inject(Sleeps) readonly sleeps: Sleeps,
     @inject(ReplayJournal) readonly journal: ReplayJournal,
-    @inject(ProgressReports) readonly reports: ProgressReports,
-    @inject(WaitSignal) readonly signals: WaitSignal,
-    @inject(RunTools) readonly tools: RunTools,
-    @inject(CommandRuns) readonly commands: CommandRuns,
+    @inject(ProgressReports) readonly progressReports: ProgressReports,
+    @inject(WaitSignal) readonly waitSignal: WaitSignal,
+    @inject(RunTools) readonly runTools: RunTools,
+    @inject(CommandRuns) readonly commandRuns: CommandRuns,
   ) {}
 
   of(run: Run): Syscalls {
@@ -77,7 +77,11 @@ export class BodyContexts {
 
 type ProcessCalls = OwnFace<SharedSyscalls> & NamedFace<TargetSyscalls> & OwnFace<ProcessSyscalls>;
 
-const wait: Journalling<Parameters<ProcessFace['wait']>, ProcessResult> = journalledWait(firstArgument, result, 1);
+const wait: Journalling<Parameters<ProcessFace['wait']>, ProcessResult> = journalledWait(
+  firstArgument,
+  resultAnswer,
+  1,
+);
 
 /** How each syscall of a process is journalled when a body makes it. */
 const journalling: Journallings<ProcessCalls, BodyContexts> = {
@@ -86,8 +90,8 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   exec: endRun,
   exit: endRun,
   wait,
-  waitAny: journalledWait(unnamed, result, 1),
-  waitAll: journalledWait(unnamed, results, 1),
+  waitAny: journalledWait(unnamed, resultAnswer, 1),
+  waitAll: journalledWait(unnamed, resultsAnswer, 1),
   children: live(),
   async chdir(deps, call) {
     call.run.cwd = await journalledData<[path: string], string>(unnamed)(deps, call);
@@ -103,29 +107,29 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   settle: journalledData(unnamed),
   readOutput: live(),
   waitOutput: live(),
-  send: journalled(firstArgument, nothing),
-  receive: journalledWait(([options]) => String(options?.from ?? ''), message, 0),
+  send: journalled(firstArgument, noAnswer),
+  receive: journalledWait(([options]) => String(options?.from ?? ''), messageAnswer, 0),
   // The pid is journalled in the commit that creates the command: whichever run comes later waits for the same one.
   async run(deps, { run, kind, args: [spec] }) {
-    const { calls, commands } = deps;
+    const { calls, commandRuns: commands } = deps;
     const begin = () =>
-      calls.journalled(run, kind, programOf(spec), plain<Pid>(), (_face, _call, caller) =>
+      calls.runJournalled(run, kind, programOf(spec), dataAnswer<Pid>(), (_face, _call, caller) =>
         commands.begin(caller, spec),
       );
     const pid = await begin();
     if (spec.background === true) return { pid };
     await wait(deps, { run, kind: 'wait', args: [pid], make: (face, [child]) => face.wait(child) });
-    return commands.result(pid);
+    return commands.resultOf(pid);
   },
 };
 
 /** A call by which a run ends itself: the run is over with its commit. */
 async function endRun<Args extends readonly unknown[]>(
-  { calls, reports }: BodyContexts,
+  { calls, progressReports: reports }: BodyContexts,
   { run, args, make }: BodyCall<Args, void>,
 ): Promise<never> {
   reports.flush(run);
-  await calls.last(run, (face) => make(face, args));
+  await calls.runLast(run, (face) => make(face, args));
   const ended = new RunEnded(run.pid);
   run.end(ended);
   throw ended;
@@ -197,7 +201,7 @@ class BodyContext {
   }
 
   get tools(): ProcessTools {
-    return this.#deps.tools.of(this.#run);
+    return this.#deps.runTools.of(this.#run);
   }
 
   get step(): Syscalls['step'] {
@@ -210,23 +214,23 @@ class BodyContext {
       const { calls, journal, sleeps } = this.#deps;
       const run = this.#run;
       const ms = parseSpec(amount, given, 'ms');
-      await calls.answered(run, 'sleep', '', nothing, async (call) => {
-        await sleeps.until(run, call, await journal.due(run, call, ms));
-        await journal.unit(run, call, 'call.end', (tx, act) => journal.done(tx, act, run, call, true));
+      await calls.replayOrRun(run, 'sleep', '', noAnswer, async (call) => {
+        await sleeps.sleepUntil(run, call, await journal.fixDueTime(run, call, ms));
+        await journal.commit(run, call, 'call.end', (tx, act) => journal.recordAnswer(tx, act, run, call, true));
       });
     };
   }
 
   get progress(): Syscalls['progress'] {
-    return (done, total, text) => this.#deps.reports.report(this.#run, { done, total, text });
+    return (done, total, text) => this.#deps.progressReports.report(this.#run, { done, total, text });
   }
 
   get waitSignal(): Syscalls['waitSignal'] {
     const deps = this.#deps;
     const run = this.#run;
     return async (name, options = {}) =>
-      deps.calls.journalled(run, 'waitSignal', String(name), plain<JsonValue>(), async (_face, call, caller) =>
-        deps.signals.run(caller, run.pid, name, await remaining(deps, run, call, options)),
+      deps.calls.runJournalled(run, 'waitSignal', String(name), dataAnswer<JsonValue>(), async (_face, call, caller) =>
+        deps.waitSignal.run(caller, run.pid, name, await remainingOptions(deps, run, call, options)),
       );
   }
 

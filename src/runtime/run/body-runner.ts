@@ -2,30 +2,26 @@ import { inject, injectable } from 'inversify';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { runSteps } from '../step/step-list.js';
-import { Restarts } from '../supervision/restarts.js';
-import { Supervisor } from '../supervision/supervise.js';
-import type { Supervision } from '../supervision/supervision.js';
-import { BodyContexts, type Syscalls } from './body-context.js';
-import { withHandledRejections } from './handled-rejections.js';
+import { Supervisors } from '../supervision/supervisor.js';
+import { BodyContexts } from './body-context.js';
 import type { Run } from './run.js';
+import { withHandledRejections } from './unhandled-rejections.js';
 
-/** What the processes of each form of image do. */
+/** Runs the body that an image has: its steps, its supervisor, or its function. */
 @injectable()
 export class BodyRunner {
   constructor(
-    @inject(BodyContexts) private readonly faces: BodyContexts,
-    @inject(Restarts) private readonly restarts: Restarts,
+    @inject(BodyContexts) private readonly contexts: BodyContexts,
+    @inject(Supervisors) private readonly supervisors: Supervisors,
   ) {}
 
   async run(run: Run, { run: body, steps, supervision }: ParsedImage): Promise<ImageResult> {
-    const ctx = withHandledRejections(this.faces.of(run));
+    const ctx = withHandledRejections(this.contexts.of(run));
     if (steps !== undefined) return runSteps(ctx, steps);
-    const ended = supervision === undefined ? body?.(ctx, run.args as never) : this.supervised(run, ctx, supervision);
-    // A body that returns nothing gives undefined.
-    return ended as Promise<ImageResult>;
-  }
-
-  private supervised(run: Run, ctx: Syscalls, supervision: Supervision): Promise<void> {
-    return new Supervisor(supervision, ctx, this.restarts.of(run)).run();
+    if (supervision !== undefined) {
+      await this.supervisors.run(run, ctx, supervision);
+      return undefined;
+    }
+    return (await body?.(ctx, run.args as never)) as ImageResult;
   }
 }

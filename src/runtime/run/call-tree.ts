@@ -1,149 +1,158 @@
 import type { KernelError } from '../../base/errors.js';
 import type { WaitReason } from '../../unit/caller.js';
 
-export interface Blocked extends WaitReason {
+/** The reason why a call waits, and since when. */
+export interface CallWait extends WaitReason {
   readonly since: number;
 }
 
-/** One call of a body that has not answered yet. */
+/** An open call that waits for something the process table can show. */
+export interface WaitingCall {
+  readonly call: OpenCall;
+  readonly wait: CallWait;
+}
+
+/** One call of a body that has not been answered yet. */
 export class OpenCall {
-  /** What it waits for; absent while it is held back for another reason. */
-  blockage: Blocked | undefined;
-  isBlocked = false;
   isOpen = true;
-  /** How many calls are open that a step has made. */
-  inner = 0;
-  /** Ends its wait. */
+  /** Whether it makes no progress by itself: it waits for something, or the kernel holds it back. */
+  isBlocked = false;
+  /** Absent while it is not blocked, and while the kernel holds it back. */
+  wait: CallWait | undefined;
+  /** How many open calls were made in it; only steps have any. */
+  openInnerCalls = 0;
+  /** Rejects its wait; absent while it is not blocked. */
   interrupt: ((reason: KernelError) => void) | undefined;
-  /** On demand, since most calls make none: a run that waits should cost little. */
-  private counts: Map<string, number> | undefined;
+  /** Created on demand: most calls have no inner ones, and a waiting run should take little memory. */
+  private keyCounts: Map<string, number> | undefined;
   private attempt = 0;
 
   constructor(
-    /** Enclosing step, kind, name, and which of that kind and name, a line for each level. */
+    /** Enclosing steps, kind, name, and which of that kind and name: one line for each level. Empty for a live call. */
     readonly key: string,
-    readonly outer: OpenCall | undefined,
+    /** The step that the call was made in. */
+    readonly step: OpenCall | undefined,
   ) {}
 
-  /** Whether it is at work itself: not blocked, and not a step that waits for what it has called. */
+  /** Whether it is at work itself: not blocked, and not a step that waits for its inner calls. */
   get isActive(): boolean {
-    return this.isOpen && !this.isBlocked && this.inner === 0;
+    return this.isOpen && !this.isBlocked && this.openInnerCalls === 0;
   }
 
-  nextKey(kind: string, name: string): string {
-    this.counts ??= new Map();
-    return keyBelow(this.key, this.counts, kind, name);
+  nextInnerKey(kind: string, name: string): string {
+    this.keyCounts ??= new Map();
+    return nextKey(this.key, this.keyCounts, kind, name);
   }
 
-  /** A step that is tried again makes the same calls again. */
-  newAttempt(): number {
-    this.counts = undefined;
+  /** Begins an attempt of a step. Keys are counted from the start, so that each attempt makes calls with the same keys. */
+  beginAttempt(): number {
+    this.keyCounts = undefined;
     return ++this.attempt;
   }
 
-  isAttempt(attempt: number): boolean {
+  isCurrentAttempt(attempt: number): boolean {
     return this.isOpen && this.attempt === attempt;
   }
 }
 
-/** The calls of a run that are open, and whether any of them is at work. */
+/** The open calls of a run, and whether any of them is at work. `onChange` is called after every change. */
 export class CallTree {
   private readonly open = new Set<OpenCall>();
-  private readonly counts = new Map<string, number>();
-  private active = 0;
+  private readonly keyCounts = new Map<string, number>();
+  private activeCalls = 0;
 
   constructor(private readonly onChange: () => void) {}
 
-  /** Its key is fixed here, when the call is made. */
-  begin(outer: OpenCall | undefined, kind: string, name: string): OpenCall {
-    const key = outer === undefined ? keyBelow('', this.counts, kind, name) : outer.nextKey(kind, name);
-    return this.add(new OpenCall(key, outer));
+  /** Adds a call that has an entry in the journal. Its key is fixed here, by the order in which calls are made. */
+  beginJournalled(step: OpenCall | undefined, kind: string, name: string): OpenCall {
+    const key = step === undefined ? nextKey('', this.keyCounts, kind, name) : step.nextInnerKey(kind, name);
+    return this.add(new OpenCall(key, step));
   }
 
-  /** A call that is not kept in the journal. */
-  beginUnkept(outer: OpenCall | undefined): OpenCall {
-    return this.add(new OpenCall('', outer));
+  /** Adds a call that has no entry in the journal. */
+  beginLive(step: OpenCall | undefined): OpenCall {
+    return this.add(new OpenCall('', step));
   }
 
-  end(call: OpenCall): void {
-    this.change(call, () => {
+  finish(call: OpenCall): void {
+    this.update(call, () => {
       call.isOpen = false;
       this.open.delete(call);
     });
-    const { outer } = call;
-    if (outer === undefined) return;
-    this.change(outer, () => {
-      outer.inner--;
+    const { step } = call;
+    if (step === undefined) return;
+    this.update(step, () => {
+      step.openInnerCalls--;
     });
   }
 
-  block(call: OpenCall, blockage?: Blocked): void {
-    this.change(call, () => {
+  block(call: OpenCall, wait?: CallWait): void {
+    this.update(call, () => {
       call.isBlocked = true;
-      call.blockage = blockage;
+      call.wait = wait;
     });
   }
 
   unblock(call: OpenCall): void {
-    this.change(call, () => {
+    this.update(call, () => {
       call.isBlocked = false;
-      call.blockage = undefined;
+      call.wait = undefined;
     });
   }
 
-  /** Every call in flight is blocked, and there is one. */
-  get isQuiet(): boolean {
-    return this.open.size > 0 && this.active === 0;
+  /** Whether there are open calls, and none of them is at work. */
+  get isAllBlocked(): boolean {
+    return this.open.size > 0 && this.activeCalls === 0;
   }
 
-  calls(): Iterable<OpenCall> {
+  openCalls(): Iterable<OpenCall> {
     return this.open;
   }
 
-  /** What the calls wait for, the oldest first. */
-  blockages(): { readonly call: OpenCall; readonly blockage: Blocked }[] {
-    const found: { call: OpenCall; blockage: Blocked }[] = [];
-    for (const call of this.open) if (call.blockage !== undefined) found.push({ call, blockage: call.blockage });
-    return found.sort((a, b) => a.blockage.since - b.blockage.since);
+  /** The calls that wait, the one that has waited longest first. */
+  waitingCalls(): WaitingCall[] {
+    const waiting: WaitingCall[] = [];
+    for (const call of this.open) if (call.wait !== undefined) waiting.push({ call, wait: call.wait });
+    return waiting.sort((a, b) => a.wait.since - b.wait.since);
   }
 
   private add(call: OpenCall): OpenCall {
-    const { outer } = call;
+    const { step } = call;
     this.open.add(call);
-    this.active++;
-    if (outer !== undefined) {
-      this.change(outer, () => {
-        outer.inner++;
+    this.activeCalls++;
+    if (step !== undefined) {
+      this.update(step, () => {
+        step.openInnerCalls++;
       });
     }
     return call;
   }
 
-  private change(call: OpenCall, work: () => void): void {
+  private update(call: OpenCall, change: () => void): void {
     const before = Number(call.isActive);
-    work();
-    this.active += Number(call.isActive) - before;
+    change();
+    this.activeCalls += Number(call.isActive) - before;
     this.onChange();
   }
 }
 
-/** What a call is named by may be anything that a body has given. */
-const nameMax = 256;
+/** Names come from bodies, and may be of any length. */
+const nameCharsMax = 256;
 
-function keyBelow(outer: string, counts: Map<string, number>, kind: string, name: string): string {
-  const what = name === '' ? kind : `${kind} ${name.slice(0, nameMax).replaceAll('\n', ' ')}`;
-  const nth = (counts.get(what) ?? 0) + 1;
-  counts.set(what, nth);
-  return `${outer === '' ? '' : `${outer}\n`}${what} #${nth}`;
+function nextKey(step: string, counts: Map<string, number>, kind: string, name: string): string {
+  const label = name === '' ? kind : `${kind} ${name.slice(0, nameCharsMax).replaceAll('\n', ' ')}`;
+  const count = (counts.get(label) ?? 0) + 1;
+  counts.set(label, count);
+  return `${step === '' ? '' : `${step}\n`}${label} #${count}`;
 }
 
-/** Whether the call `key` was made within the step `step`. */
-export function isWithin(key: string, step: string): boolean {
+/** Whether the call with `key` was made within the step with the key `step`. */
+export function isWithinStep(key: string, step: string): boolean {
   return key.startsWith(`${step}\n`);
 }
 
-/** The keys of the steps that the call `key` was made within. */
-export function stepsAround(key: string): string[] {
+/** The keys of the steps that the call with `key` was made within, the outermost first. */
+export function enclosingStepsOf(key: string): string[] {
   const lines = key.split('\n');
   return lines.slice(1).map((_, index) => lines.slice(0, index + 1).join('\n'));
 }

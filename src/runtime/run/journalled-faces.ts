@@ -1,7 +1,7 @@
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
-import { handle, nothing } from './calls.js';
+import { handleAnswer, noAnswer } from './body-calls.js';
 import {
   firstArgument,
   type JournallingDeps,
@@ -14,13 +14,13 @@ import {
 import type { Run } from './run.js';
 
 const memoryJournalling: Journallings<ProcessMemory> = {
-  create: journalled(([spec]) => String(spec?.name ?? spec?.type), handle),
-  update: journalled(idOf, handle),
-  delete: journalled(idOf, nothing),
-  link: journalled(idOf, nothing),
-  share: journalled(([, ref]) => idOf([ref]), handle),
-  addToView: journalled(idOf, nothing),
-  removeFromView: journalled(idOf, nothing),
+  create: journalled(([spec]) => String(spec?.name ?? spec?.type), handleAnswer),
+  update: journalled(idOf, handleAnswer),
+  delete: journalled(idOf, noAnswer),
+  link: journalled(idOf, noAnswer),
+  share: journalled(([, ref]) => idOf([ref]), handleAnswer),
+  addToView: journalled(idOf, noAnswer),
+  removeFromView: journalled(idOf, noAnswer),
   merge: journalledData(firstArgument),
   read: live(),
   links: live(),

@@ -2,15 +2,15 @@ import type { JsonValue } from '../../base/json.js';
 import { amount, parseSpec } from '../../base/spec.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import type { WaitOptions } from '../../kernel/face/process-specs.js';
+import { type AnswerCodec, type BodyCalls, dataAnswer } from './body-calls.js';
 import type { OpenCall } from './call-tree.js';
-import { type Calls, type Codec, plain } from './calls.js';
 import type { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 import type { Sleeps } from './sleeps.js';
 
 /** The parts of the runtime that journalled calls are made with. */
 export interface JournallingDeps {
-  readonly calls: Calls;
+  readonly calls: BodyCalls;
   readonly journal: ReplayJournal;
   readonly sleeps: Sleeps;
 }
@@ -38,23 +38,23 @@ export type Journallings<Face, Deps = JournallingDeps> = {
 
 /** Made anew by every run: for reads. */
 export function live<Args extends readonly unknown[], Result>(): Journalling<Args, Result> {
-  return ({ calls }, { run, args, make }) => calls.live(run, (face) => make(face, args));
+  return ({ calls }, { run, args, make }) => calls.runLive(run, (face) => make(face, args));
 }
 
 /** Made once, whichever run makes it: the answer is in the commit of the effect. `nameOf` tells calls of a kind apart. */
 export function journalled<Args extends readonly unknown[], Result>(
   nameOf: (args: NoInfer<Args>) => string,
-  codec: Codec<Result>,
+  codec: AnswerCodec<Result>,
 ): Journalling<Args, Result> {
   return ({ calls }, { run, kind, args, make }) =>
-    calls.journalled(run, kind, nameOf(args), codec, (face) => make(face, args));
+    calls.runJournalled(run, kind, nameOf(args), codec, (face) => make(face, args));
 }
 
 /** As `journalled`, for an answer that is data. */
 export function journalledData<Args extends readonly unknown[], Result>(
   nameOf: (args: NoInfer<Args>) => string,
 ): Journalling<Args, Result> {
-  return journalled(nameOf, plain<Result>());
+  return journalled(nameOf, dataAnswer<Result>());
 }
 
 /** For an effect that is the same when it happens twice: the answer is journalled after it. */
@@ -62,7 +62,7 @@ export function journalledAfter<Args extends readonly unknown[], Result extends 
   nameOf: (args: NoInfer<Args>) => string,
 ): Journalling<Args, Result> {
   return ({ calls }, { run, kind, args, make }) =>
-    calls.journalledAfter(run, kind, nameOf(args), (face) => make(face, args));
+    calls.runThenJournal(run, kind, nameOf(args), (face) => make(face, args));
 }
 
 /**
@@ -71,12 +71,12 @@ export function journalledAfter<Args extends readonly unknown[], Result extends 
  */
 export function journalledWait<Args extends readonly unknown[], Result>(
   nameOf: (args: NoInfer<Args>) => string,
-  codec: Codec<Result>,
+  codec: AnswerCodec<Result>,
   optionsAt: number,
 ): Journalling<Args, Result> {
   return (deps, { run, kind, args, make }) =>
-    deps.calls.journalled(run, kind, nameOf(args), codec, async (face, call) => {
-      const options = await remaining(deps, run, call, args[optionsAt] as WaitOptions | undefined);
+    deps.calls.runJournalled(run, kind, nameOf(args), codec, async (face, call) => {
+      const options = await remainingOptions(deps, run, call, args[optionsAt] as WaitOptions | undefined);
       return make(face, Object.assign([...args], { [optionsAt]: options }) as readonly unknown[] as Args);
     });
 }
@@ -87,7 +87,7 @@ export function firstArgument([first]: readonly unknown[]): string {
 }
 
 /** The options of a wait with what is left of its time limit. */
-export async function remaining<Options extends WaitOptions>(
+export async function remainingOptions<Options extends WaitOptions>(
   { journal, sleeps }: JournallingDeps,
   run: Run,
   call: OpenCall,
@@ -95,6 +95,6 @@ export async function remaining<Options extends WaitOptions>(
 ): Promise<Options | undefined> {
   const timeoutMs = given?.timeoutMs;
   if (given === undefined || timeoutMs === undefined || timeoutMs === 0) return given;
-  const due = await journal.due(run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
-  return { ...given, timeoutMs: sleeps.left(due) };
+  const due = await journal.fixDueTime(run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
+  return { ...given, timeoutMs: sleeps.remainingMs(due) };
 }

@@ -4,15 +4,15 @@ import type { Progress } from '../../kernel/process/process.js';
 import { External } from '../../kernel/syscalls/external.js';
 import type { Run } from './run.js';
 
-/** How often a run writes how far it is. */
-const everyMs = 250;
+/** The shortest time between two reports of a run that are written. */
+const intervalMs = 250;
 
 interface Pending {
   latest: Partial<Record<keyof Progress, unknown>> | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Writes how far runs are: at once, and then the latest of each quarter of a second. */
+/** Writes the progress of runs: the first report at once, then the latest of each interval. */
 @injectable()
 export class ProgressReports {
   private readonly pending = new WeakMap<Run, Pending>();
@@ -29,7 +29,7 @@ export class ProgressReports {
     if (pending.timer === undefined) this.write(run, pending);
   }
 
-  /** What was reported last is written, before the process ends. */
+  /** Writes the last report without waiting for the interval. To be called before the process ends. */
   flush(run: Run): void {
     const pending = this.pending.get(run);
     clearTimeout(pending?.timer);
@@ -42,18 +42,18 @@ export class ProgressReports {
     pending.latest = undefined;
     pending.timer = setTimeout(() => {
       pending.timer = undefined;
-      if (pending.latest !== undefined && run.over === undefined) this.write(run, pending);
-    }, everyMs).unref();
+      if (pending.latest !== undefined && run.endReason === undefined) this.write(run, pending);
+    }, intervalMs).unref();
     if (latest !== undefined) void this.send(run, latest);
   }
 
-  /** A report that fails is no failure of the body: it is told to the log. */
+  /** A report that cannot be written is logged: it does not fail the body. */
   private async send(run: Run, progress: object): Promise<void> {
     try {
       const call = run.beginReport();
       try {
-        await this.external.reported(
-          { face: 'process', pid: run.pid, run: run.hooks(call, { isFinished: true }) },
+        await this.external.reportOwnProgress(
+          { face: 'process', pid: run.pid, run: run.hooksFor(call, { ignoresPause: true }) },
           run.pid,
           progress,
         );
@@ -61,7 +61,7 @@ export class ProgressReports {
         run.finish(call);
       }
     } catch (error) {
-      this.logger.warn({ pid: run.pid, error: String(error) }, 'progress was not written');
+      this.logger.warn({ pid: run.pid, error: String(error) }, 'progress could not be recorded');
     }
   }
 }

@@ -5,35 +5,35 @@ import type { Pid } from '../../base/ids.js';
 import { Logger } from '../../base/logger.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import type { ProcessRow, WaitState } from '../../kernel/process/process.js';
-import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { saveProcess } from '../../kernel/process/save-process.js';
+import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { nextState } from '../../kernel/process/transitions.js';
 import { WaitGraph } from '../../kernel/waiting/wait-graph.js';
 import { Waker } from '../../kernel/waiting/waker.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import type { Blocked, OpenCall } from './call-tree.js';
+import type { OpenCall, WaitingCall } from './call-tree.js';
 
-/** What a run that waits is called by. */
-interface Waiter {
+/** A run, as far as its wait is recorded. */
+interface WaitingRun {
   readonly pid: Pid;
   readonly fence: number;
 }
 
-interface BlockedCall {
+/** A call that would wait for ever, with the error WAIT_CYCLE. */
+interface Deadlock {
   readonly call: OpenCall;
-  readonly blockage: Blocked;
+  readonly error: KernelError;
 }
 
-/** The process table as runs see it: whether they still hold their process, and that they wait. */
+/** The process table as runs use it: they check there that they still hold their process, and record their waits. */
 @injectable()
 export class RunTable {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(WaitGraph) private readonly graph: WaitGraph,
-    @inject(Waker) private readonly wakes: Waker,
+    @inject(WaitGraph) private readonly waitGraph: WaitGraph,
+    @inject(Waker) private readonly waker: Waker,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -50,34 +50,38 @@ export class RunTable {
     return (await this.store.read((tx) => this.processes.find(tx, pid)))?.status === 'paused';
   }
 
-  async rouse(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
-    await this.wakes.wakeRow(tx, act, row, 'run');
+  /** Makes a waiting process `running` again, in the unit of the call by which it goes on. */
+  async wake(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
+    await this.waker.wakeRow(tx, act, row, 'run');
   }
 
-  /** Writes that the run waits, if it still does. Answers with the call that would wait for ever. */
-  async block(
-    waiter: Waiter,
-    isQuiet: () => boolean,
-    blocked: readonly BlockedCall[],
-  ): Promise<{ call: OpenCall; error: KernelError } | undefined> {
+  /**
+   * Makes the process of a run `waiting`, if the run still holds it and `isAllBlocked` still holds. The process waits for
+   * whatever any of its calls waits for; the oldest call is shown. A call that closes a circle of waits is the answer.
+   */
+  async recordWait(
+    run: WaitingRun,
+    isAllBlocked: () => boolean,
+    waiting: readonly WaitingCall[],
+  ): Promise<Deadlock | undefined> {
     try {
       await this.store.write(async (tx) => {
-        if (isQuiet()) await this.write(tx, waiter, waitOf(blocked));
+        if (isAllBlocked()) await this.writeWait(tx, run, toWaitState(waiting));
       });
     } catch (error) {
-      const [first] = blocked;
+      const [first] = waiting;
       if (error instanceof KernelError && error.code === 'WAIT_CYCLE' && first !== undefined)
         return { call: first.call, error };
-      // Only the table does not show that it waits: the run itself is woken by events all the same.
-      this.logger.error({ pid: waiter.pid, error: String(error) }, 'that a process waits was not written');
+      // The table shows `running` for a process that waits. Its run goes on by events all the same.
+      this.logger.error({ pid: run.pid, error: String(error) }, 'the wait of a process could not be recorded');
     }
     return undefined;
   }
 
-  private async write(tx: WriteTx, { pid, fence }: Waiter, wait: WaitState): Promise<void> {
+  private async writeWait(tx: WriteTx, { pid, fence }: WaitingRun, wait: WaitState): Promise<void> {
     const row = await this.processes.find(tx, pid);
-    if (row === undefined || row.fence !== fence || !changes(row, wait)) return;
-    await this.graph.assertNoCycle(tx, pid, { ...wait, on: wait.on ?? [] });
+    if (row === undefined || row.fence !== fence || !isNewWait(row, wait)) return;
+    await this.waitGraph.assertNoCycle(tx, pid, { ...wait, on: wait.on ?? [] });
     const act: Act = { actor: pid, via: 'process', at: this.clock.now() };
     const blocked = row.status === 'waiting' ? { ...row, version: row.version + 1 } : nextState(row, 'block');
     const next = { ...blocked, wait, recoveries: 0, updatedAt: act.at };
@@ -94,15 +98,14 @@ export class RunTable {
   }
 }
 
-/** A process that waits for something else now says so; one that is paused or stopping is left alone. */
-function changes(row: ProcessRow, wait: WaitState): boolean {
+/** Whether the row is to be written: not for the same wait again, and not while the process is paused or stopping. */
+function isNewWait(row: ProcessRow, wait: WaitState): boolean {
   if (row.status === 'running') return true;
   return row.status === 'waiting' && row.wait?.on?.join() !== wait.on?.join();
 }
 
-function waitOf(blocked: readonly BlockedCall[]): WaitState {
-  const oldest = (blocked[0] as BlockedCall).blockage;
-  const on = [...new Set(blocked.flatMap(({ blockage }) => blockage.on))];
-  const { kind, what, since, deadline } = oldest;
+function toWaitState(waiting: readonly WaitingCall[]): WaitState {
+  const { kind, what, since, deadline } = (waiting[0] as WaitingCall).wait;
+  const on = [...new Set(waiting.flatMap(({ wait }) => wait.on))];
   return { kind, what, since, ...(deadline === undefined ? {} : { deadline }), on };
 }

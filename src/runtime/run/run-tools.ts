@@ -3,83 +3,84 @@ import { type JsonValue, sha256Hex } from '../../base/json.js';
 import { ProcessFaces } from '../../kernel/face/process-faces.js';
 import { type ProcessTools, type ToolCallOptions } from '../../kernel/face/process-tools.js';
 import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';
-import type { ProcessCaller } from '../../unit/caller.js';
+import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
+import { BodyCalls, dataAnswer } from './body-calls.js';
 import type { OpenCall } from './call-tree.js';
-import { Calls, plain } from './calls.js';
-import { isOfShutdown, ReplayJournal } from './replay-journal.js';
+import { isCausedByShutdown, ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 
-/** The tools of bodies: a call that has been answered is not made again, and one that had begun is known. */
+/**
+ * The tools of bodies. A tool call is journalled in both of its commits: after a crash between them the next run knows that
+ * it had begun, and the gate decides by the tool's effect whether it is made again or is OUTCOME_UNKNOWN.
+ */
 @injectable()
 export class RunTools {
   constructor(
     @inject(ToolGate) private readonly gate: ToolGate,
     @inject(ProcessFaces) private readonly faces: ProcessFaces,
-    @inject(Calls) private readonly calls: Calls,
+    @inject(BodyCalls) private readonly calls: BodyCalls,
     @inject(ReplayJournal) private readonly journal: ReplayJournal,
   ) {}
 
   of(run: Run): ProcessTools {
     return {
-      list: async () => this.calls.live(run, (face) => face.tools.list()),
+      list: async () => this.calls.runLive(run, (face) => face.tools.list()),
       call: async (name, args = {}, options = {}) => this.call(run, name, args, options),
     };
   }
 
   private call(run: Run, name: string, args: JsonValue, options: ToolCallOptions): Promise<JsonValue> {
-    const kept = new JournalledStage();
+    const progress = new CallProgress();
     const make = (call: OpenCall) => {
-      const attempt = (run.replay.begun(call)?.attempt ?? 0) + 1;
+      const attempt = (run.replay.findUnanswered(call)?.attempt ?? 0) + 1;
       const { signal } = run;
-      const idempotencyKey = keyOf(run, call);
+      const idempotencyKey = idempotencyKeyOf(run, call);
       return this.gate.call({
-        caller: this.caller(run, call, attempt, kept),
-        face: this.faces.of(run.pid, run.hooks(call)),
+        caller: this.callerFor(run, call, attempt, progress),
+        face: this.faces.of(run.pid, run.hooksFor(call)),
         name,
         args,
         options,
         run: { signal, attempt, idempotencyKey },
       });
     };
-    const note = async (call: OpenCall, error: unknown) => {
-      if (error !== kept.failure) await this.journal.failed(run, call, error);
+    const recordFailure = async (call: OpenCall, error: unknown) => {
+      if (error !== progress.failure) await this.journal.recordFailure(run, call, error);
     };
-    return this.calls.answered(run, 'tool', String(name), plain<JsonValue>(), make, note);
+    return this.calls.replayOrRun(run, 'tool', String(name), dataAnswer<JsonValue>(), make, recordFailure);
   }
 
-  private caller(run: Run, call: OpenCall, attempt: number, kept: JournalledStage): ProcessCaller {
-    const leave = async (tx: Leave[0], act: Leave[1], answer: unknown) => {
-      const told = answer as ToolStage;
-      kept.reached(told);
-      if (told.stage === 'failed' && isOfShutdown(run, told.error)) return;
-      await this.journal.staged(tx, act, run, call, attempt, told);
+  private callerFor(run: Run, call: OpenCall, attempt: number, progress: CallProgress): ProcessCaller {
+    const afterWrite: RunHooks['afterWrite'] = async (tx, act, answer) => {
+      const stage = answer as ToolStage;
+      progress.advance(stage);
+      if (stage.stage === 'failed' && isCausedByShutdown(run, stage.error)) return;
+      await this.journal.recordToolStage(tx, act, run, call, attempt, stage);
     };
-    const hooks = run.hooks(call, {
-      leave,
-      // What has begun is written down when it is finished, also while the process is paused.
-      get isFinished() {
-        return kept.hasBegun;
+    const hooks = run.hooksFor(call, {
+      afterWrite,
+      // A paused process begins no call, but the outcome of one that has begun is recorded.
+      get ignoresPause() {
+        return progress.hasBegun;
       },
     });
     return { face: 'process', pid: run.pid, run: hooks };
   }
 }
 
-type Leave = Parameters<NonNullable<Parameters<Run['hooks']>[1]>['leave'] & {}>;
-
-/** How far a call has come in this run. */
-class JournalledStage {
+/** The stages that a tool call has reached in this run. */
+class CallProgress {
   hasBegun = false;
-  /** Written in the unit of the outcome: the journal has it. */
+  /** The error that was journalled in the unit of the outcome, and needs no unit of its own. */
   failure: unknown;
 
-  reached(told: ToolStage): void {
+  advance(stage: ToolStage): void {
     this.hasBegun = true;
-    if (told.stage === 'failed') this.failure = told.error;
+    if (stage.stage === 'failed') this.failure = stage.error;
   }
 }
 
-/** The same for every run of this program of the process. */
-function keyOf({ row }: Run, { key }: OpenCall): string {
+/** The same in every run, until `exec` gives the process another program. */
+function idempotencyKeyOf({ row }: Run, { key }: OpenCall): string {
   return sha256Hex(`${row.pid}\n${row.generation}\n${key}`).slice(0, 32);
 }

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type KernelError, ProcessError } from '../../base/errors.js';
+import type { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
-import { terminated } from '../../kernel/process/transitions.js';
+import { processTerminated } from '../../kernel/process/transitions.js';
 import type { ObjectHandle } from '../../memory/object/object-handle.js';
 import type { Act } from '../../unit/act.js';
 import type { RunHooks, WaitReason } from '../../unit/caller.js';
@@ -13,37 +13,43 @@ import { PausedInterruption } from '../../unit/interruption.js';
 import type { Slots } from '../node/slots.js';
 import { CallTree, type OpenCall } from './call-tree.js';
 import { Replay } from './replay.js';
+import { leaseLost, stepOver } from './run-errors.js';
 import type { RunTable } from './run-table.js';
 import { markRunEnd } from './unhandled-rejections.js';
 
-/** What a run keeps of the row of its process. */
+/** The columns of its process that a run keeps, as they were when it was claimed. */
 export type RunRow = Pick<ProcessRow, 'n' | 'pid' | 'root' | 'generation' | 'attempt'>;
 
-/** What a run is born with. */
+/** A process as it was claimed, with its goal and the journal of its earlier runs. */
 export interface RunStart {
   readonly row: ProcessRow;
   readonly goal: ObjectHandle;
   readonly entries: readonly RunEntry[];
 }
 
-interface Scope {
+/** The attempt of a step that code runs in. */
+interface StepScope {
   readonly run: Run;
   readonly call: OpenCall;
   readonly attempt: number;
 }
 
-/** Which step a call is made in. */
-const scopes = new AsyncLocalStorage<Scope>();
+const stepScopes = new AsyncLocalStorage<StepScope>();
 
-/** What a call of a run adds to its units. */
+/** The additions of one call to the hooks of its run. */
 export interface CallHooks {
-  /** Last in the unit, with its answer. */
-  readonly leave?: (tx: WriteTx, act: Act, answer: unknown) => Promise<void>;
-  /** Whether it goes on while the process is paused: what is finished is written down. */
-  readonly isFinished?: boolean;
+  /** Last in each write unit of the call, in the same commit. */
+  readonly afterWrite?: RunHooks['afterWrite'];
+  /** Whether its units run while the process is paused too: for recording something that has already happened. */
+  readonly ignoresPause?: boolean;
 }
 
-/** One run of a body: from the claim of its process until it ends, is fenced out or the node gives it up. */
+/**
+ * One run of a body, from the claim of its process until the process ends, another run has it, or the node gives it up.
+ * Every unit of its calls checks the fence first, so that a run which has lost its process commits nothing more.
+ *
+ * It holds a slot while any of its calls is at work, and gives the slot back while all of them are blocked.
+ */
 export class Run {
   readonly pid: Pid;
   readonly fence: number;
@@ -52,16 +58,16 @@ export class Run {
   readonly row: RunRow;
   readonly replay: Replay;
   cwd: string;
-  private readonly tree = new CallTree(() => this.settle());
-  private controller: AbortController | undefined;
-  private resumes: (() => void)[] = [];
-  private refusal: KernelError | undefined;
+  private readonly calls = new CallTree(() => this.scheduleCheck());
+  private abortController: AbortController | undefined;
+  private pausedCalls: (() => void)[] = [];
+  private ended: KernelError | undefined;
   private stopping: KernelError | undefined;
   private closing: KernelError | undefined;
   private hasSlot = true;
-  private regaining: Promise<void> | undefined;
-  private isSettling = false;
-  private answers: number;
+  private acquiring: Promise<void> | undefined;
+  private isCheckScheduled = false;
+  private lastSeq: number;
 
   constructor(
     { row, goal, entries }: RunStart,
@@ -76,177 +82,184 @@ export class Run {
     this.goal = goal;
     this.row = { n: row.n, pid: row.pid, root: row.root, generation: row.generation, attempt: row.attempt };
     this.replay = new Replay(entries);
-    this.answers = entries.at(-1)?.seq ?? 0;
+    this.lastSeq = entries.at(-1)?.seq ?? 0;
   }
 
-  /** Made on demand: most bodies that wait for long never ask. */
+  /** Created on demand: most bodies that wait for long never ask for it. */
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      this.abort();
+    if (this.abortController === undefined) {
+      this.abortController = new AbortController();
+      this.abortSignal();
     }
-    return this.controller.signal;
+    return this.abortController.signal;
   }
 
-  /** Why nothing that the body does counts any more. */
-  get over(): KernelError | undefined {
-    return this.refusal;
+  /** Present once the run has ended: every call is rejected with it from then on. */
+  get endReason(): KernelError | undefined {
+    return this.ended;
   }
 
   get isStopping(): boolean {
     return this.stopping !== undefined;
   }
 
-  /** Whether the node is about to give it up: what the body throws then is not its outcome. */
+  /** Whether the node shuts down: an error that the body throws then is not the outcome of the process. */
   get isClosing(): boolean {
     return this.closing !== undefined;
   }
 
-  /** Whether it holds a place. */
-  get isAtWork(): boolean {
-    return this.hasSlot || this.regaining !== undefined;
+  /** Whether it holds a slot, or waits for one in order to go on. */
+  get usesSlot(): boolean {
+    return this.hasSlot || this.acquiring !== undefined;
   }
 
-  /** The number of the next answer that is written down. */
-  nextAnswer(): number {
-    return ++this.answers;
+  /** The number of the next answer in the journal. */
+  nextSeq(): number {
+    return ++this.lastSeq;
   }
 
-  /** A call that is kept in the journal. Its key is fixed here. */
-  begin(kind: string, name: string): OpenCall {
-    return this.tree.begin(this.enclosing(), kind, name);
+  /** Begins a call that has an entry in the journal. Its key is fixed here. Throws the end reason, STEP_OVER. */
+  beginJournalled(kind: string, name: string): OpenCall {
+    return this.calls.beginJournalled(this.currentStep(), kind, name);
   }
 
-  /** A call that is made anew by every run. */
-  beginUnkept(): OpenCall {
-    return this.tree.beginUnkept(this.enclosing());
+  /** Begins a call that every run makes anew. Throws as `beginJournalled`. */
+  beginLive(): OpenCall {
+    return this.calls.beginLive(this.currentStep());
   }
 
-  /** A report belongs to no step: the one that made it may be over when it is written. */
+  /** Begins a report of progress. It belongs to no step: the one that made it may be over when it is written. */
   beginReport(): OpenCall {
-    if (this.refusal !== undefined) throw this.refusal;
-    return this.tree.beginUnkept(undefined);
+    if (this.ended !== undefined) throw this.ended;
+    return this.calls.beginLive(undefined);
   }
 
   finish(call: OpenCall): void {
-    this.tree.end(call);
+    this.calls.finish(call);
   }
 
-  /** Runs an attempt of a step: the calls in it are the step's, as long as it is the last attempt. */
-  within<T>(call: OpenCall, work: () => T): T {
-    return scopes.run({ run: this, call, attempt: call.newAttempt() }, work);
+  /** Runs an attempt of the step `call`: calls made in `work` belong to the step until its next attempt begins. */
+  runAttempt<T>(call: OpenCall, work: () => T): T {
+    return stepScopes.run({ run: this, call, attempt: call.beginAttempt() }, work);
   }
 
-  /** The answer of an earlier run, in its turn; undefined when the call has to be made now. */
-  async replayed<T>(call: OpenCall, revive: (entry: RunEntry) => Promise<T>): Promise<{ answer: T } | undefined> {
-    await this.goesOn(call);
-    if (this.replay.isOver) return undefined;
-    return this.held(call, () => this.replay.claim(call, revive));
+  /** The answer that an earlier run got, when its turn in the journal comes; undefined when the call is to be made now. */
+  async replayAnswer<T>(call: OpenCall, revive: (entry: RunEntry) => Promise<T>): Promise<{ answer: T } | undefined> {
+    await this.admit(call);
+    if (this.replay.isComplete) return undefined;
+    return this.whileHeldBack(call, () => this.replay.claimAnswer(call, revive));
   }
 
-  /** A node that shuts down begins nothing new: the call waits until what is under way is done, and the run ends. */
-  async goesOn(call: OpenCall): Promise<void> {
-    if (this.refusal !== undefined) throw this.refusal;
-    if (this.closing !== undefined) await this.held(call, () => new Promise(() => undefined));
+  /**
+   * To be awaited before a call does anything. Throws the end reason. While the node shuts down nothing new begins: the
+   * promise is then rejected when the run ends, as soon as all that is under way is done or waits.
+   */
+  async admit(call: OpenCall): Promise<void> {
+    if (this.ended !== undefined) throw this.ended;
+    if (this.closing !== undefined) await this.whileHeldBack(call, () => new Promise(() => undefined));
   }
 
-  hooks(call: OpenCall, hooks: CallHooks = {}): RunHooks {
-    return new HooksOfCall(this, call, hooks);
+  /** The hooks by which the units of `call` are fenced, held while the process is paused, and journalled. */
+  hooksFor(call: OpenCall, hooks: CallHooks = {}): RunHooks {
+    return new RunCallHooks(this, call, hooks);
   }
 
-  /** First in every unit. Throws when another run or nobody holds the process, and PausedInterruption while it is paused. */
-  async enter(tx: WriteTx, act: Act, call: OpenCall, isFinished: boolean): Promise<void> {
-    const row = await this.assertHolds(tx, call, isFinished);
-    if (row.status === 'waiting') await this.table.rouse(tx, act, row);
+  /** First in every write unit. A process that waits is woken by it. Throws as `assertHolds`. */
+  async beforeWrite(tx: WriteTx, act: Act, call: OpenCall, ignoresPause: boolean): Promise<void> {
+    const row = await this.assertHolds(tx, call, ignoresPause);
+    if (row.status === 'waiting') await this.table.wake(tx, act, row);
   }
 
-  /** Waits with the place given back. Throws CANCELLED while the process is stopping. */
-  blocked<T>(call: OpenCall, blockage: WaitReason, wait: () => Promise<T>): Promise<T> {
-    const refusal = this.refusal ?? this.stopping;
-    if (refusal !== undefined) return Promise.reject(refusal);
-    const { kind, what, on, deadline } = blockage;
-    const since = this.table.now();
-    this.tree.block(call, deadline === undefined ? { kind, what, on, since } : { kind, what, on, since, deadline });
-    return this.resting(call, wait);
-  }
-
-  /** The process is being stopped: what waits is given up, the rest goes on until the grace is over. */
-  stop(reason: KernelError): void {
-    if (this.stopping !== undefined) return;
-    this.stopping = markRunEnd(reason);
-    this.abort();
-    for (const { call } of this.tree.blockages()) call.interrupt?.(reason);
-    this.resumed();
-  }
-
-  /** The node shuts down: the run ends when all that it does is wait, and new calls do nothing else. */
-  close(reason: KernelError): void {
-    this.closing = markRunEnd(reason);
-    this.abort();
-    this.settle();
-  }
-
-  /** Refuses everything from now on, and gives the place back. */
-  end(reason: KernelError): void {
-    if (this.refusal !== undefined) return;
-    this.refusal = markRunEnd(reason);
-    this.abort();
-    for (const call of this.tree.calls()) call.interrupt?.(reason);
-    this.leaveSlot();
-    this.onChange();
-  }
-
-  /** A pause is over, or may be. */
-  resumed(): void {
-    for (const resume of this.resumes.splice(0)) resume();
-    this.settle();
-  }
-
-  private abort(): void {
-    const reason = this.stopping ?? this.closing ?? this.refusal;
-    if (reason !== undefined) this.controller?.abort(reason);
-  }
-
-  private enclosing(): OpenCall | undefined {
-    if (this.refusal !== undefined) throw this.refusal;
-    const scope = scopes.getStore();
-    if (scope?.run !== this) return undefined;
-    if (!scope.call.isAttempt(scope.attempt)) throw stepOver(scope.call);
-    return scope.call;
-  }
-
-  /** Throws as `enter`. */
-  async assertHolds(tx: ReadTx, call: OpenCall, isFinished: boolean): Promise<ProcessRow> {
-    if (this.refusal !== undefined) throw this.refusal;
+  /**
+   * Throws LEASE_LOST or PROCESS_TERMINATED when the fence has moved on, which ends the run too, and PausedInterruption
+   * while the process is paused.
+   */
+  async assertHolds(tx: ReadTx, call: OpenCall, ignoresPause: boolean): Promise<ProcessRow> {
+    if (this.ended !== undefined) throw this.ended;
     const row = await this.table.find(tx, this.pid);
-    if (row === undefined || row.fence !== this.fence) throw this.lost(row);
-    if (row.status === 'paused' && !isFinished) throw new PausedInterruption(() => this.parked(call));
+    if (row === undefined || row.fence !== this.fence) throw this.endByFence(row);
+    if (row.status === 'paused' && !ignoresPause) throw new PausedInterruption(() => this.waitForResume(call));
     return row;
   }
 
-  private lost(row: ProcessRow | undefined): KernelError {
-    // The end of the process raises the fence once; a release, and the end of another run, more often.
+  /** Waits for something that the process table shows, without a slot. Throws CANCELLED while the process is stopping. */
+  whileWaiting<T>(call: OpenCall, reason: WaitReason, wait: () => Promise<T>): Promise<T> {
+    const refusal = this.ended ?? this.stopping;
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const { kind, what, on, deadline } = reason;
+    const since = this.table.now();
+    this.calls.block(call, deadline === undefined ? { kind, what, on, since } : { kind, what, on, since, deadline });
+    return this.whileBlocked(call, wait);
+  }
+
+  /** The process is stopping: calls that wait are rejected with `reason`, others go on until the grace is over. */
+  stop(reason: KernelError): void {
+    if (this.stopping !== undefined) return;
+    this.stopping = markRunEnd(reason);
+    this.abortSignal();
+    for (const { call } of this.calls.waitingCalls()) call.interrupt?.(reason);
+    this.resume();
+  }
+
+  /** The node shuts down: no call begins any more, and the run ends when all open calls are blocked. */
+  close(reason: KernelError): void {
+    this.closing = markRunEnd(reason);
+    this.abortSignal();
+    this.scheduleCheck();
+  }
+
+  /** Rejects blocked calls and every later call with `reason`, and gives the slot back. Only the first end counts. */
+  end(reason: KernelError): void {
+    if (this.ended !== undefined) return;
+    this.ended = markRunEnd(reason);
+    this.abortSignal();
+    for (const call of this.calls.openCalls()) call.interrupt?.(reason);
+    this.releaseSlot();
+    this.onChange();
+  }
+
+  /** Runs the units again that were interrupted by a pause. A process that is still paused interrupts them again. */
+  resume(): void {
+    for (const retry of this.pausedCalls.splice(0)) retry();
+    this.scheduleCheck();
+  }
+
+  private abortSignal(): void {
+    const reason = this.stopping ?? this.closing ?? this.ended;
+    if (reason !== undefined) this.abortController?.abort(reason);
+  }
+
+  private currentStep(): OpenCall | undefined {
+    if (this.ended !== undefined) throw this.ended;
+    const scope = stepScopes.getStore();
+    if (scope?.run !== this) return undefined;
+    if (!scope.call.isCurrentAttempt(scope.attempt)) throw stepOver(scope.call.key);
+    return scope.call;
+  }
+
+  private endByFence(row: ProcessRow | undefined): KernelError {
+    // The end of the process raises the fence by one. A release raises it too, and so does the end of a later run.
     const isEnd = row !== undefined && isTerminal(row.status) && row.fence === this.fence + 1;
-    const error = isEnd ? terminated(row) : leaseLost(this.pid, this.fence);
+    const error = isEnd ? processTerminated(row) : leaseLost(this.pid, this.fence);
     setImmediate(() => this.end(error));
     return markRunEnd(error);
   }
 
-  private parked(call: OpenCall): Promise<void> {
-    return this.held(call, async () => {
-      const resumed = new Promise<void>((resolve) => this.resumes.push(resolve));
-      // A resume that was committed before this began to listen rings no more.
+  private waitForResume(call: OpenCall): Promise<void> {
+    return this.whileHeldBack(call, async () => {
+      const resumed = new Promise<void>((resolve) => this.pausedCalls.push(resolve));
+      // The event of a resume that was committed before this line does not come again.
       if (await this.table.isPaused(this.pid)) await resumed;
     });
   }
 
-  /** Waits for the kernel itself: no status, but the place is given back. */
-  private held<T>(call: OpenCall, wait: () => Promise<T>): Promise<T> {
-    this.tree.block(call);
-    return this.resting(call, wait);
+  /** Waits for the kernel, without a slot and without the status `waiting`. */
+  private whileHeldBack<T>(call: OpenCall, wait: () => Promise<T>): Promise<T> {
+    this.calls.block(call);
+    return this.whileBlocked(call, wait);
   }
 
-  private async resting<T>(call: OpenCall, wait: () => Promise<T>): Promise<T> {
+  private async whileBlocked<T>(call: OpenCall, wait: () => Promise<T>): Promise<T> {
     try {
       return await new Promise<T>((resolve, reject) => {
         call.interrupt = reject;
@@ -254,68 +267,66 @@ export class Run {
       });
     } finally {
       call.interrupt = undefined;
-      await this.regainSlot();
-      this.tree.unblock(call);
+      await this.acquireSlot();
+      this.calls.unblock(call);
     }
   }
 
-  /** Looks, at the end of this turn of the event loop, whether all calls are blocked. */
-  private settle(): void {
-    if (this.isSettling || this.refusal !== undefined) return;
-    this.isSettling = true;
+  /** Checks at the end of this turn of the event loop whether all calls are blocked. */
+  private scheduleCheck(): void {
+    if (this.isCheckScheduled || this.ended !== undefined) return;
+    this.isCheckScheduled = true;
     setImmediate(() => {
-      this.isSettling = false;
-      if (this.refusal === undefined) this.rest();
+      this.isCheckScheduled = false;
+      if (this.ended === undefined) this.checkBlocked();
     });
   }
 
-  private rest(): void {
-    if (this.replays() || !this.tree.isQuiet) return;
+  /** When all calls are blocked: ends the run if the node shuts down, otherwise frees its slot and records its wait. */
+  private checkBlocked(): void {
+    if (this.advanceReplay() || !this.calls.isAllBlocked) return;
     if (this.closing !== undefined) {
       this.end(this.closing);
       return;
     }
-    this.leaveSlot();
+    this.releaseSlot();
     this.onChange();
-    const blockages = this.tree.blockages();
-    if (blockages.length > 0)
-      void this.table.block(this, () => this.tree.isQuiet, blockages).then((error) => this.refuse(error));
+    const waiting = this.calls.waitingCalls();
+    if (waiting.length > 0)
+      void this.table
+        .recordWait(this, () => this.calls.isAllBlocked, waiting)
+        .then((deadlock) => deadlock?.call.interrupt?.(deadlock.error));
   }
 
-  /** A body that goes another way than before is over: it would corrupt what it has done. */
-  private replays(): boolean {
+  /** Whether the replay has done something. A body that departs from its journal is ended: it would repeat effects. */
+  private advanceReplay(): boolean {
     try {
-      return this.replay.turn(this.tree.isQuiet, () => this.settle());
+      return this.replay.advance(this.calls.isAllBlocked, () => this.scheduleCheck());
     } catch (error) {
-      this.end(error as ProcessError);
+      this.end(error as KernelError);
       return true;
     }
   }
 
-  /** A call that would wait for ever is refused. */
-  private refuse(refused: { readonly call: OpenCall; readonly error: KernelError } | undefined): void {
-    refused?.call.interrupt?.(refused.error);
-  }
-
-  private leaveSlot(): void {
+  private releaseSlot(): void {
     if (!this.hasSlot) return;
     this.hasSlot = false;
-    this.slots.give();
+    this.slots.release();
   }
 
-  private async regainSlot(): Promise<void> {
-    if (this.hasSlot || this.refusal !== undefined) return;
-    this.regaining ??= this.slots.take().then(() => {
-      this.regaining = undefined;
+  private async acquireSlot(): Promise<void> {
+    if (this.hasSlot || this.ended !== undefined) return;
+    this.acquiring ??= this.slots.acquire().then(() => {
+      this.acquiring = undefined;
       this.hasSlot = true;
-      if (this.refusal !== undefined) this.leaveSlot();
+      if (this.ended !== undefined) this.releaseSlot();
     });
-    await this.regaining;
+    await this.acquiring;
   }
 }
 
-/** The hooks of one call. A class, since every call that waits has one. */
-class HooksOfCall implements RunHooks {
+/** The hooks of one call. A class, because every waiting call has one, and its methods take no memory of their own. */
+class RunCallHooks implements RunHooks {
   constructor(
     private readonly run: Run,
     private readonly call: OpenCall,
@@ -323,32 +334,18 @@ class HooksOfCall implements RunHooks {
   ) {}
 
   async beforeRead(tx: ReadTx): Promise<void> {
-    await this.run.assertHolds(tx, this.call, this.hooks.isFinished === true);
+    await this.run.assertHolds(tx, this.call, this.hooks.ignoresPause === true);
   }
 
   beforeWrite(tx: WriteTx, act: Act): Promise<void> {
-    return this.run.enter(tx, act, this.call, this.hooks.isFinished === true);
+    return this.run.beforeWrite(tx, act, this.call, this.hooks.ignoresPause === true);
   }
 
   async afterWrite(tx: WriteTx, act: Act, answer: unknown): Promise<void> {
-    await this.hooks.leave?.(tx, act, answer);
+    await this.hooks.afterWrite?.(tx, act, answer);
   }
 
-  whileWaiting<T>(blockage: WaitReason, wait: () => Promise<T>): Promise<T> {
-    return this.run.blocked(this.call, blockage, wait);
+  whileWaiting<T>(reason: WaitReason, wait: () => Promise<T>): Promise<T> {
+    return this.run.whileWaiting(this.call, reason, wait);
   }
-}
-
-function stepOver({ key }: OpenCall): ProcessError {
-  return new ProcessError('STEP_OVER', 'The step that made this call is over.', {
-    facts: { step: key.replaceAll('\n', ' > ') },
-    hint: 'Await every call that a step makes, and heed its time limit.',
-  });
-}
-
-export function leaseLost(pid: Pid, fence: number): ProcessError {
-  return new ProcessError('LEASE_LOST', `This run does not hold process ${pid} any more.`, {
-    facts: { pid, fence },
-    hint: 'Another run has it, or somebody has ended it; nothing that this one does counts.',
-  });
 }

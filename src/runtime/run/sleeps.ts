@@ -1,10 +1,10 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
+import { Timers } from '../../kernel/lifecycle/timers.js';
 import type { OpenCall } from './call-tree.js';
 import type { Run } from './run.js';
-import { Timers } from './timers.js';
 
-/** Lets runs wait for a moment. */
+/** Lets runs wait until a time of the kernel's clock. */
 @injectable()
 export class Sleeps {
   constructor(
@@ -12,26 +12,26 @@ export class Sleeps {
     @inject(Clock) private readonly clock: KernelClock,
   ) {}
 
-  /** How long it is until `due`. */
-  left(due: number): number {
-    return Math.max(0, due - this.clock.peek());
+  remainingMs(dueAt: number): number {
+    return Math.max(0, dueAt - this.clock.peek());
   }
 
-  async until(run: Run, call: OpenCall, due: number): Promise<void> {
-    if (this.clock.peek() >= due) return;
-    const blockage = { kind: 'timer', what: new Date(due).toISOString(), on: [], deadline: due } as const;
-    let alarm: Disposable | undefined;
+  /** Resolves at once when it is `dueAt` already. Throws CANCELLED while the process is stopping. */
+  async sleepUntil(run: Run, call: OpenCall, dueAt: number): Promise<void> {
+    if (this.clock.peek() >= dueAt) return;
+    const reason = { kind: 'timer', what: new Date(dueAt).toISOString(), on: [], deadline: dueAt } as const;
+    let timer: Disposable | undefined;
     try {
-      await run.blocked(
+      await run.whileWaiting(
         call,
-        blockage,
+        reason,
         () =>
           new Promise<void>((resolve) => {
-            alarm = this.timers.at(due, resolve);
+            timer = this.timers.callAt(dueAt, resolve);
           }),
       );
     } finally {
-      alarm?.[Symbol.dispose]();
+      timer?.[Symbol.dispose]();
     }
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Entropy } from '../../base/entropy.js';
 import type { JsonObject } from '../../base/json.js';
 
 /** When something that failed is tried again. */
@@ -26,25 +27,40 @@ export const retryPolicy = z.strictObject({
   permanent: z.custom<RetryPolicy['permanent']>((value) => typeof value === 'function', 'is not a function').optional(),
 });
 
-/** What of a policy can be stored: its function stays with the image. */
-export function storedRetry({ permanent: _permanent, ...numbers }: RetryPolicy): JsonObject {
+/** One decision to try again. */
+export interface RetryPlan {
+  readonly delayMs: number;
+  /** The keys of the calls that the attempt failed by. Their failures leave the journal, so that they are made again. */
+  readonly droppedKeys: readonly string[];
+}
+
+/** The part of a policy that can be stored with the process: its function stays with the image. */
+export function toStoredRetry({ permanent: _permanent, ...numbers }: RetryPolicy): JsonObject {
   return numbers as JsonObject;
 }
 
-/** How long to wait after the failure of `attempt`; undefined when it was the last one. `chance` is within 0 and 1. */
-export function retryDelay(policy: RetryPolicy | undefined, attempt: number, chance: () => number): number | undefined {
+/** The delay after the failure of `attempt`; undefined when it was the last one. `random` gives numbers from 0 to 1. */
+export function retryDelayMs(
+  policy: RetryPolicy | undefined,
+  attempt: number,
+  random: () => number,
+): number | undefined {
   if (policy === undefined || attempt >= policy.attempts) return undefined;
   const { baseMs = 1_000, factor = 2, maxMs = 60_000, jitter = 0 } = policy;
-  const wait = Math.min(maxMs, baseMs * factor ** (attempt - 1));
-  return Math.round(wait * (1 - jitter * chance()));
+  const delayMs = Math.min(maxMs, baseMs * factor ** (attempt - 1));
+  return Math.round(delayMs * (1 - jitter * random()));
 }
 
-/** Whether the policy says that the error is not worth another try. A policy that fails has said nothing. */
+export function randomOf(entropy: Entropy): () => number {
+  return () => entropy.bytes(1).readUInt8() / 256;
+}
+
+/** Whether the policy calls the error permanent. A `permanent` function that throws has not said so. */
 export function isPermanent(policy: RetryPolicy | undefined, error: unknown): boolean {
   try {
     return policy?.permanent?.(error) === true;
   } catch {
-    // Somebody else's function: what it throws is no verdict.
+    // The function belongs to the image.
     return false;
   }
 }

@@ -6,20 +6,21 @@ import type { JsonValue } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/plain.js';
 import { label, parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
+import { type AnswerCodec, BodyCalls } from '../run/body-calls.js';
 import type { OpenCall } from '../run/call-tree.js';
-import { Calls, type Codec } from '../run/calls.js';
-import { isAnswer, ReplayJournal, stepOutcomeUnknown } from '../run/replay-journal.js';
+import { isFailureOfCall, ReplayJournal } from '../run/replay-journal.js';
 import type { Run } from '../run/run.js';
+import { stepOutcomeUnknown } from '../run/run-errors.js';
 import { Sleeps } from '../run/sleeps.js';
-import { isPermanent, type RetryPolicy, retryDelay, retryPolicy } from './retry.js';
+import { isPermanent, type RetryPolicy, randomOf, retryDelayMs, retryPolicy } from './retry.js';
 
 export interface StepOptions {
   readonly retry?: RetryPolicy | undefined;
   /** A step that takes longer fails with STEP_TIMEOUT. */
   readonly timeoutMs?: number | undefined;
   /**
-   * What a crash in the middle of it means: a `pure` or `idempotent` step (the default) is run again, one that may
-   * happen only `once` is OUTCOME_UNKNOWN, and the body decides.
+   * Decides what follows a crash in the middle of the step: a `pure` or `idempotent` one (the default) is run again, one
+   * that may happen only `once` fails with OUTCOME_UNKNOWN, and the body decides.
    */
   readonly effect?: Effect | undefined;
 }
@@ -39,91 +40,91 @@ interface Step {
   readonly options: ParsedOptions;
 }
 
-/** The answer of a step as it is kept: nothing at all is told from null. */
-const stepAnswer: Codec<unknown> = {
-  encode: (value) => kept(value),
+/** The journalled value keeps `undefined` apart from null. */
+const stepAnswer: AnswerCodec<unknown> = {
+  encode: (value) => toStoredValue(value),
   revive: (value) => (value as { value?: JsonValue }).value,
 };
 
-/** Runs steps: one that is completed never runs again. */
+/** Runs steps. One that is completed never runs again; every attempt is journalled before it begins. */
 @injectable()
 export class Steps {
   constructor(
-    @inject(Calls) private readonly calls: Calls,
+    @inject(BodyCalls) private readonly calls: BodyCalls,
     @inject(ReplayJournal) private readonly journal: ReplayJournal,
     @inject(Sleeps) private readonly sleeps: Sleeps,
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
   /** Throws what the step throws, STEP_TIMEOUT, OUTCOME_UNKNOWN, INVALID_INPUT for a result that is not JSON. */
-  async run(run: Run, given: string, work: () => unknown, rest: StepOptions = {}): Promise<unknown> {
-    const name = parseSpec(label, given, 'name');
-    const options = parseOptions(rest);
-    return this.calls.answered(run, 'step', name, stepAnswer, (call) =>
-      this.attempts({ run, call, name, work, options }),
+  async run(run: Run, rawName: string, work: () => unknown, rawOptions: StepOptions = {}): Promise<unknown> {
+    const name = parseSpec(label, rawName, 'name');
+    const options = parseOptions(rawOptions);
+    return this.calls.replayOrRun(run, 'step', name, stepAnswer, (call) =>
+      this.runAttempts({ run, call, name, work, options }),
     );
   }
 
-  private async attempts(step: Step): Promise<unknown> {
+  private async runAttempts(step: Step): Promise<unknown> {
     const { run, call, name, options } = step;
-    const begun = run.replay.begun(call);
-    if (begun?.status === 'started' && options.effect === 'once')
-      return this.fail(step, begun.attempt, stepOutcomeUnknown(name));
-    let due = begun?.status === 'backoff' ? (begun.dueAt ?? undefined) : undefined;
-    for (let attempt = begun?.attempt ?? 1; ; attempt++) {
-      if (due !== undefined) await this.sleeps.until(run, call, due);
-      await this.journal.stepStarted(run, call, name, attempt);
+    const earlier = run.replay.findUnanswered(call);
+    if (earlier?.status === 'started' && options.effect === 'once')
+      return this.fail(step, earlier.attempt, stepOutcomeUnknown(name));
+    let retryAt = earlier?.status === 'backoff' ? (earlier.dueAt ?? undefined) : undefined;
+    for (let attempt = earlier?.attempt ?? 1; ; attempt++) {
+      if (retryAt !== undefined) await this.sleeps.sleepUntil(run, call, retryAt);
+      await this.journal.recordStepStart(run, call, name, attempt);
       try {
-        const value = toJson(await this.worked(step));
-        await this.journal.stepDone(run, call, name, attempt, kept(value));
+        const value = toJson(await this.runWork(step));
+        await this.journal.recordStepCompletion(run, call, name, attempt, toStoredValue(value));
         return value;
       } catch (error) {
-        if (!isAnswer(run, error)) throw error;
-        due = await this.backedOff(step, attempt, error);
+        if (!isFailureOfCall(run, error)) throw error;
+        retryAt = await this.recordFailedAttempt(step, attempt, error);
       }
     }
   }
 
-  /** When the step is tried again. Throws the failure of the last attempt. */
-  private async backedOff(step: Step, attempt: number, error: unknown): Promise<number | undefined> {
+  /** Answers with the time of the next attempt. Throws `error` when there is none. */
+  private async recordFailedAttempt(step: Step, attempt: number, error: unknown): Promise<number | undefined> {
     const { run, call, name, options } = step;
-    const chance = () => this.entropy.bytes(1).readUInt8() / 256;
-    const inMs = isPermanent(options.retry, error) ? undefined : retryDelay(options.retry, attempt, chance);
-    if (inMs === undefined) return this.fail(step, attempt, error);
-    const drop = this.calls.causesOf(error);
-    return this.journal.stepFailed(run, call, { name, attempt }, error, { inMs, drop });
+    const random = randomOf(this.entropy);
+    const delayMs = isPermanent(options.retry, error) ? undefined : retryDelayMs(options.retry, attempt, random);
+    if (delayMs === undefined) return this.fail(step, attempt, error);
+    const droppedKeys = this.calls.failedKeysOf(error);
+    return this.journal.recordStepFailure(run, call, { name, attempt }, error, { delayMs, droppedKeys });
   }
 
   private async fail({ run, call, name }: Step, attempt: number, error: unknown): Promise<never> {
-    await this.journal.stepFailed(run, call, { name, attempt }, error);
-    throw this.calls.attributed(error, call);
+    await this.journal.recordStepFailure(run, call, { name, attempt }, error);
+    throw this.calls.rememberFailure(error, call);
   }
 
-  private async worked({ run, call, name, work, options }: Step): Promise<unknown> {
-    const working = (async () => run.within(call, work))();
+  private async runWork({ run, call, name, work, options }: Step): Promise<unknown> {
+    const result = (async () => run.runAttempt(call, work))();
     const { timeoutMs } = options;
-    if (timeoutMs === undefined) return working;
+    if (timeoutMs === undefined) return result;
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(stepTimeout(name, timeoutMs)), timeoutMs);
     });
-    return Promise.race([working, late]).finally(() => clearTimeout(timer));
+    return Promise.race([result, timeout]).finally(() => clearTimeout(timer));
   }
 }
 
-function parseOptions(given: unknown): ParsedOptions {
-  const parsed = stepOptions.safeParse(given);
+function parseOptions(options: unknown): ParsedOptions {
+  const parsed = stepOptions.safeParse(options);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const path = ['options', ...(issue?.path ?? [])].join('.');
   throw invalidInput(path, issue?.message ?? 'not valid', 'See StepOptions in the API reference.');
 }
 
-function kept(value: unknown): JsonValue {
+function toStoredValue(value: unknown): JsonValue {
   return value === undefined ? {} : { value: value as JsonValue };
 }
 
-/** What a step gives back has to be what a rerun will be given. */
+/** A copy as a rerun would get it: a result that is not JSON is refused at once. */
 function toJson(value: unknown): unknown {
   return value === undefined ? undefined : copyPlain(value, 'result', payloadLimits);
 }

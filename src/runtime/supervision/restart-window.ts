@@ -1,4 +1,4 @@
-import { retryDelay } from '../step/retry.js';
+import { retryDelayMs } from '../step/retry.js';
 import type { Supervision } from './supervision.js';
 
 /** Counts the restarts of a supervisor within the period that ends now. */
@@ -13,6 +13,6 @@ export class RestartWindow {
     this.times = [...this.times.filter((time) => time > at - periodMs), at];
     const { length } = this.times;
     if (length > intensity) return undefined;
-    return backoff === undefined ? 0 : retryDelay({ ...backoff, attempts: length + 1 }, length, () => 0);
+    return backoff === undefined ? 0 : retryDelayMs({ ...backoff, attempts: length + 1 }, length, () => 0);
   }
 }

@@ -65,7 +65,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(isRow)
     .prepare(),
   setLimits: compileWrite(raw, db.update(accounts).set(assignments(limitPlaceholders)).where(isRow)),
-  enter: compileWrite(
+  takeChildSlot: compileWrite(
     raw,
     db
       .update(accounts)
@@ -81,7 +81,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
         ),
       ),
   ),
-  leave: compileWrite(
+  freeChildSlots: compileWrite(
     raw,
     db
       .update(accounts)
@@ -92,7 +92,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   reserve: compileWrite(raw, db.update(accounts).set(increments('Reserved')).where(and(isRow, hasRoom()))),
   settle: compileWrite(raw, db.update(accounts).set(settlement()).where(isRow)),
   delete: compileWrite(raw, db.delete(accounts).where(isRow)),
-  unborn: compileWrite(
+  decrementChildren: compileWrite(
     raw,
     db
       .update(accounts)
@@ -143,12 +143,12 @@ export class SqliteAccountRepository implements AccountRepository {
     statements.write(tx).setLimits.run(withNulls(n, limits));
   }
 
-  async enter(tx: WriteTx, n: number, levels: number, born: 0 | 1): Promise<boolean> {
-    return statements.write(tx).enter.run({ n, levels, born }).changes === 1;
+  async takeChildSlot(tx: WriteTx, n: number, levels: number, born: 0 | 1): Promise<boolean> {
+    return statements.write(tx).takeChildSlot.run({ n, levels, born }).changes === 1;
   }
 
-  async leave(tx: WriteTx, n: number, count: number): Promise<void> {
-    statements.write(tx).leave.run({ n, count });
+  async freeChildSlots(tx: WriteTx, n: number, count: number): Promise<void> {
+    statements.write(tx).freeChildSlots.run({ n, count });
   }
 
   async charge(tx: WriteTx, n: number, usage: Usage): Promise<boolean> {
@@ -185,7 +185,7 @@ export class SqliteAccountRepository implements AccountRepository {
 
   async delete(tx: WriteTx, n: number, above: number | undefined): Promise<void> {
     statements.write(tx).delete.run({ n });
-    if (above !== undefined) statements.write(tx).unborn.run({ n: above });
+    if (above !== undefined) statements.write(tx).decrementChildren.run({ n: above });
   }
 }
 

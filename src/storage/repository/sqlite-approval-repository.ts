@@ -32,14 +32,14 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => {
         .set(updateColumns(approvals, ['decision', 'scope', 'answeredBy', 'answeredAt', 'granted']))
         .where(byId),
     ),
-    spend: compileWrite(
+    use: compileWrite(
       raw,
       db
         .update(approvals)
         .set(updateColumns(approvals, ['spentAt']))
         .where(byId),
     ),
-    open: db
+    findOpen: db
       .select()
       .from(approvals)
       .where(
@@ -74,12 +74,12 @@ export class SqliteApprovalRepository implements ApprovalRepository {
   }
 
   use(tx: WriteTx, id: ApprovalId, at: number): Promise<void> {
-    statements.write(tx).spend.run({ id, spentAt: at });
+    statements.write(tx).use.run({ id, spentAt: at });
     return done;
   }
 
   async findOpen(tx: ReadTx, numbers: readonly number[]): Promise<readonly ApprovalRecord[]> {
-    return statements.read(tx).open.all({ numbers: JSON.stringify(numbers) });
+    return statements.read(tx).findOpen.all({ numbers: JSON.stringify(numbers) });
   }
 
   async list(tx: ReadTx, { pid, pending, after: from, limit }: ApprovalScan): Promise<readonly ApprovalRecord[]> {

@@ -33,7 +33,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(eq(capabilities.id, sql.placeholder('id')))
     .prepare(),
   insert: compileWrite(raw, db.insert(capabilities).values(allColumns(capabilities))),
-  heldBetween: db
+  findByHolder: db
     .select()
     .from(capabilities)
     .where(
@@ -45,7 +45,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     )
     .orderBy(capabilities.resource, capabilities.id)
     .prepare(),
-  heldPage: db
+  pageByHolder: db
     .select({ ...columns, n: rowNumber })
     .from(capabilities)
     .where(
@@ -58,7 +58,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(capabilities.resource, rowNumber)
     .limit(sql.placeholder('limit'))
     .prepare(),
-  heldOn: db
+  findByResource: db
     .select()
     .from(capabilities)
     .where(
@@ -68,7 +68,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       ),
     )
     .prepare(),
-  holdsWithin: db
+  hasResourcePrefix: db
     .select({ n: rowNumber })
     .from(capabilities)
     .where(
@@ -80,7 +80,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     )
     .limit(1)
     .prepare(),
-  give: compileWrite(
+  setHolder: compileWrite(
     raw,
     db
       .update(capabilities)
@@ -94,7 +94,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       .set({ status: 'revoked', sweeping: sql`nullif(${hasLiveBelow}, 0)` })
       .where(eq(capabilities.id, sql.placeholder('id'))),
   ),
-  claim: compileWrite(
+  takeUses: compileWrite(
     raw,
     db
       .update(capabilities)
@@ -106,20 +106,20 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
         ),
       ),
   ),
-  sweeping: db
+  findSweeping: db
     .select({ id: capabilities.id })
     .from(capabilities)
     .where(isNotNull(capabilities.sweeping))
     .limit(sql.placeholder('limit'))
     .prepare(),
-  swept: compileWrite(
+  endSweeping: compileWrite(
     raw,
     db
       .update(capabilities)
       .set({ sweeping: null })
       .where(eq(capabilities.id, sql.placeholder('id'))),
   ),
-  liveBelow: db
+  pageLiveBelow: db
     .select({ ...link, hasBelow: sql<number>`${hasLiveBelow}` })
     .from(capabilities)
     .where(
@@ -139,13 +139,13 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(rowNumber)
     .limit(sql.placeholder('limit'))
     .prepare(),
-  children: db
+  findChildren: db
     .select({ pid: processes.pid })
     .from(processes)
     .where(eq(processes.parent, sql.placeholder('pid')))
     .orderBy(processes.n)
     .prepare(),
-  holder: db
+  findHolder: db
     .select({
       n: processes.n,
       path: processes.path,
@@ -171,14 +171,14 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void> {
     const { insert } = statements.write(tx);
     for (const record of records) {
-      forgetHeld(tx, record);
+      dropCachedHoldings(tx, record);
       insert.run(record);
     }
     return done;
   }
 
   async findByHolder(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]> {
-    return statements.read(tx).heldBetween.all({ holder, ...resourceRange(kind) });
+    return statements.read(tx).findByHolder.all({ holder, ...resourceRange(kind) });
   }
 
   async pageByHolder(
@@ -187,30 +187,36 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     { kind, after, limit }: HolderPage,
   ): Promise<readonly NumberedCapability[]> {
     const { from, to } = resourceRange(kind);
-    return statements.read(tx).heldPage.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
+    return statements
+      .read(tx)
+      .pageByHolder.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
   }
 
   /** Cached, because in a burst of spawns one parent delegates the same capabilities to many children. */
   async findByResource(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
-    const kept = readCached(tx, heldKey(holder, kindOf(texts[0] ?? '')), () => new Map<string, CapabilityRecord[]>());
+    const cache = readCached(
+      tx,
+      holdingsKey(holder, kindOf(texts[0] ?? '')),
+      () => new Map<string, CapabilityRecord[]>(),
+    );
     const resources = JSON.stringify(texts);
-    const known = kept.get(resources) ?? statements.read(tx).heldOn.all({ holder, resources });
-    kept.set(resources, known);
-    return known;
+    const records = cache.get(resources) ?? statements.read(tx).findByResource.all({ holder, resources });
+    cache.set(resources, records);
+    return records;
   }
 
   async hasResourcePrefix(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean> {
-    return statements.read(tx).holdsWithin.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
+    return statements.read(tx).hasResourcePrefix.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
   }
 
   async findChildren(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
-    const found = statements.read(tx).children.all({ pid });
+    const found = statements.read(tx).findChildren.all({ pid });
     return found.map(({ pid: child }) => child);
   }
 
   async findHolder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
     return readCached(tx, holderKey(pid), () => {
-      const found = statements.read(tx).holder.get({ pid });
+      const found = statements.read(tx).findHolder.get({ pid });
       if (found === undefined) return undefined;
       const { status, exitedAt, ...rest } = found;
       return { ...rest, live: exitedAt === null, stopping: status === 'stopping', succeeded: status === 'exited' };
@@ -218,31 +224,31 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   }
 
   async setHolder(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
-    forgetHeld(tx, record);
-    forgetHeld(tx, { ...record, holder: to.pid });
-    statements.write(tx).give.run({ id: record.id, holder: to.pid, generation: to.generation });
+    dropCachedHoldings(tx, record);
+    dropCachedHoldings(tx, { ...record, holder: to.pid });
+    statements.write(tx).setHolder.run({ id: record.id, holder: to.pid, generation: to.generation });
   }
 
   async revoke(tx: WriteTx, capability: Pick<CapabilityRecord, 'id' | 'holder' | 'resource'>): Promise<void> {
-    forgetHeld(tx, capability);
+    dropCachedHoldings(tx, capability);
     statements.write(tx).revoke.run({ id: capability.id });
   }
 
   async takeUses(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean> {
-    for (const record of records) forgetHeld(tx, record);
+    for (const record of records) dropCachedHoldings(tx, record);
     const ids = JSON.stringify(records.map(({ id }) => id));
-    return statements.write(tx).claim.run({ ids }).changes === records.length;
+    return statements.write(tx).takeUses.run({ ids }).changes === records.length;
   }
 
   async findSweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]> {
     return statements
       .read(tx)
-      .sweeping.all({ limit })
+      .findSweeping.all({ limit })
       .map(({ id }) => id);
   }
 
   async endSweeping(tx: WriteTx, id: CapabilityId): Promise<void> {
-    statements.write(tx).swept.run({ id });
+    statements.write(tx).endSweeping.run({ id });
   }
 
   async pageLiveBelow(
@@ -251,7 +257,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     after: number,
     limit: number,
   ): Promise<readonly LinkedCapability[]> {
-    const found = statements.read(tx).liveBelow.all({ parent, after, limit });
+    const found = statements.read(tx).pageLiveBelow.all({ parent, after, limit });
     return found.map((row) => ({ ...row, hasBelow: row.hasBelow === 1 }));
   }
 
@@ -268,12 +274,12 @@ function resourceRange(kind: ResourceKind | undefined): { from: string; to: stri
   return kind === undefined ? { from: '', to: afterAll } : { from: `${kind}:`, to: `${kind}:${afterAll}` };
 }
 
-function heldKey(holder: Pid, kind: string): string {
+function holdingsKey(holder: Pid, kind: string): string {
   return `held ${holder} ${kind}`;
 }
 
-function forgetHeld(tx: WriteTx, { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>): void {
-  dropCached(tx, heldKey(holder, kindOf(resource)));
+function dropCachedHoldings(tx: WriteTx, { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>): void {
+  dropCached(tx, holdingsKey(holder, kindOf(resource)));
 }
 
 function kindOf(resource: string): string {

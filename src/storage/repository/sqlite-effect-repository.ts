@@ -34,11 +34,11 @@ export class SqliteEffectRepository implements EffectRepository {
     return statements.read(tx).find.get({ id });
   }
 
-  async ofNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]> {
+  async findByNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]> {
     return statements.read(tx).ofNode.all({ node });
   }
 
-  async nodes(tx: ReadTx): Promise<NodeId[]> {
+  async findNodes(tx: ReadTx): Promise<NodeId[]> {
     return statements
       .read(tx)
       .nodes.all()

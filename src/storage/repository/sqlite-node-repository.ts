@@ -34,7 +34,7 @@ export class SqliteNodeRepository implements NodeRepository {
     return statements.read(tx).find.get({ id });
   }
 
-  async live(tx: ReadTx): Promise<NodeRow[]> {
+  async findLive(tx: ReadTx): Promise<NodeRow[]> {
     return statements.read(tx).live.all();
   }
 

@@ -19,7 +19,7 @@ const limit = sql.placeholder('limit');
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db.select().from(objects).where(byId).prepare(),
-  named: db
+  findByName: db
     .select({ id: objects.id })
     .from(objects)
     .where(
@@ -59,7 +59,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(and(ofObject, lte(objectVersions.n, sql.placeholder('mark'))))
     .orderBy(objectVersions.n)
     .prepare(),
-  asOf: db
+  findVersionAsOf: db
     .select()
     .from(objectVersions)
     .where(and(ofObject, gt(objectVersions.n, sql.placeholder('mark'))))
@@ -94,7 +94,7 @@ export class SqliteObjectRepository implements ObjectRepository {
   }
 
   async findByName(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined> {
-    return statements.read(tx).named.get({ namespace, name })?.id;
+    return statements.read(tx).findByName.get({ namespace, name })?.id;
   }
 
   insert(tx: WriteTx, object: NewObject): Promise<void> {
@@ -127,7 +127,7 @@ export class SqliteObjectRepository implements ObjectRepository {
   }
 
   async findVersionAsOf(tx: ReadTx, object: ObjectRecord, mark: number): Promise<Version> {
-    const row = statements.read(tx).asOf.get({ object: object.id, mark });
+    const row = statements.read(tx).findVersionAsOf.get({ object: object.id, mark });
     return row === undefined ? object : toVersion(tx, row);
   }
 

@@ -160,7 +160,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(processTags.n)
     .limit(limit)
     .prepare(),
-  liveChildren: db
+  findLiveChildren: db
     .select({ pid: processes.pid, parent: processes.parent })
     .from(processes)
     .where(
@@ -171,41 +171,41 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     )
     .orderBy(processes.n)
     .prepare(),
-  liveTree: walkTree(
+  findLiveTree: walkTree(
     db,
     sql`${startAt} AND exited_at IS NULL`,
     sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid WHERE c.exited_at IS NULL`,
   ).prepare(),
-  tree: walkTree(
+  findTree: walkTree(
     db,
     startAt,
     sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid
         WHERE walk.level < ${sql.placeholder('depth')}`,
   ).prepare(),
-  ancestors: walkTree(
+  findAncestors: walkTree(
     db,
     startAt,
     sql`SELECT p.n, p.pid, walk.level + 1 FROM walk JOIN processes c ON c.n = walk.n JOIN processes p ON p.pid = c.parent`,
   ).prepare(),
-  heldBy: db
+  findByNode: db
     .select()
     .from(processes)
     .where(eq(processes.node, sql.placeholder('node')))
     .orderBy(processes.n)
     .prepare(),
-  holders: db
+  findNodes: db
     .selectDistinct({ node: processes.node })
     .from(processes)
     .where(isNotNull(processes.node))
     .orderBy(processes.node)
     .prepare(),
-  runningOn: db
+  isRunningOn: db
     .select({ n: processes.n })
     .from(processes)
     .where(and(eq(processes.node, sql.placeholder('node')), isNotNull(processes.node), eq(processes.status, 'running')))
     .limit(1)
     .prepare(),
-  runnable: db
+  findRunnable: db
     .select({ pid: processes.pid })
     .from(processes)
     .where(
@@ -218,7 +218,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
-  unstarted: db
+  findUnstarted: db
     .select({ pid: processes.pid })
     .from(processes)
     .where(
@@ -232,19 +232,19 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
-  due: db
+  findDue: db
     .select()
     .from(processes)
     .where(and(isOurAlarm, lte(processes.alarmAt, sql.placeholder('now'))))
     .orderBy(processes.alarmAt)
     .limit(limit)
     .prepare(),
-  nextAlarm: db
+  findNextAlarm: db
     .select({ at: min(processes.alarmAt) })
     .from(processes)
     .where(isOurAlarm)
     .prepare(),
-  prunable: db
+  findPrunable: db
     .select(columns)
     .from(processes)
     .innerJoin(accounts, eq(accounts.n, processes.n))
@@ -278,17 +278,17 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number> {
-    forgetProcess(tx, row.pid);
+    dropCachedProcess(tx, row.pid);
     return Number(statements.write(tx).insert.run(row).lastInsertRowid);
   }
 
   async update(tx: WriteTx, row: ProcessRow): Promise<boolean> {
-    forgetProcess(tx, row.pid);
+    dropCachedProcess(tx, row.pid);
     return statements.write(tx).update.run(row).changes === 1;
   }
 
   async move(tx: WriteTx, row: ProcessRow): Promise<boolean> {
-    forgetProcess(tx, row.pid);
+    dropCachedProcess(tx, row.pid);
     return statements.write(tx).move.run(row).changes === 1;
   }
 
@@ -309,59 +309,59 @@ export class SqliteProcessRepository implements ProcessRepository {
     }
   }
 
-  async liveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ pid: Pid; parent: Pid | null }[]> {
-    return statements.read(tx).liveChildren.all({ parents: JSON.stringify(parents) });
+  async findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ pid: Pid; parent: Pid | null }[]> {
+    return statements.read(tx).findLiveChildren.all({ parents: JSON.stringify(parents) });
   }
 
-  async liveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
-    return statements.read(tx).liveTree.all({ pid });
+  async findLiveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).findLiveTree.all({ pid });
   }
 
-  async tree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]> {
-    return statements.read(tx).tree.all({ pid, depth });
+  async findTree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]> {
+    return statements.read(tx).findTree.all({ pid, depth });
   }
 
-  async ancestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
-    return statements.read(tx).ancestors.all({ pid }).slice(1);
+  async findAncestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
+    return statements.read(tx).findAncestors.all({ pid }).slice(1);
   }
 
-  async heldBy(tx: ReadTx, node: NodeId): Promise<ProcessRow[]> {
-    return statements.read(tx).heldBy.all({ node });
+  async findByNode(tx: ReadTx, node: NodeId): Promise<ProcessRow[]> {
+    return statements.read(tx).findByNode.all({ node });
   }
 
-  async holders(tx: ReadTx): Promise<NodeId[]> {
-    const rows = statements.read(tx).holders.all();
+  async findNodes(tx: ReadTx): Promise<NodeId[]> {
+    const rows = statements.read(tx).findNodes.all();
     return rows.flatMap(({ node }) => (node === null ? [] : [node]));
   }
 
   async isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean> {
-    return statements.read(tx).runningOn.get({ node }) !== undefined;
+    return statements.read(tx).isRunningOn.get({ node }) !== undefined;
   }
 
-  async runnable(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).runnable.all({ images: JSON.stringify(images), limit: rows });
+  async findRunnable(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).findRunnable.all({ images: JSON.stringify(images), limit: rows });
     return found.map(({ pid }) => pid);
   }
 
-  async unstarted(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).unstarted.all({ images: JSON.stringify(images), limit: rows });
+  async findUnstarted(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).findUnstarted.all({ images: JSON.stringify(images), limit: rows });
     return found.map(({ pid }) => pid);
   }
 
-  async due(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
-    return statements.read(tx).due.all({ now, limit: rows });
+  async findDue(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).findDue.all({ now, limit: rows });
   }
 
-  async nextAlarm(tx: ReadTx): Promise<number | null> {
-    return statements.read(tx).nextAlarm.get()?.at ?? null;
+  async findNextAlarm(tx: ReadTx): Promise<number | null> {
+    return statements.read(tx).findNextAlarm.get()?.at ?? null;
   }
 
-  async prunable(tx: ReadTx, endedBefore: number, from: number, rows: number): Promise<ProcessRow[]> {
-    return statements.read(tx).prunable.all({ endedBefore, after: from, limit: rows });
+  async findPrunable(tx: ReadTx, endedBefore: number, from: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).findPrunable.all({ endedBefore, after: from, limit: rows });
   }
 
   async delete(tx: WriteTx, row: ProcessRow): Promise<void> {
-    forgetProcess(tx, row.pid);
+    dropCachedProcess(tx, row.pid);
     const all = statements.write(tx);
     all.delete.run({ n: row.n });
     all.deleteTags.run({ n: row.n });
@@ -376,7 +376,7 @@ function processKey(pid: Pid): string {
 }
 
 /** Drops both cached values that are read from the row. */
-function forgetProcess(tx: WriteTx, pid: Pid): void {
+function dropCachedProcess(tx: WriteTx, pid: Pid): void {
   dropCached(tx, processKey(pid));
   dropCached(tx, holderKey(pid));
 }

@@ -61,14 +61,14 @@ const neededViews = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes 
   AND (view.mode <> 'ephemeral' OR maker.status = 'exited')`;
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  page: db
+  pageObjects: db
     .select({ id: objects.id })
     .from(objects)
     .where(gt(objects.id, sql.placeholder('after')))
     .orderBy(objects.id)
     .limit(sql.placeholder('limit'))
     .prepare(),
-  release: compileWrite(
+  dropPayloads: compileWrite(
     raw,
     db
       .update(objects)
@@ -79,8 +79,8 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
           AND (${objects.deletedAt} IS NOT NULL OR (${isLeftBehind} AND NOT ${isReached})))`,
       ),
   ),
-  overlays: compileWrite(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${neededViews})`)),
-  versions: compileWrite(
+  dropOverlays: compileWrite(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${neededViews})`)),
+  dropVersions: compileWrite(
     raw,
     db
       .delete(objectVersions)
@@ -88,7 +88,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       OR (${objectVersions.branch} = 0
       AND ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`),
   ),
-  payloads: compileWrite(
+  dropUnusedPayloads: compileWrite(
     raw,
     db.delete(payloads).where(sql`${payloads.hash} NOT IN (SELECT hash FROM objects WHERE payload IS NULL)
       AND ${payloads.hash} NOT IN (SELECT hash FROM object_versions WHERE payload IS NULL AND hash IS NOT NULL)
@@ -99,18 +99,18 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
 @injectable()
 export class SqliteReclaimRepository implements ReclaimRepository {
   async dropPayloads(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<ReclaimBatch> {
-    const page = statements.read(tx).page.all({ after, limit });
+    const page = statements.read(tx).pageObjects.all({ after, limit });
     const last = page.at(-1)?.id;
     if (last === undefined) return { count: 0, last };
-    const { changes } = statements.write(tx).release.run({ at, after, last });
+    const { changes } = statements.write(tx).dropPayloads.run({ at, after, last });
     return { count: changes, last };
   }
 
   async dropVersions(tx: WriteTx): Promise<number> {
     const all = statements.write(tx);
-    const dropped = all.overlays.run({}).changes;
-    all.versions.run({});
-    all.payloads.run({});
+    const dropped = all.dropOverlays.run({}).changes;
+    all.dropVersions.run({});
+    all.dropUnusedPayloads.run({});
     return dropped;
   }
 }

@@ -24,7 +24,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(eq(rules.pid, sql.placeholder('pid')))
     .orderBy(rules.id)
     .prepare(),
-  binding: db
+  findByTargets: db
     .select()
     .from(rules)
     .where(inArray(rules.n, sql`(SELECT value FROM json_each(${sql.placeholder('numbers')}))`))
@@ -59,7 +59,7 @@ export class SqliteRuleRepository implements RuleRepository {
   async findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {
     // Most stores have no rules: a burst of spawns then reads that once.
     const hasRules = readCached(tx, anyKey, () => statements.read(tx).any.get() !== undefined);
-    return hasRules ? statements.read(tx).binding.all({ numbers: JSON.stringify([0, ...numbers]) }) : [];
+    return hasRules ? statements.read(tx).findByTargets.all({ numbers: JSON.stringify([0, ...numbers]) }) : [];
   }
 }
 

@@ -28,7 +28,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
 
 @injectable()
 export class SqliteRunEntryRepository implements RunEntryRepository {
-  async all(tx: ReadTx, process: number): Promise<RunEntry[]> {
+  async findAll(tx: ReadTx, process: number): Promise<RunEntry[]> {
     return statements.read(tx).all.all({ process }) as RunEntry[];
   }
 

@@ -36,7 +36,7 @@ export class SqliteWaitRepository implements WaitRepository {
     statements.write(tx).reap.run({ n });
   }
 
-  async unreaped(tx: ReadTx, parent: Pid): Promise<Pid[]> {
+  async findUnreaped(tx: ReadTx, parent: Pid): Promise<Pid[]> {
     return statements
       .read(tx)
       .unreaped.all({ parent })

@@ -8,7 +8,7 @@ import { kernelTools } from './kernel-tools.js';
 import { memoryTools } from './memory-tools.js';
 import { processTools } from './process-tools.js';
 
-/** The tools that come with every kernel. None of them can do more than the process that calls it. */
+/** The tools of every kernel. They act with the authority of the process that calls them, and with no other. */
 @injectable()
 export class BuiltinTools {
   constructor(@inject(Clock) private readonly clock: Clock) {}

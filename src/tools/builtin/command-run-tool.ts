@@ -22,9 +22,9 @@ const input = z.strictObject({
 });
 type Args = z.output<typeof input>;
 
-/** Runs a program. The right to do so is asked where every command is started, whoever starts it. */
+/** Runs a program. It declares no resources: `process.run` itself requires the right to call the command. */
 export function commandRunTool(): Tool {
-  return defineTool<Args, ReturnType<typeof toToolResult>>({
+  return defineTool<Args, ReturnType<typeof withoutPaths>>({
     name: 'command.run',
     description:
       'Runs a program and gives its exit code and what it has written; of long output the beginning and the end.',
@@ -33,7 +33,7 @@ export function commandRunTool(): Tool {
     shown: ({ argv, cwd, timeoutMs }) => ({ argv: redactArguments(argv), timeoutMs, ...optionalCwd(cwd) }),
     timeoutMs: timerMsMax,
     run: async ({ argv, cwd, timeoutMs }, { process }) =>
-      toToolResult(await process.run({ argv, timeoutMs, ...optionalCwd(cwd) })),
+      withoutPaths(await process.run({ argv, timeoutMs, ...optionalCwd(cwd) })),
   });
 }
 
@@ -41,7 +41,7 @@ function optionalCwd(cwd: string | undefined): { cwd?: string } {
   return cwd === undefined ? {} : { cwd };
 }
 
-/** Where its files lie concerns the host. */
-function toToolResult({ outputFile: _output, errorFile: _error, ...result }: CommandResult) {
+/** Without the paths of the output files, which are of the host. */
+function withoutPaths({ outputFile: _output, errorFile: _error, ...result }: CommandResult) {
   return { ...result };
 }

@@ -1,7 +1,7 @@
 import { realpath, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { invalidPath, within } from '../../kernel/workspace/working-directory.js';
+import { invalidPath, segmentsWithin } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { type FileTarget, fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import { statEntry } from '../files/folder-entries.js';
@@ -26,7 +26,7 @@ export function fsDelete(lookupMode: LookupMode): Tool {
     run: async (args, context) => {
       const target = fileTarget(context, args.path);
       return withFile(args.path, context.signal, async () => {
-        const names = await ownNames(context.workspace, target);
+        const names = await entryNames(context.workspace, target);
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(args.path, 'it is the workspace itself');
         await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
@@ -40,18 +40,22 @@ export function fsDelete(lookupMode: LookupMode): Tool {
 }
 
 /**
- * The names down to the entry itself. They differ from those of the target for a link: that is deleted under the name that
- * was asked for, and only if it is its real one, because no other has been checked.
+ * The names down to the entry itself. For a link they differ from those of the target: the link is deleted under the
+ * requested name, and only if no other link leads to it, because no other name has been checked.
  */
-async function ownNames(workspace: string, { shown, path: asked, names }: FileTarget): Promise<readonly string[]> {
-  const spelled = asked === '.' ? [] : asked.split('/');
-  if (spelled.join('/') === names.join('/')) return names;
-  const above = within(workspace, await realpath(path.join(workspace, ...spelled.slice(0, -1))));
-  const name = spelled.at(-1);
-  if (above === undefined || name === undefined) throw invalidPath(shown, 'a link leads out of the workspace');
-  if ([...above, name].join('/') === names.join('/')) return names;
-  if ([...above, name].join('/') === asked) return spelled;
-  throw invalidPath(shown, 'it is a link, and there are links on the way to it');
+async function entryNames(
+  workspace: string,
+  { inputPath, path: requested, names }: FileTarget,
+): Promise<readonly string[]> {
+  const requestedNames = requested === '.' ? [] : requested.split('/');
+  if (requestedNames.join('/') === names.join('/')) return names;
+  const parentNames = segmentsWithin(workspace, await realpath(path.join(workspace, ...requestedNames.slice(0, -1))));
+  const name = requestedNames.at(-1);
+  if (parentNames === undefined || name === undefined)
+    throw invalidPath(inputPath, 'a link leads out of the workspace');
+  if ([...parentNames, name].join('/') === names.join('/')) return names;
+  if ([...parentNames, name].join('/') === requested) return requestedNames;
+  throw invalidPath(inputPath, 'it is a link, and there are links on the way to it');
 }
 
 /** Removes an entry: a folder only when it is empty, a link and not its target. False when there is no such entry. */

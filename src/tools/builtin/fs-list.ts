@@ -32,10 +32,10 @@ export function fsList(lookupMode: LookupMode): Tool {
     effect: 'pure',
     resources: ({ path }, place) => fileResources(place, path, ['list']),
     run: async ({ path, after }, context) => {
-      const { names: way } = fileTarget(context, path);
+      const { names: folderNames } = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
-        await using folder = await openBelow(context.workspace, way, lookupMode);
-        const { names, isTruncated: isCut } = await listNames(folder, context.signal);
+        await using folder = await openBelow(context.workspace, folderNames, lookupMode);
+        const { names, isTruncated } = await listNames(folder, context.signal);
         const rest = after === undefined ? names : names.filter((name) => name > after);
         const entries: z.output<typeof entry>[] = [];
         for (const name of rest.slice(0, entriesMax)) {
@@ -43,7 +43,7 @@ export function fsList(lookupMode: LookupMode): Tool {
           const stats = await statEntry(folder, name);
           if (stats !== undefined) entries.push({ name, type: entryType(stats), size: stats.size });
         }
-        return { entries, truncated: isCut || rest.length > entriesMax };
+        return { entries, truncated: isTruncated || rest.length > entriesMax };
       });
     },
   });

@@ -46,13 +46,13 @@ export function fsSearch(lookupMode: LookupMode): Tool {
       const target = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
         const { matches, ...report } = await searchFiles(context, target, lookupMode, { pattern, ignoreCase });
-        return { ...report, matches: matches.map((found) => ({ ...found, path: toCallerPath(path, found.path) })) };
+        return { ...report, matches: matches.map((match) => ({ ...match, path: toCallerPath(path, match.path) })) };
       });
     },
   });
 }
 
-/** A path as the caller sees it, who gave that of the folder. */
-function toCallerPath(given: string, below: string): string {
-  return below === '' ? given : posix.join(given, below);
+/** The path of a match, relative to the working directory as `inputPath` is. */
+function toCallerPath(inputPath: string, below: string): string {
+  return below === '' ? inputPath : posix.join(inputPath, below);
 }

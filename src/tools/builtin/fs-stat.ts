@@ -17,7 +17,7 @@ const output = z.strictObject({
   mode: z.string().describe('The permissions, such as "644".'),
 });
 
-/** Tells what a file is, without its contents. */
+/** Gives type, size and time of change of a file or folder. */
 export function fsStat(lookupMode: LookupMode): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.stat',
@@ -38,7 +38,7 @@ export function fsStat(lookupMode: LookupMode): Tool {
   });
 }
 
-/** Nothing is opened but folders. */
+/** Opens only folders, never the file. */
 async function statOf(workspace: string, names: readonly string[], lookupMode: LookupMode): Promise<Stats> {
   await using folder = await openBelow(workspace, names.slice(0, -1), lookupMode);
   const name = names.at(-1);

@@ -7,7 +7,7 @@ import { fsSearch } from './fs-search.js';
 import { fsStat } from './fs-stat.js';
 import { fsWrite } from './fs-write.js';
 
-/** The tools for the files of the workspace. None of them follows a link that was not there when it was decided on. */
+/** The tools for files of the workspace. None of them follows a link that was created after the call was authorized. */
 export function fsTools(lookupMode: LookupMode = defaultLookupMode): Tool[] {
   return [fsRead, fsWrite, fsList, fsStat, fsDelete, fsSearch].map((tool) => tool(lookupMode));
 }

@@ -43,7 +43,7 @@ export function fsWrite(lookupMode: LookupMode): Tool {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');
         await using folder = await openBelow(workspace, names.slice(0, -1), lookupMode, created);
-        const writing = { folder, name, shown: path, bytes, draft: draftName(idempotencyKey, names), signal };
+        const writing = { folder, name, inputPath: path, bytes, draft: draftName(idempotencyKey, names), signal };
         if (created) await createFile(writing);
         else await replaceFile(writing);
         return { size: bytes.length, created };
@@ -52,7 +52,7 @@ export function fsWrite(lookupMode: LookupMode): Tool {
   });
 }
 
-/** The same for each attempt of a call, so that the next one finds what an earlier one left behind. */
+/** The same for every attempt of a call, so that an attempt finds the draft that an earlier one has left. */
 function draftName(idempotencyKey: string, names: readonly string[]): string {
   return `.procura-${sha256Hex(JSON.stringify([idempotencyKey, ...names])).slice(0, 24)}.draft`;
 }

@@ -16,6 +16,9 @@ const timeoutMsMax = 30_000;
 const bodyBytesMax = 512 * 1024;
 const sentBytesMax = 1024 * 1024;
 const redirectsMax = 5;
+/** In the name of a header or parameter whose value is not recorded. */
+const secretName = /token|secret|passw|key|auth|cookie|session|signature|credential/i;
+const hiddenMark = '[hidden]';
 
 const effects = {
   GET: 'pure',
@@ -31,8 +34,8 @@ const url = z.string().superRefine((text, { addIssue }) => {
   const target = netTarget(text);
   if (typeof target === 'string') addIssue(target);
 });
-const headers = z.record(z.string(), z.string()).superRefine((given, { addIssue }) => {
-  const problem = headersProblem(given);
+const headers = z.record(z.string(), z.string()).superRefine((record, { addIssue }) => {
+  const problem = headersProblem(record);
   if (problem !== undefined) addIssue(problem);
 });
 
@@ -70,16 +73,16 @@ const output = z.strictObject({
 });
 
 type Args = z.output<typeof input>;
-type Answer = z.output<typeof output>;
+type Result = z.output<typeof output>;
 
 export interface HttpFetchOptions {
-  /** Finds the addresses of a name; default: as the system does. */
+  /** Finds the addresses of a host name; default: the lookup of the system. */
   readonly lookup?: AddressLookup;
 }
 
-/** Sends a request and gives the answer. Every name, and every address that it stands for, is checked at every hop. */
+/** Sends a request and gives the response. Every host name, and every address that it resolves to, is checked at every hop. */
 export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Tool {
-  return defineTool<Args, Answer>({
+  return defineTool<Args, Result>({
     name: 'http.fetch',
     description:
       'Sends an HTTP request and gives status, headers and body. ' +
@@ -93,15 +96,15 @@ export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Too
     timeoutMs: timeoutMsMax,
     run: async (args, context) => {
       const { timeoutMs, maxBytes } = args;
-      const late = AbortSignal.timeout(timeoutMs);
-      const signal = AbortSignal.any([context.signal, late]);
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const signal = AbortSignal.any([context.signal, timeout]);
       const first = firstHop(args);
       try {
         const { hop, response } = await followRedirects(context, first, lookup, signal);
-        return await answerOf(hop, response, maxBytes);
+        return await toResult(hop, response, maxBytes);
       } catch (error) {
         context.signal.throwIfAborted();
-        throw late.aborted ? requestTimeout(first.target.url, timeoutMs) : toRequestError(first.target.url, error);
+        throw timeout.aborted ? requestTimeout(first.target.url, timeoutMs) : toRequestError(first.target.url, error);
       }
     },
   });
@@ -109,18 +112,18 @@ export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Too
 
 function firstHop(args: Args): Hop {
   const { method, body } = args;
-  const sent = { target: targetOf(args), method, headers: requestHeaders(args.headers, body !== undefined) };
-  return body === undefined ? sent : { ...sent, body };
+  const hop = { target: targetOf(args), method, headers: requestHeaders(args.headers, body !== undefined) };
+  return body === undefined ? hop : { ...hop, body };
 }
 
-/** The schema has refused what is none. */
+/** The schema has refused every other URL. */
 function targetOf(args: Args): NetTarget {
   const target = netTarget(args.url);
   if (typeof target === 'string') throw new TypeError(`the URL ${target}`);
   return target;
 }
 
-/** Goes from redirect to redirect until there is an answer. The right to call the first was checked with the call itself. */
+/** Follows redirects to the final response. The right to call the first host was checked with the tool call. */
 async function followRedirects(
   context: ToolContext,
   first: Hop,
@@ -142,14 +145,14 @@ async function followRedirects(
   }
 }
 
-async function answerOf({ target, method }: Hop, response: IncomingMessage, maxBytes: number): Promise<Answer> {
+async function toResult({ target, method }: Hop, response: IncomingMessage, maxBytes: number): Promise<Result> {
   const { content, encoding, truncated } = await readBody(response, method, maxBytes);
-  const named = Object.entries(response.headersDistinct)
+  const headers = Object.entries(response.headersDistinct)
     .filter(([name]) => name !== '__proto__')
     .map(([name, values = []]) => [name, values.length > 1 ? values : (values[0] ?? '')]);
   return {
     status: response.statusCode ?? 0,
-    headers: Object.fromEntries(named),
+    headers: Object.fromEntries(headers),
     body: content,
     encoding,
     url: target.url.href,
@@ -157,16 +160,13 @@ async function answerOf({ target, method }: Hop, response: IncomingMessage, maxB
   };
 }
 
-const secretName = /token|secret|passw|key|auth|cookie|session|signature|credential/i;
-const hidden = '[hidden]';
-
-/** What of a request goes on record: not what opens doors, and of the body only how long it is. */
+/** The request as it is recorded: without secrets, and of the body only the length. */
 function redactRequest(url: string, method: string, headers: Headers, body: string | undefined): JsonObject {
-  const named = Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? hidden : value]);
+  const redacted = Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? hiddenMark : value]);
   return {
     url: redactUrl(url),
     method,
-    headers: Object.fromEntries(named),
+    headers: Object.fromEntries(redacted),
     ...(body === undefined ? {} : { bodyBytes: Buffer.byteLength(body) }),
   };
 }
@@ -174,12 +174,11 @@ function redactRequest(url: string, method: string, headers: Headers, body: stri
 function redactUrl(text: string): string {
   const url = new URL(text);
   for (const name of new Set(url.searchParams.keys())) {
-    if (secretName.test(name)) url.searchParams.set(name, hidden);
+    if (secretName.test(name)) url.searchParams.set(name, hiddenMark);
   }
   return url.href;
 }
 
-/** Something between the request and its answer went wrong. */
 function requestFailed(url: URL, problem: string, cause?: unknown): ToolError {
   const reason = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
   const where = `${url.origin}${url.pathname}`.slice(0, 500);
@@ -190,7 +189,7 @@ function requestFailed(url: URL, problem: string, cause?: unknown): ToolError {
   });
 }
 
-/** What was thrown, in the words of the kernel. */
+/** Kernel errors stay as they are. */
 function toRequestError(url: URL, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
   return requestFailed(url, errorText(error).slice(0, 300).toWellFormed(), error);

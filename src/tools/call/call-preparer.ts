@@ -11,7 +11,7 @@ import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { validated } from '../../runtime/image/validated.js';
+import { validate } from '../../runtime/image/schema.js';
 import type { ToolPlace, ToolResource } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { toolFailed } from '../tool-errors.js';
@@ -41,7 +41,7 @@ const resourceList = z
 export class CallPreparer {
   constructor(
     @inject(QuestionParser) private readonly questions: QuestionParser,
-    @inject(FilePlaces) private readonly places: FilePlaces,
+    @inject(FilePlaces) private readonly filePlaces: FilePlaces,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, and TOOL_FAILED when a function of the tool throws. */
@@ -54,9 +54,12 @@ export class CallPreparer {
     const { pid, cwd } = row;
     const { name } = tool;
     const args = deepFreeze(await this.parseArgs(tool, rawArgs));
-    const place = { pid, cwd, workspace: this.places.workspace };
+    const place = { pid, cwd, workspace: this.filePlaces.workspace };
     const shown = shownArgs(tool, args);
-    const call = { ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args), shown };
+    const call: Question = {
+      ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args),
+      argsForApproval: shown,
+    };
     const resources = this.resourcesOf(tool, args, place);
     const questions = await this.questionsOf(pid, resources);
     return {
@@ -75,7 +78,7 @@ export class CallPreparer {
     const copied = copyPlain(rawArgs, 'args', payloadLimits);
     const { name } = tool;
     const owner = { path: 'args', hint: `See the input schema of tool ${name}.`, facts: { tool: name } };
-    return copyPlain(await validated(tool.input, copied, owner), 'args', payloadLimits);
+    return copyPlain(await validate(tool.input, copied, owner), 'args', payloadLimits);
   }
 
   private resourcesOf(tool: ParsedTool, args: JsonValue, place: ToolPlace): readonly ToolResource[] {
@@ -92,7 +95,7 @@ export class CallPreparer {
   }
 
   private filePathOf(text: string, real: Question['request']): [string, string][] {
-    return real.kind === 'fs' ? [[text, path.join(this.places.workspace, ...real.segments)]] : [];
+    return real.kind === 'fs' ? [[text, path.join(this.filePlaces.workspace, ...real.segments)]] : [];
   }
 }
 

@@ -54,7 +54,7 @@ export class ToolIntents {
     const pid = call.actor;
     let knownRow: ProcessRow | undefined = firstRow;
     const prepare = async () => {
-      const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.live(tx, pid)));
+      const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.getLive(tx, pid)));
       // If there is a second preparation, the row has changed since.
       knownRow = undefined;
       const prepared = await this.preparer.prepare(tool, row, args, using);
@@ -62,7 +62,7 @@ export class ToolIntents {
       return prepared;
     };
     return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
-      const row = await this.lookup.live(tx, pid);
+      const row = await this.lookup.getLive(tx, pid);
       if (row.cwd !== prepared.place.cwd) throw new OutdatedPreparation(pid);
       const effectId = await this.authorize(tx, act, row, prepared);
       return { stage: 'intent', prepared, effectId, generation: row.generation };
@@ -79,7 +79,7 @@ export class ToolIntents {
       row,
       action: toolCall,
       resource: questions[0].request.text,
-      warrant: callAuthorization,
+      authorization: callAuthorization,
       ceiling: { toolCalls: 1 },
       facts: {
         tool: tool.name,

@@ -9,7 +9,7 @@ import { Effects } from '../../kernel/effect/effects.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
-import { terminated } from '../../kernel/process/transitions.js';
+import { processTerminated } from '../../kernel/process/transitions.js';
 import { ObjectWriter } from '../../memory/object/object-writer.js';
 import { ViewRepository } from '../../memory/view/view-repository.js';
 import type { Act } from '../../unit/act.js';
@@ -50,7 +50,7 @@ export class ToolOutcomes {
   async settle(finished: FinishedCall): Promise<JsonValue> {
     const { result } = finished;
     const { ended } = await this.commit(finished);
-    if (ended !== undefined) throw terminated(ended);
+    if (ended !== undefined) throw processTerminated(ended);
     if ('error' in result) throw result.error;
     return result.value;
   }
@@ -97,7 +97,7 @@ export class ToolOutcomes {
     const [own] = await this.capabilities.findByResource(tx, pid, [`ns:process/${pid}/**`]);
     if (own !== undefined) {
       await this.views.addEntry(tx, row.view, { object, capability: own.id, rights: own.rights });
-      this.recorder.event(tx, { type: 'object.created', at, pid, data: { object, type: 'tool_result' } });
+      this.recorder.recordEvent(tx, { type: 'object.created', at, pid, data: { object, type: 'tool_result' } });
     }
     return object;
   }

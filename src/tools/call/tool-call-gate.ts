@@ -50,7 +50,7 @@ export class ToolCallGate implements ToolGate {
 
   async list(caller: ProcessCaller): Promise<ToolInfo[]> {
     return this.units.read(callOf(caller), async (tx) => {
-      const { image } = await this.lookup.live(tx, caller.pid);
+      const { image } = await this.lookup.getLive(tx, caller.pid);
       return this.registry.listVisible(image);
     });
   }
@@ -67,7 +67,7 @@ export class ToolCallGate implements ToolGate {
       pid,
       AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]),
     );
-    await this.lease.hold();
+    await this.lease.acquire();
     const isRepeated = run !== undefined && run.attempt > 1;
     const intent = await this.intents.record({ call: { ...call, signal }, tool, row, args, using, isRepeated });
     const result = await this.runner.run(intent.prepared, {
@@ -84,7 +84,7 @@ export class ToolCallGate implements ToolGate {
   /** In one unit, so that the refusal is recorded. Throws NO_SUCH_TOOL, also for a tool that the image does not show. */
   private findTool(call: Call, pid: Pid, name: string): Promise<{ row: ProcessRow; tool: ParsedTool }> {
     return this.units.read(call, async (tx) => {
-      const row = await this.lookup.live(tx, pid);
+      const row = await this.lookup.getLive(tx, pid);
       const tool = this.registry.findVisible(row.image, name);
       if (tool === undefined) throw noSuchTool(pid, name, this.registry.visibleNames(row.image));
       return { row, tool };

@@ -6,7 +6,7 @@ import type { Usage } from '../../kernel/budget/budget.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import { parse, usageSpec } from '../../kernel/specs.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
-import { validated } from '../../runtime/image/validated.js';
+import { validate } from '../../runtime/image/schema.js';
 import type { ToolContext } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { callCancelled, invalidResult, toolFailed, toolTimeout } from '../tool-errors.js';
@@ -69,7 +69,7 @@ export class ToolRunner {
       const value = this.payloads.parse(returned ?? null, 'result');
       if (tool.output === undefined) return value;
       const owner = { path: 'result', hint: '', facts: { tool: tool.name } };
-      return this.payloads.parse(await validated(tool.output, value, owner), 'result');
+      return this.payloads.parse(await validate(tool.output, value, owner), 'result');
     } catch (error) {
       throw error instanceof KernelError ? invalidResult(tool.name, error) : error;
     }

@@ -23,29 +23,29 @@ export interface LineQuery {
   readonly ignoreCase: boolean;
 }
 
-export interface LineMatch {
+interface LineMatch {
   /** Counts from 1. */
   readonly line: number;
-  /** The line, or the part of it around what was found. */
+  /** The line, or the part of it around the match. */
   readonly text: string;
 }
 
 interface FoundLine extends LineMatch {
-  /** Below the folder that is searched; empty for a file that is searched itself. */
+  /** Relative to the searched folder; empty if a single file is searched. */
   readonly path: string;
 }
 
 export interface SearchReport {
   readonly matches: readonly FoundLine[];
-  /** How many files were searched. */
+  /** The number of files that were searched. */
   readonly files: number;
-  /** How many were not, because they are too large, binary, or cannot be read. */
+  /** The number of files that were skipped, because they are too large, binary or not readable. */
   readonly skipped: number;
-  /** Stopped before all was seen. */
+  /** Whether the search stopped before the end. */
   readonly truncated: boolean;
 }
 
-/** Searches a file, or a folder and all below it. No link is followed. What the process may not read is left out. */
+/** Searches a file, or a folder and everything below it. Follows no links, and leaves out what the process may not read. */
 export async function searchFiles(
   context: ToolContext,
   target: FileTarget,
@@ -61,7 +61,7 @@ export async function searchFiles(
   return search.report();
 }
 
-/** One search, and what it may still look at. Names are those from the folder that is searched down. */
+/** One search with its limits. `below` are the names from the searched folder down. */
 class FileSearch {
   private readonly matches: FoundLine[] = [];
   private files = 0;
@@ -69,7 +69,6 @@ class FileSearch {
   private entries = 0;
   private bytes = 0;
   private chars = 0;
-  /** Something was not looked at. */
   private isTruncated = false;
 
   constructor(
@@ -82,7 +81,7 @@ class FileSearch {
     return { matches: this.matches, files: this.files, skipped: this.skipped, truncated: this.isTruncated };
   }
 
-  /** Only the target itself may be refused for what it is; below it, what cannot be looked at is left out. */
+  /** Throws INVALID_PATH for a target that is no file or folder; such entries below the target are left out. */
   async searchEntry(folder: OpenFolder, name: string, below: readonly string[]): Promise<void> {
     const stats = await statEntry(folder, name);
     if (stats?.isDirectory()) {
@@ -98,8 +97,8 @@ class FileSearch {
       this.isTruncated = true;
       return;
     }
-    const { names, isTruncated: isCut } = await listNames(folder, this.context.signal);
-    this.isTruncated ||= isCut;
+    const { names, isTruncated } = await listNames(folder, this.context.signal);
+    this.isTruncated ||= isTruncated;
     for (const name of names) {
       this.context.signal.throwIfAborted();
       if (this.isLimitReached()) return;
@@ -111,7 +110,7 @@ class FileSearch {
           await this.searchEntry(folder, name, inner);
       } catch (error) {
         this.context.signal.throwIfAborted();
-        // Otherwise it has gone, was replaced, or may not be opened by this program.
+        // Such an entry was removed or replaced, or this program may not open it.
         if (systemCode(error) === undefined && !(error instanceof InputError)) throw error;
         this.skipped++;
       }
@@ -119,7 +118,7 @@ class FileSearch {
   }
 
   private async searchFile(folder: OpenFolder, name: string, below: readonly string[]): Promise<void> {
-    await using file = await openRegular(folder, name, this.target.shown);
+    await using file = await openRegular(folder, name, this.target.inputPath);
     const bytes = file.size > fileBytesMax ? undefined : await file.read(0, file.size);
     this.bytes += bytes?.length ?? 0;
     if (bytes === undefined || bytes.subarray(0, 8_192).includes(0)) {
@@ -138,7 +137,7 @@ class FileSearch {
     }
   }
 
-  /** Asked only while there is something left to look at. */
+  /** Called before the next entry: at a limit, the search is truncated. */
   private isLimitReached(): boolean {
     const isSpent = this.files >= filesMax || this.entries >= entriesMax || this.bytes >= bytesMax || this.isFull();
     this.isTruncated ||= isSpent;
@@ -149,13 +148,13 @@ class FileSearch {
     return this.matches.length >= matchesMax || this.chars > resultCharsMax;
   }
 
-  /** By the name that was asked for, and by the real one where a link led to the folder: a rule on either is kept. */
+  /** Checks the requested path and the real one, which differ if links led to the target: a rule on either counts. */
   private async isAllowed(rights: readonly Right[], below: readonly string[]): Promise<boolean> {
     const { path, names } = this.target;
-    const places = new Set([path, names.join('/') || '.']);
-    for (const place of places) {
+    const folders = new Set([path, names.join('/') || '.']);
+    for (const folder of folders) {
       for (const right of rights) {
-        const resource = `fs:${[place, ...below].join('/')}`;
+        const resource = `fs:${[folder, ...below].join('/')}`;
         const { effect } = await this.context.process.capabilities.check(right, resource);
         if (effect !== 'allow') return false;
       }
@@ -165,24 +164,24 @@ class FileSearch {
 }
 
 /** The lines that contain the text, at most `max` of them. */
-export function findLines(text: string, query: LineQuery, max: number): LineMatch[] {
-  const folded = (part: string) => (query.ignoreCase ? part.toLowerCase() : part);
-  const wanted = folded(query.pattern);
-  // Most files have no such line, and need not be taken apart.
-  if (max <= 0 || !folded(text).includes(wanted)) return [];
-  const found: LineMatch[] = [];
+function findLines(text: string, query: LineQuery, max: number): LineMatch[] {
+  const fold = (part: string) => (query.ignoreCase ? part.toLowerCase() : part);
+  const pattern = fold(query.pattern);
+  // Most files have no such line, and need not be split.
+  if (max <= 0 || !fold(text).includes(pattern)) return [];
+  const matches: LineMatch[] = [];
   for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
-    const at = folded(line).indexOf(wanted);
-    if (at < 0) continue;
-    found.push({ line: index + 1, text: excerptOf(line, at) });
-    if (found.length >= max) break;
+    const column = fold(line).indexOf(pattern);
+    if (column < 0) continue;
+    matches.push({ line: index + 1, text: excerptOf(line, column) });
+    if (matches.length >= max) break;
   }
-  return found;
+  return matches;
 }
 
-/** A part of a long line that begins somewhat before what was found. */
-function excerptOf(line: string, at: number): string {
+/** The part of a long line around the match at `column`. */
+function excerptOf(line: string, column: number): string {
   if (line.length <= textCharsMax) return line;
-  const from = Math.max(0, Math.min(at - textCharsMax / 4, line.length - textCharsMax));
+  const from = Math.max(0, Math.min(column - textCharsMax / 4, line.length - textCharsMax));
   return line.slice(from, from + textCharsMax).toWellFormed();
 }

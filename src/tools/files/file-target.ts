@@ -3,7 +3,7 @@ import path, { posix } from 'node:path';
 import { z } from 'zod';
 import { parseRequest } from '../../capability/resource/resource.js';
 import type { Right } from '../../capability/resource/rights.js';
-import { invalidPath, normalise, within } from '../../kernel/workspace/working-directory.js';
+import { invalidPath, normalizePath, segmentsWithin } from '../../kernel/workspace/working-directory.js';
 import type { ToolContext, ToolPlace, ToolResource } from '../tool.js';
 import { changedMeanwhile } from './file-errors.js';
 
@@ -15,61 +15,62 @@ export function pathInput(description: string): z.ZodString {
 /** The file or folder that a call is about. */
 export interface FileTarget {
   /** The path as the caller gave it. */
-  readonly shown: string;
-  /** Relative to the workspace, as it was asked for. */
+  readonly inputPath: string;
+  /** The same path relative to the workspace, in canonical form. */
   readonly path: string;
-  /** The right that was asked for first. */
+  /** The first right that the call required on it. */
   readonly right: Right;
-  /** The names from the workspace down to where it really lies; none for the workspace itself. */
+  /** The names of the real path below the workspace; empty for the workspace itself. */
   readonly names: readonly string[];
 }
 
-/** Asks for rights on a path that is seen from the working directory. Throws INVALID_PATH. */
-export function fileResources(place: ToolPlace, given: string, rights: readonly Right[]): ToolResource[] {
-  const resource = parseRequest(`fs:${workspacePath(place, given)}`).text;
+/** The resources for rights on a path that is relative to the working directory. Throws INVALID_PATH. */
+export function fileResources(place: ToolPlace, inputPath: string, rights: readonly Right[]): ToolResource[] {
+  const resource = parseRequest(`fs:${workspacePath(place, inputPath)}`).text;
   return rights.map((right) => ({ right, resource }));
 }
 
-/** What was decided on, where it lay then. */
-export function fileTarget(context: ToolContext, shown: string): FileTarget {
-  const [decided] = context.resources;
-  const real = decided === undefined ? undefined : context.files.get(decided.resource);
-  const names = real === undefined ? undefined : within(context.workspace, real);
-  if (decided === undefined || names === undefined) throw changedMeanwhile(shown, 'it cannot be found any more');
-  return { shown, path: decided.resource.slice('fs:'.length), right: decided.right, names };
+/** The file that the call was authorized for, at the real path that it had then. Throws CONFLICT if it had none. */
+export function fileTarget(context: ToolContext, inputPath: string): FileTarget {
+  const [authorized] = context.resources;
+  const real = authorized === undefined ? undefined : context.files.get(authorized.resource);
+  const names = real === undefined ? undefined : segmentsWithin(context.workspace, real);
+  if (authorized === undefined || names === undefined) throw changedMeanwhile(inputPath, 'it cannot be found any more');
+  return { inputPath, path: authorized.resource.slice('fs:'.length), right: authorized.right, names };
 }
 
 /**
- * Relative to the workspace, in canonical form. An absolute path has to be spelled canonically, so that there is one
- * spelling that constraints can speak of. Looks at the text only. Throws INVALID_PATH.
+ * The path relative to the workspace, in canonical form. An absolute path must be canonical already, so that constraints
+ * meet only one spelling. Looks at the text only. Throws INVALID_PATH.
  */
-export function workspacePath({ cwd, workspace }: Pick<ToolPlace, 'cwd' | 'workspace'>, given: string): string {
-  if (!posix.isAbsolute(given)) return normalise(cwd, given);
-  if (given === workspace) return '.';
+export function workspacePath({ cwd, workspace }: Pick<ToolPlace, 'cwd' | 'workspace'>, inputPath: string): string {
+  if (!posix.isAbsolute(inputPath)) return normalizePath(cwd, inputPath);
+  if (inputPath === workspace) return '.';
   const above = workspace.endsWith('/') ? workspace : `${workspace}/`;
-  if (!given.startsWith(above)) throw invalidPath(given, 'it is absolute, and not in the workspace');
-  const inside = given.slice(above.length);
-  if (normalise('.', inside) !== inside) throw invalidPath(given, 'it is absolute, and not spelled canonically');
+  if (!inputPath.startsWith(above)) throw invalidPath(inputPath, 'it is absolute, and not in the workspace');
+  const inside = inputPath.slice(above.length);
+  if (normalizePath('.', inside) !== inside)
+    throw invalidPath(inputPath, 'it is absolute, and not spelled canonically');
   return inside;
 }
 
 /**
- * Whether there is something that has this name. What lies outside the workspace counts as there, so that nobody learns
- * what is there: it is never allowed anyway.
+ * Whether there is a file or folder at a path relative to the workspace. True for every path that leads out of the
+ * workspace, so that the answer does not reveal what exists there.
  */
-export function exists({ workspace }: ToolPlace, inside: string): boolean {
-  for (let spelled = inside; ; spelled = posix.dirname(spelled)) {
-    const real = tryRealPath(path.join(workspace, spelled));
-    if (real !== undefined) return spelled === inside || within(workspace, real) === undefined;
-    if (spelled === '.') return false;
+export function exists({ workspace }: ToolPlace, relativePath: string): boolean {
+  for (let current = relativePath; ; current = posix.dirname(current)) {
+    const real = tryRealPath(path.join(workspace, current));
+    if (real !== undefined) return current === relativePath || segmentsWithin(workspace, real) === undefined;
+    if (current === '.') return false;
   }
 }
 
-function tryRealPath(spelled: string): string | undefined {
+function tryRealPath(file: string): string | undefined {
   try {
-    return realpathSync(spelled);
+    return realpathSync(file);
   } catch {
-    // It is not there, or cannot be looked at: its folder is looked at next.
+    // It does not exist, or cannot be read.
     return undefined;
   }
 }

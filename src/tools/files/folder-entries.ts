@@ -9,27 +9,27 @@ export type EntryType = (typeof entryTypes)[number];
 
 export interface FolderNames {
   readonly names: readonly string[];
-  /** There are more than are looked at, so that the first of these need not be the first of all. */
+  /** There are more names than were read, so that the first of these need not be the first of all. */
   readonly isTruncated: boolean;
 }
 
 const namesMax = 100_000;
 
-/** The names in a folder, in the order of their characters. */
+/** The names in a folder, sorted by code units. */
 export async function listNames(folder: OpenFolder, signal: AbortSignal): Promise<FolderNames> {
   const names: string[] = [];
-  let isCut = false;
+  let isTruncated = false;
   for await (const { name } of await opendir(folder.ownPath, { bufferSize: 256 })) {
     signal.throwIfAborted();
-    isCut = names.length >= namesMax;
-    if (isCut) break;
+    isTruncated = names.length >= namesMax;
+    if (isTruncated) break;
     names.push(name);
   }
   await folder.verify();
-  return { names: names.sort(), isTruncated: isCut };
+  return { names: names.sort(), isTruncated };
 }
 
-/** What an entry is; undefined when it is gone. A link is a link, wherever it leads. */
+/** Undefined when there is no such entry. Does not follow a link. */
 export async function statEntry(folder: OpenFolder, name: string): Promise<Stats | undefined> {
   try {
     return await lstat(folder.pathOf(name));

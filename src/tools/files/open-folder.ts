@@ -4,9 +4,9 @@ import path from 'node:path';
 import { systemCode, UnexpectedLink } from './file-errors.js';
 
 /**
- * How what lies in an open folder is reached. Linux finds it through the descriptor of the folder, so that no name above
- * it is looked up again, and no link that takes its place leads elsewhere. Elsewhere there is only the path: links on it
- * are refused where the system can (macOS), and the folder is compared with what was opened before and after each use.
+ * How entries of an open folder are found. On Linux through the descriptor of the folder, so that no name above it is looked
+ * up again and no link can take its place. On other systems by the path: links on it are refused where the system can do
+ * that (macOS), and the folder is compared with the one that was opened, before and after each use.
  */
 export type LookupMode = 'descriptor' | 'path';
 
@@ -17,7 +17,7 @@ export const defaultLookupMode: LookupMode =
 const noLinks = (constants.O_NOFOLLOW ?? 0) | (process.platform === 'darwin' ? 0x20000000 : 0);
 const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noLinks;
 
-/** The folder at `names` below the workspace, by way of folders only. `make`: those that are missing are made. */
+/** Opens the folder at `names` below the workspace, without following links. `make`: creates missing folders. */
 export async function openBelow(
   workspace: string,
   names: readonly string[],
@@ -32,7 +32,7 @@ export async function openBelow(
   return folder;
 }
 
-/** A folder of the workspace that stays the one that was found, whatever becomes of its name. To be disposed of. */
+/** An open folder of the workspace: it stays the same folder when its name is changed. Must be disposed of. */
 export class OpenFolder implements AsyncDisposable {
   private constructor(
     private readonly handle: FileHandle,
@@ -40,13 +40,13 @@ export class OpenFolder implements AsyncDisposable {
     private readonly lookupMode: LookupMode,
   ) {}
 
-  /** `workspace` is a real path. */
+  /** Opens the workspace itself. `workspace` is a real path. */
   static async workspace(workspace: string, reach: LookupMode): Promise<OpenFolder> {
     return OpenFolder.openAt(workspace, workspace, reach);
   }
 
-  private static async openAt(reached: string, real: string, reach: LookupMode): Promise<OpenFolder> {
-    const folder = new OpenFolder(await open(reached, folderFlags), real, reach);
+  private static async openAt(lookupPath: string, real: string, reach: LookupMode): Promise<OpenFolder> {
+    const folder = new OpenFolder(await open(lookupPath, folderFlags), real, reach);
     try {
       await folder.verify();
       return folder;
@@ -56,23 +56,23 @@ export class OpenFolder implements AsyncDisposable {
     }
   }
 
-  /** A path to the folder itself. */
+  /** A path by which this folder can be used. */
   get ownPath(): string {
     return this.lookupMode === 'descriptor' ? `/proc/self/fd/${this.handle.fd}` : this.real;
   }
 
-  /** A path to what has that name in it. Whoever uses it must not follow a link there. */
+  /** A path to an entry. Must be used without following a link. */
   pathOf(name: string): string {
     return `${this.ownPath}/${name}`;
   }
 
-  /** A folder in it. `make`: it is made when it is missing. */
+  /** Opens a folder in it. `make`: creates it when it is missing. */
   async folder(name: string, make = false): Promise<OpenFolder> {
     if (make) await mkdir(this.pathOf(name)).catch(ignoreExisting);
     return OpenFolder.openAt(this.pathOf(name), path.join(this.real, name), this.lookupMode);
   }
 
-  /** Opens an entry with these flags and, for a new one, this mode. A link is not followed. */
+  /** Opens an entry with these flags and, for a new one, this mode, without following a link. */
   async open(name: string, flags: number, mode?: number): Promise<FileHandle> {
     const handle = await open(this.pathOf(name), flags | noLinks, mode);
     try {
@@ -89,12 +89,12 @@ export class OpenFolder implements AsyncDisposable {
     return this.handle.stat();
   }
 
-  /** Brings what was renamed in it to the disk. */
+  /** Makes changes of its entries durable. */
   sync(): Promise<void> {
     return this.handle.sync();
   }
 
-  /** Throws LinkMet when the path by which it is reached leads elsewhere now. A descriptor never does. */
+  /** Throws UnexpectedLink when its path leads to another folder now. A descriptor always leads to the same one. */
   async verify(): Promise<void> {
     if (this.lookupMode === 'descriptor') return;
     if ((await realpath(this.real)) !== this.real) throw new UnexpectedLink();

@@ -4,21 +4,21 @@ import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { UnexpectedLink } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
 
-/** A file with bytes in it, open for reading; not a pipe, a device or a socket, which could keep the reader waiting. */
+/** A regular file, open for reading; never a pipe, a device or a socket, which could block the reader. */
 export interface RegularFile extends AsyncDisposable {
   readonly size: number;
   /** At most `length` bytes from `offset` on; fewer at the end of the file. */
   read(offset: number, length: number): Promise<Buffer>;
 }
 
-/** Opens a regular file. Throws INVALID_PATH for everything else. `shown` is the path that was asked for. */
-export async function openRegular(folder: OpenFolder, name: string, shown: string): Promise<RegularFile> {
-  // Opening is an act already for some devices, so it is looked at before, and again in case it was another one.
-  requireRegular(await lstat(folder.pathOf(name)), shown);
+/** Opens a regular file. Throws INVALID_PATH for everything else, with the path that the caller gave. */
+export async function openRegular(folder: OpenFolder, name: string, inputPath: string): Promise<RegularFile> {
+  // Opening some devices has an effect, so the type is checked before, and again on the handle in case it was replaced.
+  requireRegular(await lstat(folder.pathOf(name)), inputPath);
   const handle = await folder.open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await handle.stat();
-    requireRegular(stats, shown);
+    requireRegular(stats, inputPath);
     return {
       size: stats.size,
       read: (offset, length) => readPart(handle, offset, Math.min(length, Math.max(0, stats.size - offset))),
@@ -30,11 +30,11 @@ export async function openRegular(folder: OpenFolder, name: string, shown: strin
   }
 }
 
-/** Throws INVALID_PATH, or LinkMet, for what is not a regular file. */
-export function requireRegular(stats: Stats, shown: string): void {
+/** Throws INVALID_PATH, or UnexpectedLink, for what is not a regular file. */
+export function requireRegular(stats: Stats, inputPath: string): void {
   if (stats.isSymbolicLink()) throw new UnexpectedLink();
-  if (stats.isDirectory()) throw invalidPath(shown, 'it is a folder');
-  if (!stats.isFile()) throw invalidPath(shown, 'it is not a regular file');
+  if (stats.isDirectory()) throw invalidPath(inputPath, 'it is a folder');
+  if (!stats.isFile()) throw invalidPath(inputPath, 'it is not a regular file');
 }
 
 async function readPart(handle: FileHandle, offset: number, length: number): Promise<Buffer> {

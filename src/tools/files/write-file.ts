@@ -4,19 +4,19 @@ import { changedMeanwhile, systemCode } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
 import { requireRegular } from './regular-file.js';
 
-/** What is to be in a file. */
+/** One write of a whole file. */
 export interface FileWrite {
   readonly folder: OpenFolder;
   readonly name: string;
-  /** The path that was asked for. */
-  readonly shown: string;
+  /** The path as the caller gave it. */
+  readonly inputPath: string;
   readonly bytes: Buffer;
-  /** The name that it has until it is whole; one that nothing else has. */
+  /** A unique name for the file until it is complete. */
   readonly draft: string;
   readonly signal: AbortSignal;
 }
 
-/** Puts other bytes into a file that is there: all of them or none. It keeps its mode. Throws CONFLICT, INVALID_PATH. */
+/** Replaces the content of a file, all of it or nothing, and keeps its mode. Throws CONFLICT, INVALID_PATH. */
 export async function replaceFile(writing: FileWrite): Promise<void> {
   const old = await statExisting(writing);
   await withDraft(writing, 0o600, old, async () => {
@@ -25,19 +25,19 @@ export async function replaceFile(writing: FileWrite): Promise<void> {
   });
 }
 
-/** Makes a file that is not there yet: all of it or nothing. Throws CONFLICT when there is something of that name. */
+/** Creates a file, all of it or nothing. Throws CONFLICT when the name exists. */
 export async function createFile(writing: FileWrite): Promise<void> {
   await withDraft(writing, 0o666, undefined, async () => {
     try {
       await publish(writing);
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      throw changedMeanwhile(writing.shown, 'there is something of that name now');
+      throw changedMeanwhile(writing.inputPath, 'there is something of that name now');
     }
   });
 }
 
-/** Writes the bytes under another name, then lets `put` give them their own. Leaves nothing behind when that fails. */
+/** Writes the bytes to the draft, then calls `publishDraft` to give it the final name. Removes the draft when that fails. */
 async function withDraft(
   writing: FileWrite,
   mode: number,
@@ -54,15 +54,15 @@ async function withDraft(
     await folder.verify();
     await publishDraft();
   } finally {
-    // Where it has been renamed there is nothing of that name any more.
+    // Fails when the draft was renamed.
     await unlink(folder.pathOf(draft)).catch(() => undefined);
   }
-  // Some disks cannot do that for a folder; the file itself is on the disk.
+  // Some file systems cannot sync a folder; the file itself is synced.
   await folder.sync().catch(() => undefined);
   await folder.verify();
 }
 
-/** An earlier attempt of the same call may have left its draft behind. */
+/** Replaces a draft that an earlier attempt of the same call has left. */
 async function createDraft(folder: OpenFolder, draft: string, mode: number): Promise<FileHandle> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
   try {
@@ -74,20 +74,20 @@ async function createDraft(folder: OpenFolder, draft: string, mode: number): Pro
   return folder.open(draft, flags, mode);
 }
 
-/** Mode, and owner where that is allowed: only a kernel of the superuser may give a file away. */
+/** Copies the mode, and the owner if the system permits that: only the superuser may change it. */
 async function copyOwnership(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
-  const own = await handle.stat();
-  if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(() => undefined);
+  const current = await handle.stat();
+  if (current.uid !== uid || current.gid !== gid) await handle.chown(uid, gid).catch(() => undefined);
   await handle.chmod(mode & 0o777);
 }
 
-/** A second name, which is refused if there is one already; then the first is taken away. */
+/** Gives the draft its final name with a link, which fails if the name exists; the draft name is removed afterwards. */
 async function publish({ folder, name, draft }: FileWrite): Promise<void> {
   try {
     await link(folder.pathOf(draft), folder.pathOf(name));
   } catch (error) {
     if (!withoutLinks.has(systemCode(error) ?? '')) throw error;
-    // Some disks have one name for each file: the name is taken by an empty file first.
+    // Some file systems have no hard links: an empty file reserves the name first.
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
     await (await folder.open(name, flags, 0o666)).close();
     await rename(folder.pathOf(draft), folder.pathOf(name));
@@ -96,13 +96,13 @@ async function publish({ folder, name, draft }: FileWrite): Promise<void> {
 
 const withoutLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-async function statExisting({ folder, name, shown }: FileWrite): Promise<Stats> {
+async function statExisting({ folder, name, inputPath }: FileWrite): Promise<Stats> {
   try {
     const stats = await lstat(folder.pathOf(name));
-    requireRegular(stats, shown);
+    requireRegular(stats, inputPath);
     return stats;
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;
-    throw changedMeanwhile(shown, 'it is not there any more');
+    throw changedMeanwhile(inputPath, 'it is not there any more');
   }
 }

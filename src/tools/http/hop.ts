@@ -1,7 +1,7 @@
 import { type NetTarget, netTarget } from './net-target.js';
 import { type Headers, withoutHeaders } from './request-headers.js';
 
-/** One request; a redirect leads to the next. */
+/** One request of a chain of redirects. */
 export interface Hop {
   readonly target: NetTarget;
   readonly method: string;
@@ -13,21 +13,21 @@ export interface Hop {
 const redirects = new Set([301, 302, 303, 307, 308]);
 const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Where an answer leads; undefined when it is the last one, a text when it leads where nothing is sent. */
+/** The request that a response redirects to; undefined if it is no redirect, a text if the redirect is not followed. */
 export function nextHop(hop: Hop, status: number, location: string | undefined): Hop | string | undefined {
   if (!redirects.has(status) || location === undefined) return undefined;
   const from = hop.target.url;
   const target = netTarget(location, from);
   if (typeof target === 'string') return `the redirect ${target}`;
   if (from.protocol === 'https:' && target.url.protocol === 'http:') return 'the redirect leads from https to http';
-  const { body, ...rest } = toFollowingHop(hop, status);
+  const { body, ...rest } = withRedirectMethod(hop, status);
   const headers =
     target.url.origin === from.origin ? rest.headers : withoutHeaders(rest.headers, (name) => secretHeaders.has(name));
   return { ...rest, target, headers, ...(body === undefined ? {} : { body }) };
 }
 
-/** A form that was answered with "see there" is not sent there again. */
-function toFollowingHop(hop: Hop, status: number): Hop {
+/** As browsers do, changes a POST that is answered with 301, 302 or 303 to a GET without a body. */
+function withRedirectMethod(hop: Hop, status: number): Hop {
   const { method, target, headers } = hop;
   const isSeeOther = status === 303 && method !== 'GET' && method !== 'HEAD';
   const isOldPost = (status === 301 || status === 302) && method === 'POST';

@@ -1,19 +1,19 @@
 import { canonicalHost } from '../../capability/resource/net-host.js';
 
-/** Where a request goes. */
+/** The destination of a request. */
 export interface NetTarget {
   /** With the host in its canonical spelling, and without a fragment. */
   readonly url: URL;
   readonly host: string;
   readonly port: number;
-  /** What the right `call` is needed on. */
+  /** The resource that the right `call` is needed on. */
   readonly resource: string;
 }
 
 const urlCharsMax = 8_192;
 const ports: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** Reads a URL, relative to `base` where there is one. A text says what is wrong with it. */
+/** Parses a URL, relative to `base` if that is given. Gives a text that says what is wrong with it. */
 export function netTarget(text: string, base?: URL): NetTarget | string {
   if (text.length > urlCharsMax) return `is longer than ${urlCharsMax} characters`;
   if (!URL.canParse(text, base?.href)) return 'is not a URL';

@@ -1,13 +1,13 @@
 import { addressBytes, type Cidr, cidrHas, parseCidr } from '../../capability/resource/cidr.js';
 
 /**
- * Whether an address belongs to the public internet. What does not, such as this machine, the network that it stands in and
- * the services that a cloud offers to it, answers to whoever can reach it. `address` is in canonical form.
+ * Whether an address belongs to the public internet. Other addresses, such as of this machine, its network and the metadata
+ * service of a cloud, often answer everybody who can reach them. `address` is in canonical form.
  */
 export function isPublicAddress(address: string): boolean {
   const bytes = addressBytes(address);
   if (bytes.length === 4) return !isIn(bytes, notPublic4);
-  // The address that a translator of IPv6 to IPv4 will use is the one that counts.
+  // NAT64: the embedded IPv4 address is the one that is reached.
   if (cidrHas(translated, bytes)) return !isIn(bytes.slice(12), notPublic4);
   return cidrHas(global6, bytes) && !isIn(bytes, notPublic6);
 }

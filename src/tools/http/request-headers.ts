@@ -4,12 +4,12 @@ export type Headers = Readonly<Record<string, string>>;
 
 const headersMax = 100;
 const headerBytesMax = 16 * 1024;
-/** Those that speak of the connection, or that follow from what is sent. */
+/** Headers that the connection sets itself. */
 const connectionHeaders = new Set(
   'host connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect content-length'.split(' '),
 );
 
-/** What is wrong with the headers that a caller gave; undefined when nothing is. */
+/** The problem with the headers of a caller; undefined if there is none. */
 export function headersProblem(headers: Headers): string | undefined {
   const entries = Object.entries(headers);
   const names = new Set(entries.map(([name]) => name.toLowerCase()));
@@ -29,20 +29,20 @@ function isValid(name: string, value: string): boolean {
     validateHeaderValue(name, value);
     return true;
   } catch {
-    // Line breaks and control characters, above all.
+    // It has line breaks or control characters.
     return false;
   }
 }
 
-/** With names in lower case, and what every request says. */
-export function requestHeaders(given: Headers, hasBody: boolean): Headers {
-  const named = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]);
+/** The headers with lower-case names, over the defaults of every request. */
+export function requestHeaders(headers: Headers, hasBody: boolean): Headers {
+  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     accept: '*/*',
     'accept-encoding': 'gzip, deflate, br',
     'user-agent': 'procura',
     ...(hasBody ? { 'content-type': 'text/plain;charset=UTF-8' } : {}),
-    ...Object.fromEntries(named),
+    ...Object.fromEntries(lowerCase),
   };
 }
 

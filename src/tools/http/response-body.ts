@@ -7,7 +7,7 @@ export interface ResponseBody extends Pick<TextContent, 'content' | 'encoding'> 
   readonly truncated: boolean;
 }
 
-/** Reads what a response carries, decompressed, up to `bytesMax`. Nothing more is read then. */
+/** Reads the body, decompressed, up to `bytesMax`, and no further. */
 export async function readBody(response: IncomingMessage, method: string, bytesMax: number): Promise<ResponseBody> {
   const { statusCode = 0, headers } = response;
   const isEmpty = method === 'HEAD' || statusCode === 204 || statusCode === 304;
@@ -36,22 +36,22 @@ const decoders: Readonly<Record<string, () => Duplex>> = {
 };
 const encodingsMax = 2;
 
-/** What is in an encoding that is not known is given as it came. */
+/** A body in an unknown encoding stays as it is. */
 function decompress(response: IncomingMessage, encodings: string): Readable {
   const names = encodings
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity');
-  const made = names.map((name) => decoders[name]);
-  if (made.length > encodingsMax || made.some((decoder) => decoder === undefined)) return response;
-  // The last one was applied last. An error of one stream ends the others, and is thrown where they are read.
-  return made.reverse().reduce<Readable>((stream, decoder) => {
+  const known = names.map((name) => decoders[name]);
+  if (known.length > encodingsMax || known.some((decoder) => decoder === undefined)) return response;
+  // The last encoding is removed first. An error of one stream ends the others, and is thrown where they are read.
+  return known.reverse().reduce<Readable>((stream, decoder) => {
     return decoder === undefined ? stream : pipeline(stream, decoder(), () => undefined);
   }, response);
 }
 
-/** Text says so, or says nothing of its characters. */
+/** True also for a content type without a charset. */
 function isUtf8(contentType: string): boolean {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? [];
   return ['utf-8', 'utf8', 'us-ascii', 'ascii'].includes(charset.toLowerCase());

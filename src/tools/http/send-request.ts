@@ -5,7 +5,7 @@ import type { Hop } from './hop.js';
 
 const headerBytesMax = 16 * 1024;
 
-/** Sends a request on a connection of its own to one of these addresses, and answers when the headers have come. */
+/** Sends a request on a new connection to one of these addresses. Resolves when the response headers have arrived. */
 export function sendRequest(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
   const { target, method, headers, body } = hop;
   const { url, host, port } = target;
@@ -15,7 +15,7 @@ export function sendRequest(hop: Hop, addresses: readonly string[], signal: Abor
     port,
     path: `${url.pathname}${url.search}`,
     headers,
-    // A connection that is kept might have been made to another address.
+    // A reused connection might go to another address.
     agent: false,
     lookup: pinnedLookup(addresses),
     maxHeaderSize: headerBytesMax,
@@ -27,19 +27,19 @@ export function sendRequest(hop: Hop, addresses: readonly string[], signal: Abor
       url.protocol === 'https:' ? https.request({ ...options, rejectUnauthorized: true }) : http.request(options);
     request.on('response', resolve);
     request.on('error', reject);
-    // Also where there was no answer that could be read, and no error.
+    // Without a response or an error before, this is the only event.
     request.on('close', () => reject(new Error('the connection was closed without an answer')));
     request.end(body);
   });
 }
 
-/** The name has been looked up: what was checked is what is connected to. */
+/** Gives the addresses that were checked, without another lookup. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  const records = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, { all }, done) => {
-    const [first] = found;
+    const [first] = records;
     if (first === undefined) done(new Error('the name has no address'), '');
-    else if (all === true) done(null, found);
+    else if (all === true) done(null, records);
     else done(null, first.address, first.family);
   };
 }

@@ -5,7 +5,7 @@ import { notConnected } from './mcp-errors.js';
 import { McpSession } from './mcp-session.js';
 import type { ParsedEndpoint } from './mcp-target.js';
 
-/** How long to wait for a server to end its session. */
+/** The time to wait for a server to end its session. */
 const terminateTimeoutMs = 1_000;
 
 /** Connects a server over streamable HTTP. The SDK resumes a broken stream itself. Throws TOOL_FAILED. */

@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly logger: Logger;
 }
 
-/** How many errors of one session are logged. */
+/** The most errors of one session that are logged. */
 const reportsMax = 10;
 
 /**

@@ -7,7 +7,7 @@ import { RestartWindow } from '../../runtime/supervision/restart-window.js';
 import { connectionClosed, connectTimeout, serverDown } from './mcp-errors.js';
 import type { McpSession } from './mcp-session.js';
 
-/** How often a program that has ended is started again, before the connection counts as down. */
+/** Restarts of a program that has ended, before the connection counts as down. */
 const restarts = { intensity: 5, periodMs: 60_000, backoff: { baseMs: 100, factor: 2 } };
 
 export interface ReconnectOptions {

@@ -6,7 +6,7 @@ import { Store } from '../../base/store.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 
-/** How many tools were added, removed and changed. */
+/** The numbers of tools that were added, removed and changed. */
 export interface ToolChanges {
   readonly added: number;
   readonly removed: number;
@@ -41,7 +41,7 @@ export class McpRecorder {
   /** Records an attempt to connect that has failed with this code. */
   async recordFailure(server: string, code: string): Promise<void> {
     await this.store.write(async (tx) => {
-      this.recorder.audit(tx, {
+      this.recorder.recordAudit(tx, {
         ...this.act(),
         action: 'mcp.connect',
         outcome: 'failed',
@@ -54,8 +54,8 @@ export class McpRecorder {
   private async write(server: string, action: AuditAction, facts: JsonObject, changes: ToolChanges): Promise<void> {
     await this.store.write(async (tx) => {
       const act = this.act();
-      this.recorder.event(tx, { type: 'tools.changed', at: act.at, data: { server, ...changes } });
-      this.recorder.audit(tx, { ...act, action, outcome: 'ok', target: `mcp:${server}`, facts });
+      this.recorder.recordEvent(tx, { type: 'tools.changed', at: act.at, data: { server, ...changes } });
+      this.recorder.recordAudit(tx, { ...act, action, outcome: 'ok', target: `mcp:${server}`, facts });
     });
   }
 

@@ -26,7 +26,7 @@ export interface McpEndpoint extends McpOptions {
 interface McpOptions {
   /** The effect class by the server's own names of its tools, instead of what the server annotates. */
   readonly effects?: Readonly<Record<string, Effect>>;
-  /** How long the server may take until its tools are known; default 30,000. */
+  /** The time within which its tools must be listed; default 30,000. */
   readonly connectTimeoutMs?: number;
 }
 

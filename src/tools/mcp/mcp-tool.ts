@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import { copyPlain, type PlainLimits } from '../../base/plain.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import { type Compilers, compileSchema } from '../../runtime/image/json-schema.js';
-import type { StandardSchema } from '../../runtime/image/standard-schema.js';
+import type { StandardSchema } from '../../runtime/image/schema.js';
 import { defineTool, type Tool } from '../tool.js';
 
 /** A tool as its server lists it. */

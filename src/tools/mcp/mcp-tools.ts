@@ -8,7 +8,7 @@ import type { ToolRegistry } from '../tool-registry.js';
 import type { ToolChanges } from './mcp-recorder.js';
 import { effectOfAnnotations, type ListedTool, type McpCall, mcpToolName, toTool } from './mcp-tool.js';
 
-/** How many tools of one server are registered. */
+/** The most tools of one server that are registered. */
 export const toolsMax = 1_000;
 
 interface RegisteredTool {

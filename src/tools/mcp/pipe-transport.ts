@@ -4,7 +4,7 @@ import type { PipedCommand } from '../../command/drive/piped-commands.js';
 import type { McpPackage } from './mcp-package.js';
 
 const messageBytesMax = 10 * 1024 * 1024;
-/** How many lines in a row may be no messages: some servers write their log to stdout, and some programs are no servers. */
+/** The most lines in a row that may be no messages: some servers write their log to stdout, and some programs are no servers. */
 const strayLinesMax = 1_000;
 
 /** MCP over the pipes of a program, one message per line. It neither starts nor stops the program. */

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import type { Approval, Kernel, Pid } from '../../../src/index.js';
-import { pending, waitFor, watched } from '../../support/capability/pending-approvals.js';
-import { call, codeFor, search } from '../../support/capability/two-roots.js';
+import { trackCall, waitForApprovals, waitForPending } from '../../support/capability/pending-approvals.js';
+import { callSearch, codeFor, search } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
 import { openKernel, refusal } from '../../support/kernel.js';
-import { handClock, type Stage, stage } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 
 const ann = { by: 'ann' } as const;
 const allTools = { resource: 'tool:**', rights: ['call'] } as const;
 
-interface Asking extends Stage {
+interface Asking extends KernelFixture {
   readonly root: Pid;
   readonly child: Pid;
   readonly grandchild: Pid;
 }
 
 /** Three generations that hold the tool; a rule on the topmost wants a person to be asked. */
-async function asking(options: Parameters<typeof stage>[0] = {}): Promise<Asking> {
-  const set = await stage(options);
+async function asking(options: Parameters<typeof kernelFixture>[0] = {}): Promise<Asking> {
+  const set = await kernelFixture(options);
   const { processes, capabilities } = set.kernel;
   const root = await processes.spawn({ image: 'worker', capabilities: [search] });
-  const child = await processes.spawnChild(root, { image: 'worker', delegate: [{ ...call, delegable: true }] });
-  const grandchild = await processes.spawnChild(child, { image: 'worker', delegate: [call] });
+  const child = await processes.spawnChild(root, { image: 'worker', delegate: [{ ...callSearch, delegable: true }] });
+  const grandchild = await processes.spawnChild(child, { image: 'worker', delegate: [callSearch] });
   await capabilities.ask(root, { ...allTools, reason: 'a person looks at every call' });
   return { ...set, root, child, grandchild };
 }
@@ -34,8 +34,8 @@ const ask = (kernel: Kernel, pid: Pid, args = { q: 'x' }) =>
 describe('a call that a rule asks about', () => {
   it('reaches the queue with the inner call and the lineage, waits, and goes through when it is approved', async () => {
     const { kernel, path, root, child, grandchild } = await asking();
-    const parked = watched(ask(kernel, grandchild));
-    const approval = await pending(kernel);
+    const parked = trackCall(ask(kernel, grandchild));
+    const approval = await waitForPending(kernel);
     const [, held] = await kernel.capabilities.list(grandchild);
     const chain = (await kernel.capabilities.chain(held?.id ?? '')).map(({ id }) => id);
     const [rule] = await kernel.capabilities.rules(root);
@@ -73,25 +73,25 @@ describe('a call that a rule asks about', () => {
     const { kernel, path, child } = await asking();
     const first = await refusal(use(kernel, child));
     expect(first).toMatchObject({ code: 'APPROVAL_PENDING', facts: { pid: child, right: 'call', code: 'ASK' } });
-    const approval = await pending(kernel);
+    const approval = await waitForPending(kernel);
     expect(await refusal(use(kernel, child))).toEqual(first);
     expect(first.facts).toMatchObject({ approval: approval.id });
     await kernel.approvals.answer(approval.id, { decision: 'once', ...ann });
     expect((await use(kernel, child)).effect).toBe('allow');
     expect((await refusal(use(kernel, child))).code).toBe('APPROVAL_PENDING');
-    expect((await pending(kernel)).id).not.toBe(approval.id);
+    expect((await waitForPending(kernel)).id).not.toBe(approval.id);
     await checkInvariants(kernel, path);
   });
 
   it('does not stop others: siblings and other calls go on', async () => {
     const { kernel, child } = await asking();
     const free = await kernel.processes.spawn({ capabilities: [search] });
-    const sibling = await kernel.processes.spawnChild(child, { delegate: [call] });
-    const one = watched(ask(kernel, child));
-    const two = watched(ask(kernel, sibling));
+    const sibling = await kernel.processes.spawnChild(child, { delegate: [callSearch] });
+    const one = trackCall(ask(kernel, child));
+    const two = trackCall(ask(kernel, sibling));
     expect((await use(kernel, free)).effect).toBe('allow');
     await kernel.processes.charge(child, { tokens: 1 });
-    const first = (await waitFor(kernel, 2)).find(({ pid }) => pid === sibling);
+    const first = (await waitForApprovals(kernel, 2)).find(({ pid }) => pid === sibling);
     await kernel.approvals.answer(first?.id ?? '', { decision: 'once', ...ann });
     expect(await two.done).toMatchObject({ effect: 'allow' });
     expect(one.state).toBe('waiting');
@@ -120,7 +120,7 @@ describe('a call that a rule asks about', () => {
     const { kernel, root, child } = await asking();
     const none = { code: 'CAPABILITY_DENIED', facts: { code: 'NO_CAPABILITY' } };
     expect(await refusal(kernel.capabilities.require(child, 'call', 'tool:mail'))).toMatchObject(none);
-    await kernel.capabilities.deny(child, call);
+    await kernel.capabilities.deny(child, callSearch);
     expect(await refusal(use(kernel, child))).toMatchObject({ facts: { code: 'DENY_RULE' } });
     expect((await refusal(use(kernel, root))).code).toBe('APPROVAL_PENDING');
   });
@@ -129,7 +129,7 @@ describe('a call that a rule asks about', () => {
 describe('an answer', () => {
   async function answered(set: Asking, pid: Pid, answer: object): Promise<Approval> {
     await refusal(use(set.kernel, pid));
-    const approval = await pending(set.kernel);
+    const approval = await waitForPending(set.kernel);
     await set.kernel.approvals.answer(approval.id, { ...ann, ...answer } as never);
     return set.kernel.approvals.get(approval.id);
   }
@@ -179,10 +179,10 @@ describe('an answer', () => {
     await answered(set, child, { decision: 'always', scope: 'tree' });
     expect(await outcome(use(kernel, grandchild, { q: 'y' }))).toBe('ok');
     expect(await codeWith(kernel, root, { q: 'y' })).toBe('ASK');
-    const later = await kernel.processes.spawnChild(child, { delegate: [call] });
+    const later = await kernel.processes.spawnChild(child, { delegate: [callSearch] });
     expect(await outcome(use(kernel, later))).toBe('ok');
     const other = await kernel.processes.spawnChild(child, {});
-    await kernel.capabilities.grant(other, call);
+    await kernel.capabilities.grant(other, callSearch);
     expect(await codeFor(set, other)).toBe('ASK');
     await kernel.processes.exit(grandchild);
     await kernel.processes.exec(child, { image: 'worker', preserveCapabilities: true });
@@ -191,10 +191,10 @@ describe('an answer', () => {
 
   it('`always` lets other calls go on that wait for what it covers', async () => {
     const { kernel, child, grandchild } = await asking();
-    const first = watched(ask(kernel, child));
-    const { id } = await pending(kernel);
-    const others = [watched(ask(kernel, child, { q: 'y' })), watched(ask(kernel, grandchild))];
-    await waitFor(kernel, 3);
+    const first = trackCall(ask(kernel, child));
+    const { id } = await waitForPending(kernel);
+    const others = [trackCall(ask(kernel, child, { q: 'y' })), trackCall(ask(kernel, grandchild))];
+    await waitForApprovals(kernel, 3);
     await kernel.approvals.answer(id, { decision: 'always', scope: 'tree', ...ann });
     for (const one of [first, ...others]) expect(await one.done).toMatchObject({ effect: 'allow' });
     expect(await kernel.approvals.list()).toEqual([]);
@@ -208,9 +208,9 @@ describe('an answer', () => {
     const denied = { code: 'APPROVAL_DENIED', facts: { pid: child, approval: approval.id } };
     expect(await refusal(use(kernel, child))).toMatchObject(denied);
     expect(await outcome(use(kernel, child))).toBe('APPROVAL_PENDING');
-    const again = await pending(kernel);
+    const again = await waitForPending(kernel);
     expect(again.id).not.toBe(approval.id);
-    const two = [watched(ask(kernel, child)), watched(ask(kernel, child))];
+    const two = [trackCall(ask(kernel, child)), trackCall(ask(kernel, child))];
     await new Promise((resolve) => setTimeout(resolve, 30));
     await kernel.approvals.answer(again.id, { decision: 'deny', ...ann });
     for (const one of two) expect(await one.done).toMatchObject({ code: 'APPROVAL_DENIED' });
@@ -227,8 +227,8 @@ describe('an answer', () => {
   it('`deny-always` sets a deny rule: for these arguments, or for the resource', async () => {
     const set = await asking();
     const { kernel, child, grandchild, root } = set;
-    const parked = watched(ask(kernel, child));
-    await kernel.approvals.answer((await pending(kernel)).id, { decision: 'deny-always', ...ann });
+    const parked = trackCall(ask(kernel, child));
+    await kernel.approvals.answer((await waitForPending(kernel)).id, { decision: 'deny-always', ...ann });
     expect(await parked.done).toMatchObject({ code: 'APPROVAL_DENIED' });
     expect(await kernel.capabilities.rules(child)).toMatchObject([
       {
@@ -249,14 +249,14 @@ describe('an answer', () => {
 
   async function answered2(kernel: Kernel, pid: Pid, answer: object): Promise<void> {
     await refusal(use(kernel, pid, { q: 'y' }));
-    await kernel.approvals.answer((await pending(kernel)).id, { ...ann, ...answer } as never);
+    await kernel.approvals.answer((await waitForPending(kernel)).id, { ...ann, ...answer } as never);
   }
 
   it('wakes the process that waits for it, in its commit, and no other', async () => {
     for (const decision of ['once', 'deny'] as const) {
       const { kernel, child, grandchild, edit, row } = await asking();
       await refusal(use(kernel, child));
-      const { id } = await pending(kernel);
+      const { id } = await waitForPending(kernel);
       const waiting = (on: string) => ({
         status: 'waiting',
         wait: JSON.stringify({ kind: 'approval', what: on, since: 1, on: [`approval:${on}`] }),
@@ -278,7 +278,7 @@ describe('an answer', () => {
     const set = await asking();
     const { kernel, child, refused } = set;
     await refusal(use(kernel, child));
-    const { id } = await pending(kernel);
+    const { id } = await waitForPending(kernel);
     const bad = [
       { decision: 'maybe', by: 'ann' },
       { decision: 'once' },
@@ -315,9 +315,9 @@ async function codeWith(kernel: Kernel, pid: Pid, args: { q: string }): Promise<
 describe('what changes while a call waits', () => {
   it('wins: a deny rule that was added, before or after the answer', async () => {
     const { kernel, child, grandchild } = await asking();
-    const parked = watched(ask(kernel, child));
-    const { id } = await pending(kernel);
-    await kernel.capabilities.deny(child, call);
+    const parked = trackCall(ask(kernel, child));
+    const { id } = await waitForPending(kernel);
+    await kernel.capabilities.deny(child, callSearch);
     expect(await parked.done).toMatchObject({ code: 'CAPABILITY_DENIED', facts: { code: 'DENY_RULE' } });
     await kernel.approvals.answer(id, { decision: 'once', ...ann });
     expect(await refusal(use(kernel, child))).toMatchObject({ facts: { code: 'DENY_RULE' } });
@@ -326,8 +326,8 @@ describe('what changes while a call waits', () => {
 
   it('wins: the revocation of the capability, or of one above it, which makes the approval void', async () => {
     const { kernel, refused, child, grandchild } = await asking();
-    const parked = watched(ask(kernel, grandchild));
-    const { id } = await pending(kernel);
+    const parked = trackCall(ask(kernel, grandchild));
+    const { id } = await waitForPending(kernel);
     const [, held] = await kernel.capabilities.list(child);
     await kernel.capabilities.revoke(held?.id ?? '');
     expect(await parked.done).toMatchObject({ code: 'CAPABILITY_REVOKED' });
@@ -344,16 +344,16 @@ describe('what changes while a call waits', () => {
     const { kernel, child, grandchild } = await asking();
     const outside = await kernel.processes.spawn({ capabilities: [{ ...search, resource: 'tool:mail' }] });
     await kernel.capabilities.delegate(outside, child, { resource: 'tool:mail', rights: ['call'] });
-    const mail = watched(kernel.as(child).capabilities.require('call', 'tool:mail'));
-    await pending(kernel);
+    const mail = trackCall(kernel.as(child).capabilities.require('call', 'tool:mail'));
+    await waitForPending(kernel);
     await kernel.processes.exit(outside);
     expect(await mail.done).toMatchObject({ code: 'CAPABILITY_REVOKED' });
-    const ended = watched(ask(kernel, grandchild));
-    await pending(kernel);
+    const ended = trackCall(ask(kernel, grandchild));
+    await waitForPending(kernel);
     await kernel.processes.exit(grandchild);
     expect(await ended.done).toMatchObject({ code: 'CAPABILITY_DENIED', facts: { code: 'PROCESS_ENDED' } });
     await refusal(use(kernel, child));
-    const { id } = await pending(kernel);
+    const { id } = await waitForPending(kernel);
     await kernel.approvals.answer(id, { decision: 'always', ...ann });
     await kernel.processes.exec(child, { image: 'worker', preserveCapabilities: true });
     expect((await refusal(use(kernel, child))).code).toBe('APPROVAL_PENDING');
@@ -362,40 +362,40 @@ describe('what changes while a call waits', () => {
   it('ends the wait of a process that is being stopped, and of a kernel that is shut down', async () => {
     const { kernel, child, root, edit } = await asking();
     edit(child, { node: 'n_other', status: 'running' });
-    const stopped = watched(ask(kernel, child));
-    await pending(kernel);
+    const stopped = trackCall(ask(kernel, child));
+    await waitForPending(kernel);
     await kernel.processes.cancel(child);
     expect(await stopped.done).toMatchObject({ code: 'CANCELLED' });
     expect(await ask(kernel, child).catch(({ code }) => code)).toBe('CANCELLED');
-    const closed = watched(ask(kernel, root));
-    await waitFor(kernel, 2);
+    const closed = trackCall(ask(kernel, root));
+    await waitForApprovals(kernel, 2);
     await kernel.shutdown();
     expect(await closed.done).toMatchObject({ code: 'KERNEL_CLOSED' });
   });
 
   it('lets the call go on when the rule is lifted, or expires', async () => {
-    const clock = handClock();
+    const clock = manualClock();
     const { kernel, root, child } = await asking({ clock });
-    const parked = watched(ask(kernel, child));
-    await pending(kernel);
+    const parked = trackCall(ask(kernel, child));
+    await waitForPending(kernel);
     const [rule] = await kernel.capabilities.rules(root);
     await kernel.capabilities.lift(rule?.id ?? '');
     expect(await parked.done).toMatchObject({ effect: 'allow' });
     await kernel.capabilities.ask(root, { ...allTools, expiresAt: clock.now() + 1_000 });
-    const timed = watched(ask(kernel, child, { q: 'z' }));
-    await waitFor(kernel, 2);
+    const timed = trackCall(ask(kernel, child, { q: 'z' }));
+    await waitForApprovals(kernel, 2);
     clock.advance(1_000);
     expect(await timed.done).toMatchObject({ effect: 'allow' });
   });
 
   it('ends with the capability when that expires', async () => {
-    const clock = handClock();
-    const { kernel } = await stage({ clock });
+    const clock = manualClock();
+    const { kernel } = await kernelFixture({ clock });
     const expiresAt = clock.now() + 1_000;
-    const pid = await kernel.processes.spawn({ capabilities: [{ ...call, expiresAt }] });
+    const pid = await kernel.processes.spawn({ capabilities: [{ ...callSearch, expiresAt }] });
     await kernel.capabilities.ask('*', allTools);
-    const parked = watched(ask(kernel, pid));
-    expect(await pending(kernel)).toMatchObject({ expiresAt });
+    const parked = trackCall(ask(kernel, pid));
+    expect(await waitForPending(kernel)).toMatchObject({ expiresAt });
     clock.advance(1_000);
     expect(await parked.done).toMatchObject({ code: 'CAPABILITY_EXPIRED' });
     expect(await kernel.approvals.list({ status: 'void' })).toHaveLength(1);
@@ -405,8 +405,8 @@ describe('what changes while a call waits', () => {
 describe('the queue', () => {
   it('holds identical calls of one process once, and sixteen different ones at most', async () => {
     const { kernel, child, grandchild, refused } = await asking();
-    const same = Array.from({ length: 5 }, () => watched(ask(kernel, child)));
-    await pending(kernel);
+    const same = Array.from({ length: 5 }, () => trackCall(ask(kernel, child)));
+    await waitForPending(kernel);
     const codes = await Promise.all(
       Array.from({ length: 16 }, (_, n) => refusal(use(kernel, child, { q: `${n}` })).then(({ code }) => code)),
     );
@@ -421,8 +421,10 @@ describe('the queue', () => {
   });
 
   it('counts only those that can still be answered', async () => {
-    const { kernel } = await stage();
-    const pid = await kernel.processes.spawn({ capabilities: [call, { resource: 'tool:mail', rights: ['call'] }] });
+    const { kernel } = await kernelFixture();
+    const pid = await kernel.processes.spawn({
+      capabilities: [callSearch, { resource: 'tool:mail', rights: ['call'] }],
+    });
     await kernel.capabilities.ask(pid, allTools);
     for (let n = 0; n < 16; n++) await refusal(use(kernel, pid, { q: `${n}` }));
     const mail = () => kernel.capabilities.require(pid, 'call', 'tool:mail');
@@ -435,20 +437,20 @@ describe('the queue', () => {
   it('survives closing and reopening, before and after the answer', async () => {
     const set = await asking();
     const { kernel, path, child, grandchild } = set;
-    const parked = watched(ask(kernel, grandchild));
-    const { id } = await pending(kernel);
+    const parked = trackCall(ask(kernel, grandchild));
+    const { id } = await waitForPending(kernel);
     await kernel.shutdown();
     expect(await parked.done).toMatchObject({ code: 'KERNEL_CLOSED' });
-    const second = (await stage({ store: path })).kernel;
-    expect((await pending(second)).id).toBe(id);
-    const again = watched(ask(second, grandchild));
+    const second = (await kernelFixture({ store: path })).kernel;
+    expect((await waitForPending(second)).id).toBe(id);
+    const again = trackCall(ask(second, grandchild));
     await new Promise((resolve) => setTimeout(resolve, 30));
     await second.approvals.answer(id, { decision: 'once', ...ann });
     expect(await again.done).toMatchObject({ effect: 'allow' });
     await refusal(use(second, child));
-    await second.approvals.answer((await pending(second)).id, { decision: 'always', ...ann });
+    await second.approvals.answer((await waitForPending(second)).id, { decision: 'always', ...ann });
     await second.shutdown();
-    const third = (await stage({ store: path })).kernel;
+    const third = (await kernelFixture({ store: path })).kernel;
     expect((await use(third, child)).effect).toBe('allow');
     expect((await refusal(use(third, grandchild))).code).toBe('APPROVAL_PENDING');
     await checkInvariants(third, path);
@@ -457,8 +459,8 @@ describe('the queue', () => {
   it('is answered from another kernel on the same file, which wakes the call', async () => {
     const { kernel, path, child } = await asking({ node: { executor: false, pollMs: 10 } });
     const other = await openKernel({ store: path, node: { executor: false, pollMs: 10 } });
-    const parked = watched(ask(kernel, child));
-    const { id } = await pending(other);
+    const parked = trackCall(ask(kernel, child));
+    const { id } = await waitForPending(other);
     await other.approvals.answer(id, { decision: 'once', ...ann });
     expect(await parked.done).toMatchObject({ effect: 'allow' });
   });

@@ -2,18 +2,18 @@ import { realpathSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Atom } from '../../../src/index.js';
-import { all, verdict } from '../../support/capability/decision-codes.js';
+import { decisionCode, sameCodeFor } from '../../support/capability/decision-codes.js';
 import { tempFolder } from '../../support/kernel.js';
-import { stage } from '../../support/kernel-fixture.js';
+import { kernelFixture } from '../../support/kernel-fixture.js';
 
-/** The verdict on each text as the argument `at` of a tool that `atom` constrains. */
+/** The decision code for each text as the argument `at` of a tool that `atom` constrains. */
 async function judged(atom: Atom, texts: readonly string[], workspace = tempFolder()): Promise<Record<string, string>> {
-  const { kernel } = await stage({ workspace });
+  const { kernel } = await kernelFixture({ workspace });
   const pid = await kernel.processes.spawn({
     capabilities: [{ resource: 'tool:open', rights: ['call'], constraints: { at: atom } }],
   });
   const found: Record<string, string> = {};
-  for (const at of texts) found[at] = await verdict(kernel, pid, 'call', 'tool:open', { at });
+  for (const at of texts) found[at] = await decisionCode(kernel, pid, 'call', 'tool:open', { at });
   return found;
 }
 
@@ -64,8 +64,8 @@ describe('a path as an argument', () => {
       `file://${workspace}/src/a.ts`,
     ];
     expect(await judged({ path: 'src/**' }, [...good, ...bad], workspace)).toEqual({
-      ...all('ALLOWED', good),
-      ...all('CONSTRAINT', bad),
+      ...sameCodeFor('ALLOWED', good),
+      ...sameCodeFor('CONSTRAINT', bad),
     });
   });
 
@@ -76,13 +76,13 @@ describe('a path as an argument', () => {
       ['', './', 'src/..', `${workspace}/`, `${workspace}/.`, `${workspace}/src/..`, '/', '..'],
     ];
     expect(await judged({ path: '**' }, [...good, ...bad], workspace)).toEqual({
-      ...all('ALLOWED', good),
-      ...all('CONSTRAINT', bad),
+      ...sameCodeFor('ALLOWED', good),
+      ...sameCodeFor('CONSTRAINT', bad),
     });
   });
 
   it('that is spelled otherwise is answered with the right spelling', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const constraints = { at: { path: 'src/**' } };
     const pid = await kernel.processes.spawn({
       capabilities: [{ resource: 'tool:open', rights: ['call'], constraints }],
@@ -141,7 +141,10 @@ describe('a host as an argument', () => {
     ],
     ['b\u00fccher.de', ['xn--bcher-kva.de'], ['b\u00fccher.de', 'bu\u0308cher.de', 'XN--bcher-kva.de', 'bucher.de']],
   ])('is taken in its one spelling: %s', async (host, good, bad) => {
-    expect(await judged({ host }, [...good, ...bad])).toEqual({ ...all('ALLOWED', good), ...all('CONSTRAINT', bad) });
+    expect(await judged({ host }, [...good, ...bad])).toEqual({
+      ...sameCodeFor('ALLOWED', good),
+      ...sameCodeFor('CONSTRAINT', bad),
+    });
   });
 });
 
@@ -175,11 +178,14 @@ describe('an address as an argument', () => {
     // An IPv4 address is none of IPv6, in whatever clothes.
     ['::/0', ['::1', '2001:db8::1'], ['10.1.2.3', '::ffff:10.1.2.3', '[::ffff:a01:203]', '0:0:0:0:0:ffff:a01:203']],
   ])('is taken in its one spelling: %s', async (cidr, good, bad) => {
-    expect(await judged({ cidr }, [...good, ...bad])).toEqual({ ...all('ALLOWED', good), ...all('CONSTRAINT', bad) });
+    expect(await judged({ cidr }, [...good, ...bad])).toEqual({
+      ...sameCodeFor('ALLOWED', good),
+      ...sameCodeFor('CONSTRAINT', bad),
+    });
   });
 
   it('is constrained by a block in its one spelling only', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     for (const cidr of [
       '10.1.0.0/8',

@@ -2,19 +2,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec, Kernel, Pid, Right, RuleSpec } from '../../../src/index.js';
-import { all, verdicts } from '../../support/capability/decision-codes.js';
+import { decisionCodes, sameCodeFor } from '../../support/capability/decision-codes.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
-import { type Stage, stage } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../../support/kernel-fixture.js';
 
 const composed = 'caf\u00e9';
 const decomposed = 'cafe\u0301';
 
 /** A workspace with a folder that is somebody's secret, under a plain name and under one with an accent. */
-async function withFiles(): Promise<Stage & { readonly workspace: string }> {
+async function withFiles(): Promise<KernelFixture & { readonly workspace: string }> {
   const workspace = tempFolder();
   for (const folder of ['secret/deep', 'pub', composed]) mkdirSync(join(workspace, folder), { recursive: true });
   for (const file of ['secret/key', 'pub/key', `${composed}/key`]) writeFileSync(join(workspace, file), '');
-  return { ...(await stage({ workspace })), workspace };
+  return { ...(await kernelFixture({ workspace })), workspace };
 }
 
 /** A process that holds `capability`, and one that holds it under a rule against `denied`. */
@@ -45,15 +45,15 @@ describe('a path', () => {
     'fs:././/secret///key//',
   ];
 
-  it('has one verdict in all its spellings', async () => {
+  it('has one decision in all its spellings', async () => {
     const { kernel } = await withFiles();
     const { free, bound } = await both(
       kernel,
       { resource: 'fs:secret/**', rights: ['read'] },
       { resource: 'fs:secret/key', rights: ['read'] },
     );
-    expect(await verdicts(kernel, free, 'read', spellings)).toEqual(all('ALLOWED', spellings));
-    expect(await verdicts(kernel, bound, 'read', spellings)).toEqual(all('DENY_RULE', spellings));
+    expect(await decisionCodes(kernel, free, 'read', spellings)).toEqual(sameCodeFor('ALLOWED', spellings));
+    expect(await decisionCodes(kernel, bound, 'read', spellings)).toEqual(sameCodeFor('DENY_RULE', spellings));
   });
 
   it('is on record in its canonical form only', async () => {
@@ -70,8 +70,8 @@ describe('a path', () => {
     for (const stated of [composed, decomposed]) {
       const resource = `fs:${stated}/**`;
       const { free, bound } = await both(kernel, { resource, rights: ['read'] }, { resource, rights: ['read'] });
-      expect(await verdicts(kernel, free, 'read', names)).toEqual(all('ALLOWED', names));
-      expect(await verdicts(kernel, bound, 'read', names)).toEqual(all('DENY_RULE', names));
+      expect(await decisionCodes(kernel, free, 'read', names)).toEqual(sameCodeFor('ALLOWED', names));
+      expect(await decisionCodes(kernel, bound, 'read', names)).toEqual(sameCodeFor('DENY_RULE', names));
     }
   });
 
@@ -106,8 +106,8 @@ describe('a path', () => {
     ];
     const everything = { resource: 'fs:**', rights: ['read'] } as const;
     const { free, bound } = await both(kernel, everything, { resource: 'fs:secret/**', rights: ['read'] });
-    expect(await verdicts(kernel, free, 'read', names)).toEqual(all('BAD_REQUEST', names));
-    expect(await verdicts(kernel, bound, 'read', names)).toEqual(all('BAD_REQUEST', names));
+    expect(await decisionCodes(kernel, free, 'read', names)).toEqual(sameCodeFor('BAD_REQUEST', names));
+    expect(await decisionCodes(kernel, bound, 'read', names)).toEqual(sameCodeFor('BAD_REQUEST', names));
   });
 
   it('that only looks like another one is another one, and is judged by itself', async () => {
@@ -128,8 +128,8 @@ describe('a path', () => {
     const secrets = { resource: 'fs:secret/**', rights: ['read'] } as const;
     const { free, bound } = await both(kernel, secrets, secrets);
     await kernel.capabilities.grant(bound, { resource: 'fs:**', rights: ['read'] });
-    expect(await verdicts(kernel, free, 'read', names)).toEqual(all('NO_CAPABILITY', names));
-    expect(await verdicts(kernel, bound, 'read', names)).toEqual(all('ALLOWED', names));
+    expect(await decisionCodes(kernel, free, 'read', names)).toEqual(sameCodeFor('NO_CAPABILITY', names));
+    expect(await decisionCodes(kernel, bound, 'read', names)).toEqual(sameCodeFor('ALLOWED', names));
   });
 
   it('of the workspace itself is a dot, which only its own pattern and ** match', async () => {
@@ -143,7 +143,7 @@ describe('a path', () => {
       ['fs:*/**', 'NO_CAPABILITY'],
     ] as const) {
       const pid = await kernel.processes.spawn({ capabilities: [{ resource, rights: ['list'] }] });
-      expect(await verdicts(kernel, pid, 'list', names)).toEqual(all(code, names));
+      expect(await decisionCodes(kernel, pid, 'list', names)).toEqual(sameCodeFor(code, names));
     }
   });
 });
@@ -161,9 +161,9 @@ describe('a file whose name has what a pattern may not have', () => {
     }
     await kernel.capabilities.lift(rule.id);
     const others = ['fs:app/i/page', 'fs:app/a', 'fs:app/wha', 'fs:pub/key'];
-    expect(await verdicts(kernel, pid, 'read', [...names, ...others])).toEqual({
-      ...all('DENY_RULE', names),
-      ...all('ALLOWED', others),
+    expect(await decisionCodes(kernel, pid, 'read', [...names, ...others])).toEqual({
+      ...sameCodeFor('DENY_RULE', names),
+      ...sameCodeFor('ALLOWED', others),
     });
   });
 });
@@ -178,7 +178,7 @@ describe('a pattern of paths', () => {
       const held = (await kernel.capabilities.list(free)).find((one) => one.resource.startsWith('fs:'));
       const [rule] = await kernel.capabilities.rules(bound);
       expect([resource, held?.resource, rule?.resource]).toEqual([resource, 'fs:secret/**', 'fs:secret/**']);
-      expect(await verdicts(kernel, bound, 'read', ['fs:pub/../secret//key'])).toEqual({
+      expect(await decisionCodes(kernel, bound, 'read', ['fs:pub/../secret//key'])).toEqual({
         'fs:pub/../secret//key': 'DENY_RULE',
       });
     }
@@ -240,19 +240,19 @@ describe('a host', () => {
     ['net:[2001:db8::1]/80', ['net:[2001:DB8::1]/80', 'net:[2001:0db8:0:0:0:0:0:1]/80', 'net:[2001:db8::0.0.0.1]/80']],
   ];
 
-  it.each(hosts)('%s has one verdict in all its spellings', async (canonical, others) => {
-    const { kernel } = await stage();
+  it.each(hosts)('%s has one decision in all its spellings', async (canonical, others) => {
+    const { kernel } = await kernelFixture();
     const names = [canonical, ...others];
     for (const resource of names) {
       const stated = { resource, rights: ['call'] } as const;
       const { free, bound } = await both(kernel, stated, stated);
-      expect(await verdicts(kernel, free, 'call', names)).toEqual(all('ALLOWED', names));
-      expect(await verdicts(kernel, bound, 'call', names)).toEqual(all('DENY_RULE', names));
+      expect(await decisionCodes(kernel, free, 'call', names)).toEqual(sameCodeFor('ALLOWED', names));
+      expect(await decisionCodes(kernel, bound, 'call', names)).toEqual(sameCodeFor('DENY_RULE', names));
     }
   });
 
   it('below a name is forbidden with it in every spelling, and the name itself is not', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { bound } = await both(
       kernel,
       { resource: 'net:**', rights: ['call'] },
@@ -265,14 +265,14 @@ describe('a host', () => {
       'net:aexample.com/443',
       'net:example.com.evil.de/443',
     ];
-    expect(await verdicts(kernel, bound, 'call', [...below, ...beside])).toEqual({
-      ...all('DENY_RULE', below),
-      ...all('ALLOWED', beside),
+    expect(await decisionCodes(kernel, bound, 'call', [...below, ...beside])).toEqual({
+      ...sameCodeFor('DENY_RULE', below),
+      ...sameCodeFor('ALLOWED', beside),
     });
   });
 
   it('with user information, a port twice, or what would end it in a URL is refused', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const names = [
       'net:user@api.example.com/443',
       'net:user:word@api.example.com/443',
@@ -303,8 +303,8 @@ describe('a host', () => {
       { resource: 'net:**', rights: ['call'] },
       { resource: 'net:*.example.com/*', rights: ['call'] },
     );
-    expect(await verdicts(kernel, free, 'call', names)).toEqual(all('BAD_REQUEST', names));
-    expect(await verdicts(kernel, bound, 'call', names)).toEqual(all('BAD_REQUEST', names));
+    expect(await decisionCodes(kernel, free, 'call', names)).toEqual(sameCodeFor('BAD_REQUEST', names));
+    expect(await decisionCodes(kernel, bound, 'call', names)).toEqual(sameCodeFor('BAD_REQUEST', names));
   });
 });
 
@@ -320,18 +320,18 @@ describe('an identifier', () => {
     ['object', 'read'],
   ];
 
-  it.each(kinds)('of kind %s has one verdict, composed and decomposed', async (kind, right) => {
-    const { kernel } = await stage();
+  it.each(kinds)('of kind %s has one decision, composed and decomposed', async (kind, right) => {
+    const { kernel } = await kernelFixture();
     const names = [`${kind}:team/${composed}`, `${kind}:team/${decomposed}`];
     for (const resource of names) {
       const { free, bound } = await both(kernel, { resource, rights: [right] }, { resource, rights: [right] });
-      expect(await verdicts(kernel, free, right, names)).toEqual(all('ALLOWED', names));
-      expect(await verdicts(kernel, bound, right, names)).toEqual(all('DENY_RULE', names));
+      expect(await decisionCodes(kernel, free, right, names)).toEqual(sameCodeFor('ALLOWED', names));
+      expect(await decisionCodes(kernel, bound, right, names)).toEqual(sameCodeFor('DENY_RULE', names));
     }
   });
 
   it.each(kinds)('of kind %s is refused in a form that only looks like it', async (kind, right) => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: `${kind}:**`, rights: [right] }] });
     const names = [
       `${kind}:/team/mail`,
@@ -346,16 +346,16 @@ describe('an identifier', () => {
       `${kind}:team/*`,
       `${kind.toUpperCase()}:team/mail`,
     ];
-    expect(await verdicts(kernel, pid, right, names)).toEqual(all('BAD_REQUEST', names));
+    expect(await decisionCodes(kernel, pid, right, names)).toEqual(sameCodeFor('BAD_REQUEST', names));
   });
 
   it.each(kinds)('of kind %s in another case or percent-encoded is another one', async (kind, right) => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const stated = { resource: `${kind}:team/mail`, rights: [right] } as const;
     const { free, bound } = await both(kernel, stated, stated);
     await kernel.capabilities.grant(bound, { resource: `${kind}:**`, rights: [right] });
     const names = [`${kind}:team/Mail`, `${kind}:team%2fmail`, `${kind}:team/%6dail`, `${kind}:team/mail.`];
-    expect(await verdicts(kernel, free, right, names)).toEqual(all('NO_CAPABILITY', names));
-    expect(await verdicts(kernel, bound, right, names)).toEqual(all('ALLOWED', names));
+    expect(await decisionCodes(kernel, free, right, names)).toEqual(sameCodeFor('NO_CAPABILITY', names));
+    expect(await decisionCodes(kernel, bound, right, names)).toEqual(sameCodeFor('ALLOWED', names));
   });
 });

@@ -5,9 +5,14 @@ import { KernelError } from '../../../src/index.js';
 import { attempt } from '../../support/attempt.js';
 import { delegations, grants, kind, type Use, uses, usesOf } from '../../support/capability/arbitrary-specs.js';
 import { CapabilityTree } from '../../support/capability/capability-tree.js';
-import { can, canHandOn, givenBeyond, statedBeyond } from '../../support/capability/widened-fields.js';
+import {
+  allowsHandingOn,
+  allowsUse,
+  widerGrantedFields,
+  widerStatedFields,
+} from '../../support/capability/widened-fields.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { handClock, stage } from '../../support/kernel-fixture.js';
+import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 import { pick } from '../../support/pick.js';
 import { seeded } from '../../support/seeded.js';
 
@@ -25,7 +30,7 @@ describe('1: there is no ambient authority', () => {
   );
 
   it('what is allowed is allowed by a live capability that the process holds, and to others it is not', async () => {
-    const { kernel } = await stage({ clock: handClock(start) });
+    const { kernel } = await kernelFixture({ clock: manualClock(start) });
     let allowed = 0;
     await fc.assert(
       fc.asyncProperty(cases, async ({ given, wanted }) => {
@@ -38,7 +43,7 @@ describe('1: there is no ambient authority', () => {
           allowed++;
           const by = await kernel.capabilities.get(capability ?? '');
           expect(by).toMatchObject({ holder, status: 'live' });
-          expect(can(by, use)).toBe(true);
+          expect(allowsUse(by, use)).toBe(true);
         }
       }),
       seeded({ numRuns: 100 }),
@@ -47,7 +52,7 @@ describe('1: there is no ambient authority', () => {
   });
 
   it('a process has its own namespace and its family, and neither goes any further', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const place = fc.constantFrom('x', 'x/y', 'x/y/z');
     await fc.assert(
       fc.asyncProperty(
@@ -84,7 +89,7 @@ describe('2: what is handed on is never wider', () => {
   );
 
   it('in any field, and a refusal names one in which it would be', async () => {
-    const { kernel, path } = await stage({ clock: handClock(start) });
+    const { kernel, path } = await kernelFixture({ clock: manualClock(start) });
     const count = { given: 0, refused: new Map<unknown, number>() };
     await fc.assert(
       fc.asyncProperty(cases, async ({ of, parent, child, manner }) => {
@@ -96,9 +101,9 @@ describe('2: what is handed on is never wider', () => {
           manner === 'derive'
             ? kernel.capabilities.derive(giver, stated)
             : kernel.capabilities.delegate(giver, taker, stated);
-        const beyond = statedBeyond(from, child, manner);
+        const beyond = widerStatedFields(from, child, manner);
         try {
-          expect(givenBeyond(from, await call, manner, usesOf(of))).toEqual([]);
+          expect(widerGrantedFields(from, await call, manner, usesOf(of))).toEqual([]);
           expect(beyond).toEqual([]);
           count.given++;
         } catch (error) {
@@ -148,14 +153,14 @@ describe('3: a set of processes cannot make authority', () => {
   );
 
   it('nothing is allowed to anybody that nobody could do or hand on before', async () => {
-    const { kernel, path } = await stage({ clock: handClock(start) });
+    const { kernel, path } = await kernelFixture({ clock: manualClock(start) });
     let gained = 0;
     await fc.assert(
       fc.asyncProperty(cases, async ({ of, given, wished, steps }) => {
         const pids: Pid[] = [];
         for (const capabilities of given) pids.push(await kernel.processes.spawn({ image: 'worker', capabilities }));
         const before = (await Promise.all(pids.map((pid) => kernel.capabilities.list(pid)))).flat();
-        const could = usesOf(of).map((use) => before.some((one) => can(one, use) || canHandOn(one, use)));
+        const could = usesOf(of).map((use) => before.some((one) => allowsUse(one, use) || allowsHandingOn(one, use)));
         const own = await powers(kernel, pids, of);
         for (const one of steps) await attempt(act(kernel, pids, one, pick(wished, one.what)));
         const after = await powers(kernel, pids, of);
@@ -170,7 +175,7 @@ describe('3: a set of processes cannot make authority', () => {
   });
 
   it('handing on does not multiply uses, whoever takes them in whatever order', async () => {
-    const { kernel, path } = await stage();
+    const { kernel, path } = await kernelFixture();
     const limits = fc.integer({ min: 1, max: 4 });
     const plan = fc.record({
       granted: limits,
@@ -212,26 +217,26 @@ describe('4: a capability lives while itself, its holder and every one above it 
   });
 
   it('which is what checks and lists say, also after reopening', async () => {
-    const clock = handClock(start);
-    const set = await stage({ clock });
+    const clock = manualClock(start);
+    const set = await kernelFixture({ clock });
     const trees: CapabilityTree[] = [];
     await fc.assert(
       fc.asyncProperty(plan, async ({ above, limits, deaths }) => {
         const tree = new CapabilityTree(set.kernel, clock);
         trees.push(tree);
         for (const [index, limit] of limits.slice(0, above.length + 1).entries()) {
-          await tree.grow(index === 0 ? null : pick(above, index - 1) % index, limit);
+          await tree.add(index === 0 ? null : pick(above, index - 1) % index, limit);
         }
-        expect(await tree.working(set.kernel)).toEqual(tree.living());
+        expect(await tree.actuallyLive(set.kernel)).toEqual(tree.expectedLive());
         for (const { node, death: how } of deaths) await tree.kill(node, how);
-        expect(await tree.working(set.kernel)).toEqual(tree.living());
+        expect(await tree.actuallyLive(set.kernel)).toEqual(tree.expectedLive());
       }),
       seeded({ numRuns: 80 }),
     );
     await set.kernel.shutdown();
-    const { kernel } = await stage({ store: set.path, clock });
-    for (const tree of trees) expect(await tree.working(kernel)).toEqual(tree.living());
-    expect(trees.flatMap((tree) => tree.living()).filter(Boolean).length).toBeGreaterThan(20);
+    const { kernel } = await kernelFixture({ store: set.path, clock });
+    for (const tree of trees) expect(await tree.actuallyLive(kernel)).toEqual(tree.expectedLive());
+    expect(trees.flatMap((tree) => tree.expectedLive()).filter(Boolean).length).toBeGreaterThan(20);
     await checkInvariants(kernel, set.path);
   });
 });

@@ -5,7 +5,7 @@ import { matches } from '../../../src/capability/resource/resource-matching.js';
 import { rightsOfKind } from '../../../src/capability/resource/rights.js';
 import type { CapabilitySpec, JsonObject, Kernel, Pid, RuleSpec } from '../../../src/index.js';
 import { KernelError } from '../../../src/index.js';
-import { explained, mended } from '../../support/capability/agreeing-decisions.js';
+import { assertHintAllows, codeOfEveryCall } from '../../support/capability/agreeing-decisions.js';
 import { grants, kind, type Use, uses, usesOf } from '../../support/capability/arbitrary-specs.js';
 import { worldPlans } from '../../support/capability/arbitrary-worlds.js';
 import { badFields } from '../../support/capability/bad-fields.js';
@@ -13,7 +13,7 @@ import { buildWorld } from '../../support/capability/random-worlds.js';
 import { makeFiles, poolOf } from '../../support/capability/resource-pools.js';
 import { WorldStore } from '../../support/capability/world-store.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
-import { handClock, stage } from '../../support/kernel-fixture.js';
+import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 import { pick } from '../../support/pick.js';
 import { seeded } from '../../support/seeded.js';
 
@@ -39,27 +39,27 @@ describe('5: deny wins', () => {
   });
 
   it('whatever the order in which rules and capabilities came, and however narrow the capability is', async () => {
-    const { kernel } = await stage({ clock: handClock(start) });
+    const { kernel } = await kernelFixture({ clock: manualClock(start) });
     const { capabilities, processes } = kernel;
     let denied = 0;
     await fc.assert(
       fc.asyncProperty(cases, async ({ of, given, denies, asks, order }) => {
-        const deeds: ((pid: Pid, above: Pid) => Promise<unknown>)[] = [
+        const changes: ((pid: Pid, above: Pid) => Promise<unknown>)[] = [
           ...given.map((spec) => (pid: Pid) => capabilities.grant(pid, spec)),
           ...asks.map((rule) => (pid: Pid) => capabilities.ask(pid, rule)),
           ...denies.map(({ rule, bound }) => (pid: Pid, above: Pid) => {
             return capabilities.deny({ itself: pid, above, all: '*' }[bound], rule);
           }),
         ];
-        const shuffled = deeds
-          .map((deed, index) => ({ deed, place: order[index] ?? 0 }))
+        const shuffled = changes
+          .map((change, index) => ({ change, place: order[index] ?? 0 }))
           .sort((a, b) => a.place - b.place);
         const pids: Pid[] = [];
-        for (const one of [deeds, shuffled.map(({ deed }) => deed)]) {
+        for (const one of [changes, shuffled.map(({ change }) => change)]) {
           const above = await processes.spawn({ image: 'worker' });
           const pid = await processes.spawnChild(above, {});
           pids.push(pid);
-          for (const deed of one) await deed(pid, above);
+          for (const change of one) await change(pid, above);
         }
         for (const use of usesOf(of)) {
           const [first, second] = await codesOf(kernel, pids, use);
@@ -78,7 +78,7 @@ describe('5: deny wins', () => {
   });
 
   it('also over what a person has approved, before or after', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const scope = fc.constantFrom('args' as const, 'resource' as const, 'tree' as const);
     await fc.assert(
       fc.asyncProperty(uses('tool'), scope, fc.boolean(), async (drawn, how, isBefore) => {
@@ -128,7 +128,7 @@ describe('6: what is not understood is refused', () => {
   );
 
   it('whatever is asked: a check answers and allows nothing, require throws our errors only', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const everything = resourceKinds.map((of): CapabilitySpec => ({ resource: `${of}:**`, rights: rightsOfKind(of) }));
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: everything });
     const asked = fc.oneof(
@@ -144,9 +144,9 @@ describe('6: what is not understood is refused', () => {
         const [who, right, resource, args] = given as Parameters<Kernel['capabilities']['check']>;
         const decision = await kernel.capabilities.check(who, right, resource, args);
         expect(decision.effect).toBe('deny');
-        const told = await kernel.capabilities.explain(who, right, resource, args);
-        expect(told).toMatchObject({ effect: 'deny', code: decision.code });
-        expect([decision.reason, told.hint]).not.toContain('');
+        const explanation = await kernel.capabilities.explain(who, right, resource, args);
+        expect(explanation).toMatchObject({ effect: 'deny', code: decision.code });
+        expect([decision.reason, explanation.hint]).not.toContain('');
         expect((await refusal(kernel.capabilities.require(who, right, resource, args))).code).toBeDefined();
       }),
       seeded({ numRuns: 500 }),
@@ -154,7 +154,7 @@ describe('6: what is not understood is refused', () => {
   });
 
   it('whatever is granted, forbidden or handed on: one bad field refuses all of it and is named', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { capabilities } = kernel;
     const good: CapabilitySpec = { resource: 'tool:a', rights: ['call'], delegable: true };
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [good] });
@@ -186,7 +186,7 @@ describe('6: what is not understood is refused', () => {
   });
 
   it('whoever has ended holds nothing, gives nothing and gets nothing', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { capabilities, processes } = kernel;
     const spec: CapabilitySpec = { resource: 'tool:**', rights: ['call'], delegable: true };
     const end = fc.constantFrom('exit', 'fail', 'kill', 'cancel', 'parent');
@@ -228,7 +228,7 @@ describe('7: what is decided is what was given', () => {
     .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
 
   it('arguments are copied as the call begins: what becomes of them afterwards changes no decision', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const constraints = { q: { eq: 1 }, 'r.s': { subset: [1] } } as const;
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:a', rights: ['call'], constraints }] });
     const ask = fc.constantFrom('check' as const, 'require' as const, 'explain' as const);
@@ -247,7 +247,7 @@ describe('7: what is decided is what was given', () => {
   });
 
   it('what a person is asked about is that copy, and the answer is for nothing else', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     await fc.assert(
       fc.asyncProperty(object, object, async (given, other) => {
         const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:a', rights: ['call'] }] });
@@ -272,7 +272,7 @@ describe('7: what is decided is what was given', () => {
   });
 
   it('what could answer differently the second time is refused without being asked once', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:a', rights: ['call'] }] });
     let touched = 0;
     const touch = () => ++touched;
@@ -301,7 +301,7 @@ describe('8: every decision can be explained', () => {
   it('by the same decision, with its reason, and as the effect itself is decided', async () => {
     const workspace = tempFolder();
     makeFiles(workspace, tempFolder());
-    const { kernel } = await stage({ clock: handClock(start), workspace });
+    const { kernel } = await kernelFixture({ clock: manualClock(start), workspace });
     const worlds = new WorldStore(kernel);
     const codes = new Set<string>();
     let number = 0;
@@ -309,8 +309,8 @@ describe('8: every decision can be explained', () => {
       fc.asyncProperty(worldPlans(24), async (plan) => {
         const world = buildWorld(plan, { number: ++number, now: start, workspace, foldsCase: false });
         await worlds.put(world);
-        for (const asked of world.questions) codes.add(await explained(kernel, asked));
-        await mended(kernel, world.questions);
+        for (const asked of world.questions) codes.add(await codeOfEveryCall(kernel, asked));
+        await assertHintAllows(kernel, world.questions);
       }),
       seeded({ numRuns: 60 }),
     );

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { call, cast, search } from '../../support/capability/two-roots.js';
+import { callSearch, search, twoRoots } from '../../support/capability/two-roots.js';
 
 describe('explain', () => {
   it('names the rules that forbid it, and the call that would lift one', async () => {
-    const { kernel, giver } = await cast(search);
-    const rule = await kernel.capabilities.deny('*', call);
+    const { kernel, giver } = await twoRoots(search);
+    const rule = await kernel.capabilities.deny('*', callSearch);
     const own = await kernel.capabilities.deny(giver, { resource: 'tool:**', rights: ['call'] });
-    const told = await kernel.capabilities.explain(giver, 'call', 'tool:search');
-    expect(told).toMatchObject({ effect: 'deny', code: 'DENY_RULE', denies: [rule.id, own.id] });
-    expect(told.hint).toContain(`capabilities.lift('${rule.id}')`);
+    const explanation = await kernel.capabilities.explain(giver, 'call', 'tool:search');
+    expect(explanation).toMatchObject({ effect: 'deny', code: 'DENY_RULE', denies: [rule.id, own.id] });
+    expect(explanation.hint).toContain(`capabilities.lift('${rule.id}')`);
   });
 
-  it('names what came near, of the same kind only, the nearest first', async () => {
-    const { kernel, giver } = await cast(
+  it('names near misses, of the same kind only, the nearest first', async () => {
+    const { kernel, giver } = await twoRoots(
       { resource: 'fs:**', rights: ['read'] },
       { resource: 'tool:mail', rights: ['call'] },
-      { ...call, constraints: { q: { eq: 1 } } },
+      { ...callSearch, constraints: { q: { eq: 1 } } },
     );
     const { code, nearest, hint } = await kernel.capabilities.explain(giver, 'call', 'tool:search', { q: 2 });
     expect(code).toBe('CONSTRAINT');
@@ -25,18 +25,18 @@ describe('explain', () => {
   });
 
   it('gives a dead capability its own code, and a live one that fails at its arguments precedence', async () => {
-    const { kernel, giver } = await cast(call);
+    const { kernel, giver } = await twoRoots(callSearch);
     const [, held] = await kernel.capabilities.list(giver);
     await kernel.capabilities.revoke(held?.id ?? '');
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search')).code).toBe('REVOKED');
-    await kernel.capabilities.grant(giver, { ...call, expiresAt: 1 });
+    await kernel.capabilities.grant(giver, { ...callSearch, expiresAt: 1 });
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search')).code).toBe('EXPIRED');
-    await kernel.capabilities.grant(giver, { ...call, constraints: { q: { eq: 1 } } });
+    await kernel.capabilities.grant(giver, { ...callSearch, constraints: { q: { eq: 1 } } });
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search', { q: 2 })).code).toBe('CONSTRAINT');
   });
 
-  it('hints at a grant that mends it', async () => {
-    const { kernel, giver } = await cast();
+  it('hints at a grant that would allow it', async () => {
+    const { kernel, giver } = await twoRoots();
     const { hint } = await kernel.capabilities.explain(giver, 'call', 'tool:search');
     expect(hint).toContain(`capabilities.grant('${giver}', { resource: 'tool:search', rights: ['call'] })`);
     await kernel.capabilities.grant(giver, { resource: 'tool:search', rights: ['call'] });
@@ -44,8 +44,8 @@ describe('explain', () => {
   });
 
   /** It named a call that is refused: the right to hand on needs to be told what may be handed on. */
-  it('hints at a grant that mends it where the right to hand on is missing', async () => {
-    const { kernel, giver } = await cast();
+  it('hints at a grant that would allow it where the right to hand on is missing', async () => {
+    const { kernel, giver } = await twoRoots();
     const { hint } = await kernel.capabilities.explain(giver, 'grant', 'secret:KEY');
     expect(hint).toContain(`{ resource: 'secret:KEY', rights: ['grant'], grantable: ['read'] }`);
     await kernel.capabilities.grant(giver, { resource: 'secret:KEY', rights: ['grant'], grantable: ['read'] });
@@ -53,7 +53,7 @@ describe('explain', () => {
   });
 
   it('answers BAD_REQUEST and does not throw, whatever it is given', async () => {
-    const { kernel, giver } = await cast(search);
+    const { kernel, giver } = await twoRoots(search);
     for (const [right, resource, args] of [
       ['call', 'tool:*', {}],
       ['fly', 'tool:search', {}],
@@ -70,12 +70,12 @@ describe('explain', () => {
 
 describe('whoCan', () => {
   it('names the live processes that may, and not those that a rule, a revocation or an end stops', async () => {
-    const { kernel, giver, taker } = await cast({ ...search, constraints: { q: { eq: 1 } } });
-    const given = await kernel.capabilities.delegate(giver, taker, call);
-    const ended = await kernel.processes.spawn({ capabilities: [call] });
+    const { kernel, giver, taker } = await twoRoots({ ...search, constraints: { q: { eq: 1 } } });
+    const given = await kernel.capabilities.delegate(giver, taker, callSearch);
+    const ended = await kernel.processes.spawn({ capabilities: [callSearch] });
     await kernel.processes.exit(ended);
-    const forbidden = await kernel.processes.spawn({ capabilities: [call] });
-    await kernel.capabilities.deny(forbidden, call);
+    const forbidden = await kernel.processes.spawn({ capabilities: [callSearch] });
+    await kernel.capabilities.deny(forbidden, callSearch);
     expect(await kernel.capabilities.whoCan('call', 'tool:search')).toEqual([giver, taker]);
     await kernel.capabilities.revoke(given.id);
     expect(await kernel.capabilities.whoCan('call', 'tool:search')).toEqual([giver]);
@@ -83,7 +83,7 @@ describe('whoCan', () => {
   });
 
   it('knows kin', async () => {
-    const { kernel, giver } = await cast();
+    const { kernel, giver } = await twoRoots();
     const child = await kernel.processes.spawnChild(giver, {});
     const below = await kernel.processes.spawnChild(child, {});
     expect(await kernel.capabilities.whoCan('signal', `process:${child}`)).toEqual([giver]);
@@ -91,7 +91,7 @@ describe('whoCan', () => {
   });
 
   it('refuses a pattern', async () => {
-    const { kernel, refused } = await cast();
+    const { kernel, refused } = await twoRoots();
     expect((await refused(() => kernel.capabilities.whoCan('call', 'tool:*'))).code).toBe('INVALID_INPUT');
   });
 });

@@ -3,17 +3,22 @@ import { ContainerModule } from 'inversify';
 import { describe, expect, it } from 'vitest';
 import { FilePlaces, type Kernel } from '../../../src/index.js';
 import { type WorldPlan, worldPlans } from '../../support/capability/arbitrary-worlds.js';
-import { agreed, type Opinion, Opinions, referenceOpinion } from '../../support/capability/decision-sources.js';
-import { buildWorld, type Setting } from '../../support/capability/random-worlds.js';
+import {
+  assertSameDecisions,
+  DecisionSources,
+  type DecisionText,
+  referenceDecisionText,
+} from '../../support/capability/decision-sources.js';
+import { buildWorld, type WorldSetting } from '../../support/capability/random-worlds.js';
 import { makeFiles, realPlace } from '../../support/capability/resource-pools.js';
 import { WorldStore } from '../../support/capability/world-store.js';
 import { tempFolder } from '../../support/kernel.js';
-import { handClock, stage } from '../../support/kernel-fixture.js';
-import { inSweep, seeded } from '../../support/seeded.js';
+import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
+import { runsInSweep, seeded } from '../../support/seeded.js';
 
 const questionsPerWorld = 80;
 /** 104,000 cases in a sweep. */
-const worlds = inSweep(1_300);
+const worlds = runsInSweep(1_300);
 const casesMin = worlds * questionsPerWorld;
 const codes = [
   ...['ALLOWED', 'KIN', 'ASK', 'DENY_RULE', 'NO_CAPABILITY'],
@@ -26,49 +31,49 @@ describe('on generated worlds, in shuffled order', () => {
   }, async () => {
     const workspace = tempFolder();
     makeFiles(workspace, tempFolder());
-    const clock = handClock();
-    const { kernel } = await stage({ clock, workspace });
-    const bench = new Bench(kernel, { now: clock.now(), workspace, foldsCase: false });
-    await bench.run(worlds);
-    expect(bench.cases).toBeGreaterThanOrEqual(casesMin);
+    const clock = manualClock();
+    const { kernel } = await kernelFixture({ clock, workspace });
+    const comparison = new WorldComparison(kernel, { now: clock.now(), workspace, foldsCase: false });
+    await comparison.run(worlds);
+    expect(comparison.cases).toBeGreaterThanOrEqual(casesMin);
     // Of every code there is enough, otherwise nothing much was compared.
-    expect(codes.filter((code) => bench.share(code) < 0.01)).toEqual([]);
-    expect(bench.share('NO_CAPABILITY')).toBeLessThan(0.6);
-    expect(bench.told / bench.cases).toBeGreaterThan(0.3);
-    expect(bench.waived / bench.cases).toBeGreaterThan(0.0005);
+    expect(codes.filter((code) => comparison.share(code) < 0.01)).toEqual([]);
+    expect(comparison.share('NO_CAPABILITY')).toBeLessThan(0.6);
+    expect(comparison.checked / comparison.cases).toBeGreaterThan(0.3);
+    expect(comparison.waived / comparison.cases).toBeGreaterThan(0.0005);
   });
 
   it('does so where upper and lower case name the same file', { timeout: 60_000 }, async () => {
     const workspace = tempFolder();
-    const clock = handClock();
+    const clock = manualClock();
     const places: FilePlaces = {
       workspace,
       foldsCase: true,
       real: async (segments) => realPlace(segments, true),
     };
     const folding = new ContainerModule(({ bind }) => void bind(FilePlaces).toConstantValue(places));
-    const { kernel } = await stage({ clock, workspace, modules: [folding] });
-    const bench = new Bench(kernel, { now: clock.now(), workspace, foldsCase: true });
-    await bench.run(100, (plan) => ({ ...plan, kinds: [1, 1] }));
-    expect(bench.share('ALLOWED')).toBeGreaterThan(0.05);
+    const { kernel } = await kernelFixture({ clock, workspace, modules: [folding] });
+    const comparison = new WorldComparison(kernel, { now: clock.now(), workspace, foldsCase: true });
+    await comparison.run(100, (plan) => ({ ...plan, kinds: [1, 1] }));
+    expect(comparison.share('ALLOWED')).toBeGreaterThan(0.05);
   });
 });
 
-/** Puts world after world into the store of one kernel and compares all opinions on it. */
-class Bench {
+/** Puts world after world into the store of one kernel and compares the decisions of all sources. */
+class WorldComparison {
   cases = 0;
-  told = 0;
+  checked = 0;
   waived = 0;
   private readonly counts = new Map<string, number>();
-  private readonly opinions: Opinions;
+  private readonly sources: DecisionSources;
   private readonly store: WorldStore;
   private worlds = 0;
 
   constructor(
     kernel: Kernel,
-    private readonly setting: Omit<Setting, 'number'>,
+    private readonly setting: Omit<WorldSetting, 'number'>,
   ) {
-    this.opinions = new Opinions(kernel);
+    this.sources = new DecisionSources(kernel);
     this.store = new WorldStore(kernel);
   }
 
@@ -86,23 +91,23 @@ class Bench {
     const world = buildWorld(plan, { ...this.setting, number: ++this.worlds });
     await this.store.put(world);
     const asked = world.questions;
-    const questions = await Promise.all(asked.map((one) => this.opinions.understood(one)));
+    const questions = await Promise.all(asked.map((one) => this.sources.parse(one)));
     // An answer that a person has given is looked for after the decision, so only the public API knows of it.
-    const expected = asked.map((one) => referenceOpinion({ ...world, now, approvals: [] }, one));
-    agreed(world, asked, expected, await this.opinions.uncached(asked, questions), 'uncached');
-    agreed(world, asked, expected, await this.opinions.cached(asked, questions), 'cached');
+    const expected = asked.map((one) => referenceDecisionText({ ...world, now, approvals: [] }, one));
+    assertSameDecisions(world, asked, expected, await this.sources.decideFromRows(asked, questions), 'uncached');
+    assertSameDecisions(world, asked, expected, await this.sources.decideFromCache(asked, questions), 'cached');
     const askable = asked.filter((one) => one.now === now && one.args !== undefined);
-    const answered = askable.map((one) => referenceOpinion({ ...world, now }, one));
-    agreed(world, askable, answered, await this.opinions.told(askable), 'public');
+    const answered = askable.map((one) => referenceDecisionText({ ...world, now }, one));
+    assertSameDecisions(world, askable, answered, await this.sources.decideByCheck(askable), 'public');
     this.count(expected);
-    this.told += askable.length;
+    this.checked += askable.length;
     this.waived += askable.filter((one, index) => expected[asked.indexOf(one)] !== answered[index]).length;
   }
 
-  private count(opinions: readonly Opinion[]): void {
-    this.cases += opinions.length;
-    for (const opinion of opinions) {
-      const code = opinion.split(' ')[0] ?? '';
+  private count(texts: readonly DecisionText[]): void {
+    this.cases += texts.length;
+    for (const text of texts) {
+      const code = text.split(' ')[0] ?? '';
       this.counts.set(code, (this.counts.get(code) ?? 0) + 1);
     }
   }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { call, cast, search } from '../../support/capability/two-roots.js';
+import { callSearch, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { handClock, lastSeq, stage, toldAfter } from '../../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq, manualClock } from '../../support/kernel-fixture.js';
 
 describe('require', () => {
   it('answers with the decision, and is on record with the capability', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver } = set;
     const before = await lastSeq(kernel);
     const [, held] = await kernel.capabilities.list(giver);
@@ -26,12 +26,12 @@ describe('require', () => {
         capability: held?.id,
       },
     ]);
-    expect(await toldAfter(kernel, before)).toEqual([]);
+    expect(await eventsAfter(kernel, before)).toEqual([]);
     await checkInvariants(kernel, set.path);
   });
 
   it('refuses what is not held, with what explain says, and the refusal is on record', async () => {
-    const { kernel, giver, refused } = await cast(search);
+    const { kernel, giver, refused } = await twoRoots(search);
     const answer = await refused(() => kernel.capabilities.require(giver, 'call', 'tool:mail'));
     const { nearest } = await kernel.capabilities.explain(giver, 'call', 'tool:mail');
     expect(answer).toMatchObject({
@@ -43,7 +43,7 @@ describe('require', () => {
   });
 
   it('refuses a bad request, an ended process and nobody', async () => {
-    const { kernel, giver, refused } = await cast(search);
+    const { kernel, giver, refused } = await twoRoots(search);
     const codeOf = async (pid: string, resource: string) =>
       (await refused(() => kernel.capabilities.require(pid, 'call', resource))).code;
     expect(await codeOf(giver, 'tool:*')).toBe('INVALID_INPUT');
@@ -53,12 +53,12 @@ describe('require', () => {
   });
 
   it('says CAPABILITY_REVOKED or CAPABILITY_EXPIRED only where that alone was missing', async () => {
-    const clock = handClock();
-    const { kernel, refused } = await stage({ clock });
+    const clock = manualClock();
+    const { kernel, refused } = await kernelFixture({ clock });
     const constraints = { q: { eq: 1 } };
     const pid = await kernel.processes.spawn({
       capabilities: [
-        { ...call, expiresAt: clock.now() + 1_000, constraints },
+        { ...callSearch, expiresAt: clock.now() + 1_000, constraints },
         { resource: 'tool:mail', rights: ['call'], constraints },
       ],
     });
@@ -77,7 +77,7 @@ describe('require', () => {
 
 describe('finite uses', () => {
   it('of a one-use capability: of twenty at once exactly one succeeds', async () => {
-    const { kernel, giver, path } = await cast({ ...call, uses: 1 });
+    const { kernel, giver, path } = await twoRoots({ ...callSearch, uses: 1 });
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, () => kernel.capabilities.require(giver, 'call', 'tool:search')),
     );
@@ -89,10 +89,10 @@ describe('finite uses', () => {
   });
 
   it('count for every one above, so that handing on does not multiply them', async () => {
-    const { kernel, giver, taker, path } = await cast({ ...search, uses: 3 });
+    const { kernel, giver, taker, path } = await twoRoots({ ...search, uses: 3 });
     const third = await kernel.processes.spawn({});
-    const given = await kernel.capabilities.delegate(giver, taker, { ...call, delegable: true });
-    await kernel.capabilities.delegate(taker, third, call);
+    const given = await kernel.capabilities.delegate(giver, taker, { ...callSearch, delegable: true });
+    await kernel.capabilities.delegate(taker, third, callSearch);
     const use = (pid: string) =>
       kernel.capabilities.require(pid, 'call', 'tool:search').then(
         () => 'ok',
@@ -106,7 +106,7 @@ describe('finite uses', () => {
   });
 
   it('are kept where one without a limit does as well, and by a check', async () => {
-    const { kernel, giver } = await cast({ ...call, uses: 1 }, { resource: 'tool:**', rights: ['call'] });
+    const { kernel, giver } = await twoRoots({ ...callSearch, uses: 1 }, { resource: 'tool:**', rights: ['call'] });
     for (let n = 0; n < 3; n++) await kernel.capabilities.require(giver, 'call', 'tool:search');
     await kernel.capabilities.check(giver, 'call', 'tool:search');
     const held = await kernel.capabilities.list(giver);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { DelegationSpec } from '../../../src/index.js';
-import { call, cast, codeFor, search } from '../../support/capability/two-roots.js';
+import { callSearch, codeFor, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { lastSeq, toldAfter } from '../../support/kernel-fixture.js';
+import { eventsAfter, lastSeq } from '../../support/kernel-fixture.js';
 
 describe('delegate', () => {
   it('hands on a narrower capability, with its event and its record', async () => {
-    const set = await cast({ ...search, resource: 'tool:**' });
+    const set = await twoRoots({ ...search, resource: 'tool:**' });
     const { kernel, giver, taker } = set;
     const [parent] = (await kernel.capabilities.list(giver)).filter(({ resource }) => resource === 'tool:**');
     const before = await lastSeq(kernel);
-    const capability = await kernel.capabilities.delegate(giver, taker, call);
+    const capability = await kernel.capabilities.delegate(giver, taker, callSearch);
     expect(capability).toMatchObject({
       holder: taker,
       resource: 'tool:search',
@@ -21,7 +21,7 @@ describe('delegate', () => {
       grantedBy: giver,
     });
     expect(await codeFor(set, taker)).toBe('ALLOWED');
-    expect(await toldAfter(kernel, before)).toEqual([['capability.delegated', taker]]);
+    expect(await eventsAfter(kernel, before)).toEqual([['capability.delegated', taker]]);
     const { items } = await kernel.audit.list({ action: 'capability.delegate' });
     expect(items).toMatchObject([{ actor: giver, target: taker, capability: capability.id, resource: 'tool:search' }]);
     await checkInvariants(kernel, set.path);
@@ -39,7 +39,7 @@ describe('delegate', () => {
   const within: DelegationSpec = { resource: 'tool:db/x', rights: ['call'] };
 
   it('takes what is narrower in every field', async () => {
-    const { kernel, giver, taker } = await cast(whole);
+    const { kernel, giver, taker } = await twoRoots(whole);
     const narrower = {
       ...within,
       constraints: { table: { eq: 'a' } },
@@ -54,20 +54,20 @@ describe('delegate', () => {
     expect([await codeOn('a'), await codeOn('b')]).toEqual(['ALLOWED', 'CONSTRAINT']);
   });
 
-  it('draws from the capability that is named, and refuses one of somebody else or of nobody', async () => {
-    const { kernel, giver, taker, refused } = await cast(search, { ...search, resource: 'tool:**' });
+  it('derives from the capability that is named, and refuses one of somebody else or of nobody', async () => {
+    const { kernel, giver, taker, refused } = await twoRoots(search, { ...search, resource: 'tool:**' });
     const held = await kernel.capabilities.list(giver);
     const from = held.find(({ resource }) => resource === 'tool:**')?.id ?? '';
-    const given = await kernel.capabilities.delegate(giver, taker, { ...call, delegable: true, from });
+    const given = await kernel.capabilities.delegate(giver, taker, { ...callSearch, delegable: true, from });
     expect(given.parent).toBe(from);
     for (const foreign of [given.id, 'c_none']) {
-      const answer = await refused(() => kernel.capabilities.delegate(giver, taker, { ...call, from: foreign }));
+      const answer = await refused(() => kernel.capabilities.delegate(giver, taker, { ...callSearch, from: foreign }));
       expect(answer).toEqual({ code: 'NO_SUCH_CAPABILITY', facts: { capability: foreign } });
     }
   });
 
-  it('refuses to draw from a dead capability, and says what it died of', async () => {
-    const { kernel, giver, taker, refused } = await cast(search, { ...search, resource: 'tool:old', expiresAt: 1 });
+  it('refuses to derive from a dead capability, and says what it died of', async () => {
+    const { kernel, giver, taker, refused } = await twoRoots(search, { ...search, resource: 'tool:old', expiresAt: 1 });
     const held = await kernel.capabilities.list(giver, { status: 'any' });
     const id = (name: string) => held.find(({ resource }) => resource === name)?.id ?? '';
     const old = { resource: 'tool:old', rights: ['call'] } as const;
@@ -78,13 +78,13 @@ describe('delegate', () => {
       facts: { field: 'status' },
     });
     await kernel.capabilities.revoke(id('tool:search'));
-    const revoked = { ...call, from: id('tool:search') };
+    const revoked = { ...callSearch, from: id('tool:search') };
     expect((await refused(() => kernel.capabilities.delegate(giver, taker, revoked))).code).toBe('CAPABILITY_REVOKED');
   });
 
   it('refuses a giver or a receiver that is unknown, has ended or is being stopped', async () => {
-    const { kernel, giver, taker, refused, edit } = await cast(search);
-    const attempt = (from: string, to: string) => refused(() => kernel.capabilities.delegate(from, to, call));
+    const { kernel, giver, taker, refused, edit } = await twoRoots(search);
+    const attempt = (from: string, to: string) => refused(() => kernel.capabilities.delegate(from, to, callSearch));
     const ended = await kernel.processes.spawn({ capabilities: [search] });
     await kernel.processes.exit(ended);
     const stopping = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
@@ -103,9 +103,9 @@ describe('delegate', () => {
 
 describe('derive', () => {
   it('makes a narrower copy for oneself, which dies with what it came from', async () => {
-    const set = await cast({ ...call, resource: 'tool:**' });
+    const set = await twoRoots({ ...callSearch, resource: 'tool:**' });
     const { kernel, giver } = set;
-    const copy = await kernel.capabilities.derive(giver, { ...call, uses: 2 });
+    const copy = await kernel.capabilities.derive(giver, { ...callSearch, uses: 2 });
     expect(copy).toMatchObject({ holder: giver, uses: 2, depth: 1, delegable: false });
     await kernel.capabilities.revoke(copy.parent ?? '');
     expect((await kernel.capabilities.get(copy.id)).status).toBe('revoked');
@@ -115,10 +115,10 @@ describe('derive', () => {
 
 describe('transfer', () => {
   it('changes the holder, keeps the id, and leaves alone what was derived from it', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver, taker } = set;
     const third = await kernel.processes.spawn({});
-    const given = await kernel.capabilities.delegate(giver, third, call);
+    const given = await kernel.capabilities.delegate(giver, third, callSearch);
     const id = given.parent ?? '';
     expect(await kernel.capabilities.transfer(giver, taker, id)).toMatchObject({ id, holder: taker, status: 'live' });
     expect([await codeFor(set, giver), await codeFor(set, taker)]).toEqual(['NO_CAPABILITY', 'ALLOWED']);
@@ -132,7 +132,7 @@ describe('transfer', () => {
   });
 
   it('refuses what may not be handed on whole, what the giver does not hold, and its own namespace', async () => {
-    const { kernel, giver, taker, refused } = await cast(call, { ...search, resource: 'tool:mail' });
+    const { kernel, giver, taker, refused } = await twoRoots(callSearch, { ...search, resource: 'tool:mail' });
     const held = await kernel.capabilities.list(giver);
     const id = (start: string) => held.find(({ resource }) => resource.startsWith(start))?.id ?? '';
     const attempt = (capability: string) => refused(() => kernel.capabilities.transfer(giver, taker, capability));
@@ -144,8 +144,8 @@ describe('transfer', () => {
   });
 
   it('refuses to give it back up its own chain', async () => {
-    const { kernel, giver, taker, refused } = await cast(search);
-    const given = await kernel.capabilities.delegate(giver, taker, { ...call, delegable: true });
+    const { kernel, giver, taker, refused } = await twoRoots(search);
+    const given = await kernel.capabilities.delegate(giver, taker, { ...callSearch, delegable: true });
     const answer = await refused(() => kernel.capabilities.transfer(taker, giver, given.id));
     expect(answer).toMatchObject({ code: 'AMPLIFICATION', facts: { field: 'to' } });
   });

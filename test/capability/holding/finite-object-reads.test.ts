@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec, ObjectHandle, Pid } from '../../../src/index.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { type Stage, stage } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../../support/kernel-fixture.js';
 
 /** An object of a process that has ended, which the host can give to read; a handle needs a capability beside it. */
-interface Lending extends Stage {
+interface Lending extends KernelFixture {
   readonly object: ObjectHandle;
   readonly resource: string;
   readonly parent: Pid;
   readonly child: Pid;
-  /** What it was ever given on the object, but for how it came about. */
+  /** All capabilities that it was ever given on the object, without their ids and origins. */
   readings(pid: Pid): Promise<object[]>;
-  /** How often the object can be read, up to `most`. */
+  /** The number of times that the object can be read, up to `most`. */
   readable(pid: Pid, most: number): Promise<number>;
 }
 
 const lent = { rights: ['read'], delegable: true } as const;
 
 async function lending(limits: Partial<CapabilitySpec> = {}, to: 'parent' | 'child' = 'child'): Promise<Lending> {
-  const set = await stage();
+  const set = await kernelFixture();
   const { kernel } = set;
   const owner = await kernel.processes.spawn({});
   await kernel.processes.exit(owner, { result: 'lent' });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { stage } from '../../support/kernel-fixture.js';
+import { kernelFixture } from '../../support/kernel-fixture.js';
 
 it('reading an object takes what costs nothing first, by its id or by its place, exact or not', async () => {
-  const { kernel } = await stage();
+  const { kernel } = await kernelFixture();
   const maker = await kernel.processes.spawn({ goal: { text: 'x' } });
   const { goal } = await kernel.processes.get(maker);
   const reader = await kernel.processes.spawn({});

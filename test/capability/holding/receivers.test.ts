@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../../src/index.js';
-import { type Family, family } from '../../support/capability/derivation-paths.js';
-import { call, search } from '../../support/capability/two-roots.js';
+import { type GiverFixture, giverFixture } from '../../support/capability/derivation-paths.js';
+import { callSearch, search } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
 
 const noSearch = { resource: 'tool:search', rights: ['call'] } as const;
-const onward = { ...call, delegable: true } as const;
+const onward = { ...callSearch, delegable: true } as const;
 
-async function idOn({ kernel }: Family, holder: Pid, resource: string): Promise<string> {
+async function idOn({ kernel }: GiverFixture, holder: Pid, resource: string): Promise<string> {
   const held = await kernel.capabilities.list(holder, { status: 'any' });
   return held.find((one) => one.resource === resource)?.id ?? '';
 }
 
 describe.each(['deny', 'ask'] as const)('what a rule to %s binds', (effect) => {
   /** A giver under the rule, which may also send to the stranger. */
-  async function bound(resource = 'tool:search'): Promise<Family & { readonly rule: string }> {
-    const set = await family(
+  async function bound(resource = 'tool:search'): Promise<GiverFixture & { readonly rule: string }> {
+    const set = await giverFixture(
       { resource, rights: ['call'], delegable: true },
       { resource: 'tool:mail', rights: ['call'], delegable: true },
       { resource: 'process:*', rights: ['send'] },
@@ -27,11 +27,11 @@ describe.each(['deny', 'ask'] as const)('what a rule to %s binds', (effect) => {
   it('is not delegated to one that it does not bind, and the host learns by which rule', async () => {
     const { kernel, giver, stranger, refused, rule } = await bound();
     const facts = { pid: giver, right: 'grant', resource: 'tool:search', code: 'DENY_RULE' };
-    expect(await refused(() => kernel.capabilities.delegate(giver, stranger, call))).toEqual({
+    expect(await refused(() => kernel.capabilities.delegate(giver, stranger, callSearch))).toEqual({
       code: 'CAPABILITY_DENIED',
       facts: { ...facts, denies: [rule] },
     });
-    expect(await refused(() => kernel.as(giver).capabilities.delegate(stranger, call))).toEqual({
+    expect(await refused(() => kernel.as(giver).capabilities.delegate(stranger, callSearch))).toEqual({
       code: 'CAPABILITY_DENIED',
       facts,
     });
@@ -64,25 +64,29 @@ describe.each(['deny', 'ask'] as const)('what a rule to %s binds', (effect) => {
     },
   );
 
-  it('is not given by one born under it, also when that has another parent now', async () => {
+  it('is not given by one spawned under it, also when that has another parent now', async () => {
     const { kernel, giver, stranger, refused } = await bound();
     const below = await kernel.processes.spawnChild(giver, {
       image: 'worker',
       onParentExit: 'detach',
       delegate: [onward],
     });
-    expect((await refused(() => kernel.capabilities.delegate(below, stranger, call))).code).toBe('CAPABILITY_DENIED');
+    expect((await refused(() => kernel.capabilities.delegate(below, stranger, callSearch))).code).toBe(
+      'CAPABILITY_DENIED',
+    );
     await kernel.processes.exit(giver);
     await kernel.capabilities.grant(below, search);
-    expect((await refused(() => kernel.capabilities.delegate(below, stranger, call))).code).toBe('CAPABILITY_DENIED');
+    expect((await refused(() => kernel.capabilities.delegate(below, stranger, callSearch))).code).toBe(
+      'CAPABILITY_DENIED',
+    );
   });
 
   it('is given to those that it binds as well, and goes on binding them', async () => {
     const set = await bound();
     const { kernel, giver, child, path } = set;
-    const forked = await kernel.as(giver).fork({ delegate: [call] });
+    const forked = await kernel.as(giver).fork({ delegate: [callSearch] });
     const spawned = await kernel.processes.spawnChild(giver, { delegate: [onward] });
-    await kernel.capabilities.delegate(spawned, child, call);
+    await kernel.capabilities.delegate(spawned, child, callSearch);
     const codes = await Promise.all(
       [forked, spawned, child].map(async (pid) => (await kernel.capabilities.check(pid, 'call', 'tool:search')).code),
     );
@@ -95,13 +99,13 @@ describe.each(['deny', 'ask'] as const)('what a rule to %s binds', (effect) => {
     const mail = { resource: 'tool:mail', rights: ['call'] } as const;
     expect((await kernel.as(giver).capabilities.delegate(stranger, mail)).holder).toBe(stranger);
     await kernel.capabilities.lift(rule);
-    expect((await kernel.capabilities.delegate(giver, stranger, call)).holder).toBe(stranger);
+    expect((await kernel.capabilities.delegate(giver, stranger, callSearch)).holder).toBe(stranger);
   });
 });
 
 describe('a receiver', () => {
   it('that has ended, is being stopped or never was gets nothing', async () => {
-    const set = await family(search);
+    const set = await giverFixture(search);
     const { kernel, giver, child, refused } = set;
     const [ended, id] = [await kernel.processes.spawnChild(giver, {}), await idOn(set, giver, 'tool:search')];
     await kernel.processes.exit(ended);
@@ -110,8 +114,8 @@ describe('a receiver', () => {
     const codes: Record<string, string[]> = {};
     for (const [who, to] of Object.entries({ ended, stopping: child, nobody: 'p_none' })) {
       codes[who] = [
-        (await refused(() => kernel.capabilities.delegate(giver, to, call))).code,
-        (await refused(() => kernel.as(giver).capabilities.delegate(to, call))).code,
+        (await refused(() => kernel.capabilities.delegate(giver, to, callSearch))).code,
+        (await refused(() => kernel.as(giver).capabilities.delegate(to, callSearch))).code,
         (await refused(() => kernel.capabilities.transfer(giver, to, id))).code,
       ];
     }
@@ -123,10 +127,10 @@ describe('a receiver', () => {
   });
 
   it('that the giver may not send to is out of its reach, whether it is there or not', async () => {
-    const { kernel, giver, child, stranger, refused } = await family(search);
+    const { kernel, giver, child, stranger, refused } = await giverFixture(search);
     const cousin = await kernel.processes.spawnChild(child, {});
     for (const to of [stranger, cousin, giver, 'p_none']) {
-      expect(await refused(() => kernel.as(giver).capabilities.delegate(to, call))).toEqual({
+      expect(await refused(() => kernel.as(giver).capabilities.delegate(to, callSearch))).toEqual({
         code: 'CAPABILITY_DENIED',
         facts: { pid: giver, to, right: 'send', resource: `process:${to}` },
       });
@@ -134,15 +138,15 @@ describe('a receiver', () => {
   });
 
   it('that gave it, holds one above it, or is the giver itself gets nothing back', async () => {
-    const { kernel, giver, child, stranger, refused } = await family(search);
+    const { kernel, giver, child, stranger, refused } = await giverFixture(search);
     await kernel.capabilities.delegate(giver, child, onward);
     await kernel.capabilities.delegate(child, stranger, onward);
     const back = [
-      () => kernel.capabilities.delegate(child, giver, call),
-      () => kernel.as(child).capabilities.delegate(giver, call),
-      () => kernel.capabilities.delegate(stranger, giver, call),
-      () => kernel.capabilities.delegate(stranger, child, call),
-      () => kernel.capabilities.delegate(giver, giver, call),
+      () => kernel.capabilities.delegate(child, giver, callSearch),
+      () => kernel.as(child).capabilities.delegate(giver, callSearch),
+      () => kernel.capabilities.delegate(stranger, giver, callSearch),
+      () => kernel.capabilities.delegate(stranger, child, callSearch),
+      () => kernel.capabilities.delegate(giver, giver, callSearch),
     ];
     for (const attempt of back) {
       expect(await refused(attempt)).toMatchObject({ code: 'AMPLIFICATION', facts: { field: 'to' } });
@@ -150,12 +154,12 @@ describe('a receiver', () => {
   });
 
   it('that has given its own away since is still the giver of what came from it', async () => {
-    const set = await family(search);
+    const set = await giverFixture(search);
     const { kernel, giver, child, stranger, refused } = set;
     const given = await kernel.capabilities.delegate(giver, child, onward);
     await kernel.capabilities.transfer(giver, stranger, given.parent ?? '');
     for (const to of [giver, stranger]) {
-      expect(await refused(() => kernel.capabilities.delegate(child, to, call))).toMatchObject({
+      expect(await refused(() => kernel.capabilities.delegate(child, to, callSearch))).toMatchObject({
         code: 'AMPLIFICATION',
         facts: { field: 'to' },
       });
@@ -167,18 +171,18 @@ describe('a receiver', () => {
   });
 
   it('that stands above one of two gets the other', async () => {
-    const { kernel, giver, child, stranger } = await family(search);
+    const { kernel, giver, child, stranger } = await giverFixture(search);
     await kernel.capabilities.delegate(giver, child, onward);
     await kernel.capabilities.delegate(child, stranger, onward);
     const direct = await kernel.capabilities.grant(stranger, { ...search, uses: 1 });
-    const given = await kernel.capabilities.delegate(stranger, child, call);
+    const given = await kernel.capabilities.delegate(stranger, child, callSearch);
     expect([given.parent, given.holder]).toEqual([direct.id, child]);
   });
 });
 
 describe('a transfer', () => {
   it('is refused at the last depth, where nothing can be handed on', async () => {
-    const set = await family({ resource: 'fs:a', rights: ['read'], delegable: true, maxDepth: 0 });
+    const set = await giverFixture({ resource: 'fs:a', rights: ['read'], delegable: true, maxDepth: 0 });
     const { kernel, giver, stranger, refused } = set;
     const capability = await idOn(set, giver, 'fs:a');
     expect(await refused(() => kernel.capabilities.transfer(giver, stranger, capability))).toMatchObject({
@@ -188,7 +192,7 @@ describe('a transfer', () => {
   });
 
   it('needs every right to be one that may be handed on', async () => {
-    const set = await family(
+    const set = await giverFixture(
       { resource: 'fs:a', rights: ['read'] },
       { resource: 'fs:b', rights: ['read', 'grant'] },
       { resource: 'fs:c', rights: ['read', 'write', 'grant'], grantable: ['read', 'grant'] },
@@ -210,7 +214,7 @@ describe('a transfer', () => {
   });
 
   it('is refused for the capability on one’s own namespace, and for one to oneself', async () => {
-    const set = await family(search);
+    const set = await giverFixture(search);
     const { kernel, giver, stranger, refused } = set;
     const resource = `ns:process/${giver}/**`;
     const own = await idOn(set, giver, resource);
@@ -226,7 +230,7 @@ describe('a transfer', () => {
   });
 
   it('is refused for what somebody else holds, and for nothing, alike', async () => {
-    const set = await family(search);
+    const set = await giverFixture(search);
     const { kernel, giver, child, stranger, refused } = set;
     const others = [(await kernel.capabilities.grant(child, search)).id, 'c_none'];
     for (const capability of others) {
@@ -238,7 +242,7 @@ describe('a transfer', () => {
   });
 
   it('is refused for what is dead, with what it died of', async () => {
-    const set = await family(
+    const set = await giverFixture(
       { ...search, resource: 'tool:revoked' },
       { ...search, resource: 'tool:expired', expiresAt: 1 },
       { ...search, resource: 'tool:spent', uses: 1 },
@@ -260,7 +264,7 @@ describe('a transfer', () => {
   });
 
   it('is refused to a giver that has ended or is being stopped', async () => {
-    const set = await family(search);
+    const set = await giverFixture(search);
     const { kernel, giver, stranger, refused, edit } = set;
     const id = await idOn(set, giver, 'tool:search');
     edit(giver, { status: 'running', node: 'n_other' });

@@ -1,20 +1,20 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { RevocationSweep } from '../../../src/capability/holding/revocation-sweep.js';
-import { call, cast, codeFor, search } from '../../support/capability/two-roots.js';
+import { callSearch, codeFor, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
 import { openKernel, tempFolder } from '../../support/kernel.js';
-import { handClock, stage } from '../../support/kernel-fixture.js';
+import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 
-const below = { ...call, delegable: true };
+const below = { ...callSearch, delegable: true };
 
 describe('revoke', () => {
   it('takes everything derived from it, across processes, and says what it took', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver, taker } = set;
     const third = await kernel.processes.spawn({});
     const first = await kernel.capabilities.delegate(giver, taker, below);
-    const second = await kernel.capabilities.delegate(taker, third, call);
+    const second = await kernel.capabilities.delegate(taker, third, callSearch);
     const root = first.parent ?? '';
     const report = await kernel.capabilities.revoke(root, { reason: 'over' });
     expect(report).toEqual({ capability: root, count: 3, holders: 3, sample: [root, first.id, second.id] });
@@ -25,11 +25,11 @@ describe('revoke', () => {
   });
 
   it('leaves what stands beside it and above it', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver, taker } = set;
     const third = await kernel.processes.spawn({});
-    const one = await kernel.capabilities.delegate(giver, taker, call);
-    await kernel.capabilities.delegate(giver, third, call);
+    const one = await kernel.capabilities.delegate(giver, taker, callSearch);
+    await kernel.capabilities.delegate(giver, third, callSearch);
     await kernel.capabilities.revoke(one.id);
     expect(await Promise.all([giver, taker, third].map((pid) => codeFor(set, pid)))).toEqual([
       'ALLOWED',
@@ -39,19 +39,19 @@ describe('revoke', () => {
   });
 
   it('survives reopening', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver, taker } = set;
-    const given = await kernel.capabilities.delegate(giver, taker, call);
+    const given = await kernel.capabilities.delegate(giver, taker, callSearch);
     await kernel.capabilities.revoke(given.parent ?? '');
     await kernel.shutdown();
-    const again = await stage({ store: set.path });
+    const again = await kernelFixture({ store: set.path });
     expect(await codeFor(again, taker)).toBe('REVOKED');
     expect((await again.kernel.capabilities.get(given.id)).status).toBe('revoked');
     await checkInvariants(again.kernel, set.path);
   });
 
   it('a second time changes nothing and says so', async () => {
-    const { kernel, giver } = await cast(search);
+    const { kernel, giver } = await twoRoots(search);
     const { id } = (await kernel.capabilities.list(giver))[1] ?? { id: '' };
     await kernel.capabilities.revoke(id);
     expect(await kernel.capabilities.revoke(id)).toEqual({ capability: id, count: 0, holders: 0, sample: [] });
@@ -59,7 +59,7 @@ describe('revoke', () => {
   });
 
   it('refuses a capability that there is not', async () => {
-    const { kernel, refused } = await cast();
+    const { kernel, refused } = await twoRoots();
     expect((await refused(() => kernel.capabilities.revoke('c_none'))).code).toBe('NO_SUCH_CAPABILITY');
   });
 });
@@ -69,11 +69,11 @@ describe('the statuses below a revoked capability', () => {
 
   /** What had expired as well was EXPIRED from memory and, once it was marked, REVOKED from the rows. */
   it('change no decision, and no reason for it, when they follow', async () => {
-    const clock = handClock();
-    const { kernel } = await stage({ clock });
+    const clock = manualClock();
+    const { kernel } = await kernelFixture({ clock });
     const giver = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
     const taker = await kernel.processes.spawn({});
-    const given = await kernel.capabilities.delegate(giver, taker, { ...call, expiresAt: clock.now() + 1 });
+    const given = await kernel.capabilities.delegate(giver, taker, { ...callSearch, expiresAt: clock.now() + 1 });
     clock.advance(1);
     const codes = async () => [
       (await kernel.capabilities.check(taker, 'call', 'tool:search')).code,
@@ -89,13 +89,13 @@ describe('the statuses below a revoked capability', () => {
 
   /** A root grant with many below it, one of them with one more. */
   async function fan() {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver, taker } = set;
     const third = await kernel.processes.spawn({});
     const given = await Promise.all(
       Array.from({ length: wide }, () => kernel.capabilities.delegate(giver, taker, below)),
     );
-    const deep = await kernel.capabilities.delegate(taker, third, { ...call, from: given[7]?.id ?? '' });
+    const deep = await kernel.capabilities.delegate(taker, third, { ...callSearch, from: given[7]?.id ?? '' });
     return { ...set, root: given[0]?.parent ?? '', deep: deep.id, third };
   }
 
@@ -105,7 +105,7 @@ describe('the statuses below a revoked capability', () => {
     expect((await kernel.capabilities.check(third, 'call', 'tool:search')).code).toBe('REVOKED');
     expect(await kernel.capabilities.list(taker)).toHaveLength(1);
     await kernel.shutdown();
-    const again = await stage({ store: path });
+    const again = await kernelFixture({ store: path });
     expect(statuses(path)).toEqual([{ status: 'revoked', sweeping: null, n: wide + 2 }]);
     const { items } = await again.kernel.audit.list({ action: 'capability.sweep' });
     const batches = items.map(({ facts }) => (facts?.capabilities ?? []) as string[]);

@@ -4,9 +4,9 @@ import { ContainerModule } from 'inversify';
 import { describe, expect, it } from 'vitest';
 import { defineImage, FilePlaces, type Pid } from '../../../src/index.js';
 import { WorkspacePlaces } from '../../../src/kernel/workspace/workspace-places.js';
-import { all, verdicts } from '../../support/capability/decision-codes.js';
+import { decisionCodes, sameCodeFor } from '../../support/capability/decision-codes.js';
 import { tempFolder } from '../../support/kernel.js';
-import { type Stage, stage, worker } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture, worker } from '../../support/kernel-fixture.js';
 
 /** The disk as a volume shows it on which upper and lower case are one. */
 function folding(workspace: string): FilePlaces {
@@ -40,7 +40,7 @@ const reader = defineImage({
 });
 
 /** A workspace with a folder `Secret`, and a link to it, on such a volume. */
-async function folded(): Promise<Stage> {
+async function folded(): Promise<KernelFixture> {
   const workspace = realpathSync(tempFolder());
   for (const folder of ['Secret', 'pub']) mkdirSync(join(workspace, folder));
   writeFileSync(join(workspace, 'Secret', 'x'), '');
@@ -48,7 +48,7 @@ async function folded(): Promise<Stage> {
   const module = new ContainerModule(({ bind }) => {
     bind(FilePlaces).toConstantValue(folding(workspace));
   });
-  return stage({ workspace, modules: [module], images: [worker, reader] });
+  return kernelFixture({ workspace, modules: [module], images: [worker, reader] });
 }
 
 const read = (resource: string) => ({ resource, rights: ['read'] }) as const;
@@ -56,7 +56,7 @@ const lent = (resource: string) => ({ ...read(resource), delegable: true }) as c
 const spellings = ['fs:secret/x', 'fs:SECRET/x', 'fs:Secret/X', 'fs:./sEcReT//x', 'fs:pub/../SECRET/new/Y'];
 const behindLink = ['fs:pub/link/x', 'fs:PUB/LINK/x', 'fs:Pub/Link/new'];
 
-async function holder({ kernel }: Stage, ...resources: string[]): Promise<Pid> {
+async function holder({ kernel }: KernelFixture, ...resources: string[]): Promise<Pid> {
   return kernel.processes.spawn({ image: 'worker', capabilities: resources.map(lent) });
 }
 
@@ -64,20 +64,20 @@ describe('where upper and lower case name the same file', () => {
   it.each(['fs:secret/**', 'fs:SECRET/**', 'fs:Secret/**'])('%s allows every case of it', async (pattern) => {
     const set = await folded();
     const pid = await holder(set, pattern);
-    expect(await verdicts(set.kernel, pid, 'read', spellings)).toEqual(all('ALLOWED', spellings));
+    expect(await decisionCodes(set.kernel, pid, 'read', spellings)).toEqual(sameCodeFor('ALLOWED', spellings));
     const others = ['fs:secrets/x', 'fs:sec/ret', ...behindLink];
-    expect(await verdicts(set.kernel, pid, 'read', others)).toEqual(all('NO_CAPABILITY', others));
+    expect(await decisionCodes(set.kernel, pid, 'read', others)).toEqual(sameCodeFor('NO_CAPABILITY', others));
   });
 
   it.each(['fs:secret/**', 'fs:SECRET/**', 'fs:Secret/**'])('%s is forbidden in every case of it', async (pattern) => {
     const set = await folded();
     const pid = await holder(set, 'fs:**');
     const before = [...spellings, ...behindLink];
-    expect(await verdicts(set.kernel, pid, 'read', before)).toEqual(all('ALLOWED', before));
+    expect(await decisionCodes(set.kernel, pid, 'read', before)).toEqual(sameCodeFor('ALLOWED', before));
     const { id } = await set.kernel.capabilities.deny(pid, read(pattern));
-    expect(await verdicts(set.kernel, pid, 'read', before)).toEqual(all('DENY_RULE', before));
+    expect(await decisionCodes(set.kernel, pid, 'read', before)).toEqual(sameCodeFor('DENY_RULE', before));
     await set.kernel.capabilities.lift(id);
-    expect(await verdicts(set.kernel, pid, 'read', before)).toEqual(all('ALLOWED', before));
+    expect(await decisionCodes(set.kernel, pid, 'read', before)).toEqual(sameCodeFor('ALLOWED', before));
   });
 
   it('letters with several forms are one, and a dotless i is none of those of i', async () => {
@@ -88,9 +88,9 @@ describe('where upper and lower case name the same file', () => {
       'fs:\u03a3\u038a\u03a3\u03a5\u03a6\u039f\u03a3/x',
     ];
     const others = ['fs:ma\u0131l/x', 'fs:MA\u0130L/x'];
-    expect(await verdicts(set.kernel, pid, 'read', [...greek, 'fs:MAIL/x', ...others])).toEqual({
-      ...all('ALLOWED', [...greek, 'fs:MAIL/x']),
-      ...all('NO_CAPABILITY', others),
+    expect(await decisionCodes(set.kernel, pid, 'read', [...greek, 'fs:MAIL/x', ...others])).toEqual({
+      ...sameCodeFor('ALLOWED', [...greek, 'fs:MAIL/x']),
+      ...sameCodeFor('NO_CAPABILITY', others),
     });
   });
 
@@ -100,12 +100,12 @@ describe('where upper and lower case name the same file', () => {
     const [giver, taker] = [await holder(set, 'fs:Secret/**', 'fs:PUB/*'), await holder(set)];
     const held = await kernel.capabilities.list(giver);
     const id = (resource: string) => held.find((one) => one.resource === resource)?.id ?? '';
-    expect(await verdicts(kernel, giver, 'read', spellings)).toEqual(all('ALLOWED', spellings));
+    expect(await decisionCodes(kernel, giver, 'read', spellings)).toEqual(sameCodeFor('ALLOWED', spellings));
     await kernel.capabilities.transfer(giver, taker, id('fs:Secret/**'));
-    expect(await verdicts(kernel, giver, 'read', spellings)).toEqual(all('NO_CAPABILITY', spellings));
-    expect(await verdicts(kernel, taker, 'read', spellings)).toEqual(all('ALLOWED', spellings));
+    expect(await decisionCodes(kernel, giver, 'read', spellings)).toEqual(sameCodeFor('NO_CAPABILITY', spellings));
+    expect(await decisionCodes(kernel, taker, 'read', spellings)).toEqual(sameCodeFor('ALLOWED', spellings));
     await kernel.capabilities.revoke(id('fs:PUB/*'));
-    expect(await verdicts(kernel, giver, 'read', ['fs:pub/y', 'fs:Pub/Y'])).toEqual({
+    expect(await decisionCodes(kernel, giver, 'read', ['fs:pub/y', 'fs:Pub/Y'])).toEqual({
       'fs:pub/y': 'REVOKED',
       'fs:Pub/Y': 'REVOKED',
     });
@@ -129,7 +129,7 @@ describe('where upper and lower case name the same file', () => {
     );
     expect((await kernel.capabilities.delegate(giver, taker, read('fs:Pub/**'))).resource).toBe('fs:Pub/**');
     await kernel.capabilities.delegate(giver, child, read('fs:SECRET/**'));
-    expect(await verdicts(kernel, child, 'read', spellings)).toEqual(all('DENY_RULE', spellings));
+    expect(await decisionCodes(kernel, child, 'read', spellings)).toEqual(sameCodeFor('DENY_RULE', spellings));
   });
 
   it('a part of what is held is handed on in another case, and nothing beside it', async () => {
@@ -139,13 +139,13 @@ describe('where upper and lower case name the same file', () => {
     const [giver, taker] = [await holder(set, 'fs:secret/**'), await holder(set)];
     const given = await kernel.capabilities.delegate(giver, taker, read('fs:SECRET/Deep/**'));
     expect(given).toMatchObject({ resource: 'fs:SECRET/Deep/**', holder: taker, depth: 1 });
-    expect(await verdicts(kernel, taker, 'read', ['fs:Secret/deep/x', 'fs:secret/x'])).toEqual({
+    expect(await decisionCodes(kernel, taker, 'read', ['fs:Secret/deep/x', 'fs:secret/x'])).toEqual({
       'fs:Secret/deep/x': 'ALLOWED',
       'fs:secret/x': 'NO_CAPABILITY',
     });
     expect((await kernel.capabilities.derive(giver, read('fs:Secret/x'))).depth).toBe(1);
     const child = await kernel.processes.spawnChild(giver, { image: 'reader', delegate: [read('fs:sEcReT/x')] });
-    expect(await verdicts(kernel, child, 'read', ['fs:secret/X'])).toEqual({ 'fs:secret/X': 'ALLOWED' });
+    expect(await decisionCodes(kernel, child, 'read', ['fs:secret/X'])).toEqual({ 'fs:secret/X': 'ALLOWED' });
     for (const resource of ['fs:SECRETS/x', 'fs:PUB/x', 'fs:*/x', 'fs:**']) {
       const answer = await refused(() => kernel.capabilities.delegate(giver, taker, read(resource)));
       expect(answer).toMatchObject({ code: 'AMPLIFICATION', facts: { field: 'resource', resource } });

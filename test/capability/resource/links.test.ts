@@ -2,14 +2,14 @@ import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec, Pid, RuleSpec } from '../../../src/index.js';
-import { verdict, verdicts } from '../../support/capability/decision-codes.js';
+import { decisionCode, decisionCodes } from '../../support/capability/decision-codes.js';
 import { tempFolder } from '../../support/kernel.js';
-import { type Stage, stage } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../../support/kernel-fixture.js';
 
 const all = ['read', 'write', 'create', 'delete', 'list'] as const;
 
 /** A workspace whose folder `data` has links of every kind to the folders beside it, and beyond. */
-async function withLinks(): Promise<Stage & { readonly workspace: string }> {
+async function withLinks(): Promise<KernelFixture & { readonly workspace: string }> {
   const workspace = tempFolder();
   const outside = tempFolder();
   for (const folder of ['data/real', 'pub', 'secret', 'a*b']) mkdirSync(join(workspace, folder), { recursive: true });
@@ -38,15 +38,15 @@ async function withLinks(): Promise<Stage & { readonly workspace: string }> {
   ] as const) {
     symlinkSync(target, join(workspace, 'data', name));
   }
-  return { ...(await stage({ workspace })), workspace };
+  return { ...(await kernelFixture({ workspace })), workspace };
 }
 
 const denied: RuleSpec = { resource: 'fs:secret/**', rights: all };
 
-/** A path, where it leads, and the verdicts of one who holds `data`, of one who holds all, and of one who may not use `secret`. */
+/** A path, where it leads, and the decisions for one who holds `data`, of one who holds all, and of one who may not use `secret`. */
 type Row = readonly [name: string, where: string, codes: readonly string[]];
 
-/** The same rows with the verdicts that there are. */
+/** The same rows with the actual decisions. */
 async function judged(right: 'read' | 'create', rows: readonly Row[]): Promise<Row[]> {
   const { kernel } = await withLinks();
   const spawn = (resource: string) => kernel.processes.spawn({ capabilities: [{ resource, rights: all }] });
@@ -55,7 +55,7 @@ async function judged(right: 'read' | 'create', rows: readonly Row[]): Promise<R
   const found: Row[] = [];
   for (const [name, where] of rows) {
     const codes: string[] = [];
-    for (const pid of [narrow, wide, bound]) codes.push(await verdict(kernel, pid, right, `fs:${name}`));
+    for (const pid of [narrow, wide, bound]) codes.push(await decisionCode(kernel, pid, right, `fs:${name}`));
     found.push([name, where, codes]);
   }
   return found;
@@ -121,16 +121,16 @@ describe('a file behind a link', () => {
     const data: CapabilitySpec = { resource: 'fs:data/**', rights: ['read'] };
     const pub: CapabilitySpec = { resource: 'fs:pub/**', rights: ['read'] };
     const pid = await spawn(data, pub);
-    expect(await verdict(kernel, pid, 'read', 'fs:data/pub/f')).toBe('NO_CAPABILITY');
+    expect(await decisionCode(kernel, pid, 'read', 'fs:data/pub/f')).toBe('NO_CAPABILITY');
     await kernel.capabilities.grant(pid, { resource: 'fs:**', rights: ['read'], uses: 9 });
-    expect(await verdict(kernel, pid, 'read', 'fs:data/pub/f')).toBe('ALLOWED');
+    expect(await decisionCode(kernel, pid, 'read', 'fs:data/pub/f')).toBe('ALLOWED');
   });
 
   it('is forbidden by a rule on the link as by one on the place, and the place is not by one on the link', async () => {
     const { kernel } = await withLinks();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:**', rights: ['read'] }] });
     await kernel.capabilities.deny(pid, { resource: 'fs:data/pub/**', rights: ['read'] });
-    expect(await verdicts(kernel, pid, 'read', ['fs:data/pub/f', 'fs:data/ws/pub/f', 'fs:pub/f'])).toEqual({
+    expect(await decisionCodes(kernel, pid, 'read', ['fs:data/pub/f', 'fs:data/ws/pub/f', 'fs:pub/f'])).toEqual({
       'fs:data/pub/f': 'DENY_RULE',
       'fs:data/ws/pub/f': 'ALLOWED',
       'fs:pub/f': 'ALLOWED',
@@ -145,7 +145,7 @@ describe('a file behind a link', () => {
     for (const target of ['real', '../secret', 'real', tempFolder(), 'missing', 'real']) {
       rmSync(link, { force: true });
       symlinkSync(target, link);
-      codes.push(await verdict(kernel, pid, 'read', 'fs:data/turn/f'));
+      codes.push(await decisionCode(kernel, pid, 'read', 'fs:data/turn/f'));
     }
     expect(codes).toEqual([yes, no, yes, no, no, yes]);
   });
@@ -189,7 +189,7 @@ describe('a workspace that is reached through a link', () => {
     symlinkSync(join(link, 'secret'), join(workspace, 'data', 'secret'));
     symlinkSync(join(link, 'data'), join(workspace, 'data', 'data'));
     symlinkSync(`${link}2`, join(workspace, 'data', 'beside'));
-    const { kernel } = await stage({ workspace: link });
+    const { kernel } = await kernelFixture({ workspace: link });
     const constraints = { file: { path: 'data/**' } };
     const pid = await kernel.processes.spawn({
       capabilities: [
@@ -199,10 +199,10 @@ describe('a workspace that is reached through a link', () => {
     });
     const codes: Record<string, string> = {};
     for (const name of ['data/f', 'data/data/f', 'data/secret/f', 'data/beside/f']) {
-      codes[name] = await verdict(kernel, pid, 'read', `fs:${name}`);
+      codes[name] = await decisionCode(kernel, pid, 'read', `fs:${name}`);
     }
     for (const file of [join(workspace, 'data/f'), join(link, 'data/f')]) {
-      codes[file] = await verdict(kernel, pid, 'call', 'tool:cat', { file });
+      codes[file] = await decisionCode(kernel, pid, 'call', 'tool:cat', { file });
     }
     expect(codes).toEqual({
       'data/f': 'ALLOWED',

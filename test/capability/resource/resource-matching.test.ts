@@ -179,7 +179,7 @@ function netWorld() {
   return gather('net', [...patterns, '**'], requests);
 }
 
-/** What can be parsed of the bodies, each canonical text once. */
+/** The bodies that can be parsed, each canonical text once. */
 function gather(kind: string, patternBodies: readonly string[], requestBodies: readonly string[]) {
   const patterns = patternBodies.map((body) => parsed(`${kind}:${body}`)).filter((value) => value !== undefined);
   const requests = requestBodies

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { KernelError, type Pid } from '../../../src/index.js';
-import { verdict } from '../../support/capability/decision-codes.js';
+import { decisionCode } from '../../support/capability/decision-codes.js';
 import { tempFolder } from '../../support/kernel.js';
-import { type Stage, stage } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../../support/kernel-fixture.js';
 
 /** `data/link` in a workspace, which can be turned while somebody looks at it. */
-interface Turning extends Stage {
+interface Turning extends KernelFixture {
   /** Turns it to the other state, at once or by way of nothing; answers with the state that it is in now. */
   turn(): 'first' | 'second';
   /** Turns it on and on while `work` is under way. */
   during<T>(work: Promise<T>): Promise<T>;
 }
 
-/** What `data/link` can be: a folder of its own, or a link. */
+/** The states of `data/link`: a folder of its own, or a link. */
 type Thing = 'folder' | { readonly to: string };
 
 /**
@@ -69,7 +69,7 @@ async function turning(...things: readonly [Thing, Thing]): Promise<Turning> {
     } while (!isOver);
     return work;
   };
-  return { ...(await stage({ workspace })), turn, during };
+  return { ...(await kernelFixture({ workspace })), turn, during };
 }
 
 /** Every answer that there was while the link was turned, and while it was left alone in each of its states. */
@@ -90,15 +90,15 @@ async function watched(set: Turning, rounds: number, ask: () => Promise<string>)
   return { turning: sorted(seen.turning), first: sorted(seen.first), second: sorted(seen.second) };
 }
 
-async function reader({ kernel }: Stage, resource: string, cwd = '.'): Promise<Pid> {
+async function reader({ kernel }: KernelFixture, resource: string, cwd = '.'): Promise<Pid> {
   return kernel.processes.spawn({ cwd, capabilities: [{ resource, rights: ['read'] }] });
 }
 
-function checking({ kernel }: Stage, pid: Pid, name = 'file'): () => Promise<string> {
+function checking({ kernel }: KernelFixture, pid: Pid, name = 'file'): () => Promise<string> {
   return async () => (await kernel.capabilities.check(pid, 'read', `fs:data/link/${name}`)).code;
 }
 
-/** What was answered although it should not have been. */
+/** The decisions that should not have been made. */
 function beyond(answers: readonly string[], ...expected: string[]): string[] {
   return answers.filter((answer) => !expected.includes(answer));
 }
@@ -113,14 +113,14 @@ const places = (): (readonly [Thing, Thing])[] => [
 ];
 
 describe('a link that is turned while it is looked at', () => {
-  it('between a folder that is granted and a place that is not has in each state its own verdict', async () => {
+  it('between a folder that is granted and a place that is not has in each state its own decision', async () => {
     const set = await turning('folder', { to: '../secret' });
     const { turning: meanwhile, ...still } = await watched(set, 400, checking(set, await reader(set, 'fs:data/**')));
     expect(still).toEqual({ first: ['ALLOWED'], second: none });
     expect(beyond(meanwhile, 'ALLOWED', 'NO_CAPABILITY')).toEqual([]);
   });
 
-  it('between a folder that is granted and one that is forbidden has in each state its own verdict', async () => {
+  it('between a folder that is granted and one that is forbidden has in each state its own decision', async () => {
     const set = await turning('folder', { to: '../secret' });
     const pid = await reader(set, 'fs:**');
     await set.kernel.capabilities.deny(pid, { resource: 'fs:secret/**', rights: ['read'] });
@@ -161,7 +161,7 @@ describe('a link that is turned while it is looked at', () => {
     const pid = await reader(set, 'fs:data/**');
     const codes: string[] = [];
     for (let round = 0; round < 4; round++) {
-      codes.push(await verdict(set.kernel, pid, 'read', 'fs:data/link/file'));
+      codes.push(await decisionCode(set.kernel, pid, 'read', 'fs:data/link/file'));
       set.turn();
     }
     expect(codes).toEqual(['ALLOWED', 'NO_CAPABILITY', 'ALLOWED', 'NO_CAPABILITY']);
@@ -170,7 +170,7 @@ describe('a link that is turned while it is looked at', () => {
 
 describe('chdir through a link that is turned meanwhile', () => {
   /** From `data` into the link and back; the code of the refusal, or `moved`. Only refusals of the kernel may come. */
-  const moving = (set: Stage, pid: Pid) => async (): Promise<string> => {
+  const moving = (set: KernelFixture, pid: Pid) => async (): Promise<string> => {
     const { kernel } = set;
     const moved = await outcome(kernel.as(pid).chdir('link/sub'));
     expect((await kernel.processes.get(pid)).cwd).toBe(moved === 'done' ? 'data/link/sub' : 'data');

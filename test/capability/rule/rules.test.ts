@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type Kernel, type Pid } from '../../../src/index.js';
-import { call, cast, codeFor, search } from '../../support/capability/two-roots.js';
+import { callSearch, codeFor, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { handClock, stage, worker } from '../../support/kernel-fixture.js';
+import { kernelFixture, manualClock, worker } from '../../support/kernel-fixture.js';
 
 const noTools = { resource: 'tool:**', rights: ['call'] } as const;
 const other = defineImage({ name: 'team/other', run: async () => null });
 
 describe('a deny rule', () => {
   it('wins over a narrower capability, whichever came first', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver } = set;
     const rule = await kernel.capabilities.deny(giver, { ...noTools, reason: 'audit' });
     expect(rule).toMatchObject({ effect: 'deny', pid: giver, resource: 'tool:**', rights: ['call'], reason: 'audit' });
     expect(await codeFor(set, giver)).toBe('DENY_RULE');
-    await kernel.capabilities.grant(giver, call);
+    await kernel.capabilities.grant(giver, callSearch);
     expect(await codeFor(set, giver)).toBe('DENY_RULE');
     expect((await set.refused(() => kernel.capabilities.require(giver, 'call', 'tool:search'))).code).toBe(
       'CAPABILITY_DENIED',
@@ -34,7 +34,7 @@ describe('a deny rule', () => {
   });
 
   it('touches no other resource, right or process', async () => {
-    const set = await cast(search, { resource: 'fs:a', rights: ['read', 'write'] });
+    const set = await twoRoots(search, { resource: 'fs:a', rights: ['read', 'write'] });
     const { kernel, giver, taker } = set;
     await kernel.capabilities.deny(taker, noTools);
     await kernel.capabilities.deny(giver, { resource: 'fs:**', rights: ['write'] });
@@ -44,9 +44,9 @@ describe('a deny rule', () => {
   });
 
   it('for all binds every process, also those that come later', async () => {
-    const set = await cast(search);
+    const set = await twoRoots(search);
     const { kernel, giver } = set;
-    await kernel.capabilities.deny('*', call);
+    await kernel.capabilities.deny('*', callSearch);
     const later = await kernel.processes.spawn({ capabilities: [search] });
     expect([await codeFor(set, giver), await codeFor(set, later)]).toEqual(['DENY_RULE', 'DENY_RULE']);
     expect(await kernel.capabilities.rules('*')).toHaveLength(1);
@@ -54,8 +54,8 @@ describe('a deny rule', () => {
   });
 
   it('ends when it expires', async () => {
-    const clock = handClock();
-    const set = await stage({ clock });
+    const clock = manualClock();
+    const set = await kernelFixture({ clock });
     const pid = await set.kernel.processes.spawn({ capabilities: [search] });
     await set.kernel.capabilities.deny(pid, { ...noTools, expiresAt: clock.now() + 1_000 });
     expect(await codeFor(set, pid)).toBe('DENY_RULE');
@@ -64,7 +64,7 @@ describe('a deny rule', () => {
   });
 
   it('is refused for nobody and with a bad resource, and lifting needs a rule', async () => {
-    const { kernel, giver, refused } = await cast();
+    const { kernel, giver, refused } = await twoRoots();
     expect((await refused(() => kernel.capabilities.deny('p_none', noTools))).code).toBe('NO_SUCH_PROCESS');
     const bad = { resource: 'tool:a*', rights: ['call'] } as const;
     expect((await refused(() => kernel.capabilities.deny(giver, bad))).code).toBe('INVALID_INPUT');
@@ -72,7 +72,7 @@ describe('a deny rule', () => {
   });
 
   it('forbids to read an object, and to move into a folder', async () => {
-    const { kernel, refused } = await cast();
+    const { kernel, refused } = await twoRoots();
     const root = await kernel.processes.spawn({
       image: 'worker',
       capabilities: [{ resource: 'fs:**', rights: ['read'] }],
@@ -89,30 +89,30 @@ describe('a deny rule', () => {
 });
 
 describe('what a rule binds', () => {
-  const below = { delegate: [call] };
+  const below = { delegate: [callSearch] };
 
   async function bound(kernel: Kernel): Promise<{ top: Pid; middle: Pid }> {
     const top = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
     const middle = await kernel.processes.spawnChild(top, {
       image: 'worker',
-      delegate: [{ ...call, delegable: true }],
+      delegate: [{ ...callSearch, delegable: true }],
     });
     await kernel.capabilities.deny(middle, noTools);
     return { top, middle };
   }
 
   it('are the children by spawn and by fork, and not the parent', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { top, middle } = await bound(set.kernel);
     const spawned = await set.kernel.processes.spawnChild(middle, below);
     const forked = await set.kernel.processes.fork(spawned, {});
-    await set.kernel.capabilities.grant(forked, call);
+    await set.kernel.capabilities.grant(forked, callSearch);
     const codes = await Promise.all([top, middle, spawned, forked].map((pid) => codeFor(set, pid)));
     expect(codes).toEqual(['ALLOWED', 'DENY_RULE', 'DENY_RULE', 'DENY_RULE']);
   });
 
   it('stays bound after exec, and when its parent has ended', async () => {
-    const set = await stage();
+    const set = await kernelFixture();
     const { kernel } = set;
     const { top, middle } = await bound(kernel);
     const moved = await kernel.processes.spawnChild(middle, { image: 'worker', onParentExit: 'reparent' });
@@ -123,31 +123,31 @@ describe('what a rule binds', () => {
     expect((await kernel.processes.get(moved)).parent).toBe(top);
     expect((await kernel.processes.get(detached)).parent).toBe(null);
     for (const pid of [moved, detached]) {
-      await kernel.capabilities.grant(pid, call);
+      await kernel.capabilities.grant(pid, callSearch);
       expect(await codeFor(set, pid)).toBe('DENY_RULE');
     }
     await kernel.shutdown();
-    expect(await codeFor(await stage({ store: set.path }), moved)).toBe('DENY_RULE');
+    expect(await codeFor(await kernelFixture({ store: set.path }), moved)).toBe('DENY_RULE');
   });
 
   it('cannot give what the rule is about to one that it does not bind', async () => {
-    const { kernel, refused } = await stage();
+    const { kernel, refused } = await kernelFixture();
     const { middle } = await bound(kernel);
     const stranger = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(middle, {});
     const [rule] = await kernel.capabilities.rules(middle);
-    expect(await refused(() => kernel.capabilities.delegate(middle, stranger, call))).toMatchObject({
+    expect(await refused(() => kernel.capabilities.delegate(middle, stranger, callSearch))).toMatchObject({
       code: 'CAPABILITY_DENIED',
       facts: { code: 'DENY_RULE', denies: [rule?.id] },
     });
     const { id } = await kernel.capabilities.grant(middle, { ...search, resource: 'tool:*' });
     expect((await refused(() => kernel.capabilities.transfer(middle, stranger, id))).code).toBe('CAPABILITY_DENIED');
-    expect(await kernel.capabilities.delegate(middle, child, call)).toMatchObject({ holder: child });
+    expect(await kernel.capabilities.delegate(middle, child, callSearch)).toMatchObject({ holder: child });
     expect((await kernel.capabilities.check(child, 'call', 'tool:search')).code).toBe('DENY_RULE');
   });
 
   it('cannot give a namespace where a rule on an object of unknown place binds, and the other way round', async () => {
-    const { kernel, giver, taker, refused } = await cast(
+    const { kernel, giver, taker, refused } = await twoRoots(
       { resource: 'ns:team/**', rights: ['read'], delegable: true },
       { resource: 'object:o_1', rights: ['read'], delegable: true },
     );
@@ -161,7 +161,7 @@ describe('what a rule binds', () => {
   });
 
   it('may give to a stranger what the rule does not touch', async () => {
-    const { kernel } = await stage();
+    const { kernel } = await kernelFixture();
     const { middle } = await bound(kernel);
     const stranger = await kernel.processes.spawn({});
     await kernel.capabilities.grant(middle, { resource: 'fs:a', rights: ['read'], delegable: true });
@@ -169,11 +169,11 @@ describe('what a rule binds', () => {
     expect(given.holder).toBe(stranger);
   });
 
-  it('cannot hand on at all what a rule on grant is about, also not at a birth', async () => {
-    const { kernel, giver, taker, refused } = await cast(search, { ...search, resource: 'tool:mail' });
+  it('cannot hand on at all what a rule on grant is about, also not at a spawn', async () => {
+    const { kernel, giver, taker, refused } = await twoRoots(search, { ...search, resource: 'tool:mail' });
     await kernel.capabilities.deny('*', { resource: 'tool:search', rights: ['grant'] });
     const denied = { code: 'CAPABILITY_DENIED', facts: { right: 'grant' } };
-    expect(await refused(() => kernel.capabilities.delegate(giver, taker, call))).toMatchObject(denied);
+    expect(await refused(() => kernel.capabilities.delegate(giver, taker, callSearch))).toMatchObject(denied);
     expect(await refused(() => kernel.processes.spawnChild(giver, below))).toMatchObject(denied);
     const mail = { resource: 'tool:mail', rights: ['call'] } as const;
     expect(await kernel.processes.spawnChild(giver, { delegate: [mail] })).toBeDefined();
@@ -182,7 +182,7 @@ describe('what a rule binds', () => {
 
 describe('a rule on an image', () => {
   it('refuses spawnChild, fork and exec of it, and leaves others and the host alone', async () => {
-    const { kernel, refused } = await stage({ images: [worker, other] });
+    const { kernel, refused } = await kernelFixture({ images: [worker, other] });
     const root = await kernel.processes.spawn({ image: 'worker' });
     const forbidden = await kernel.processes.spawn({ image: 'team/other' });
     await kernel.capabilities.deny('*', { resource: 'image:team/**', rights: ['spawn'] });

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { type CapabilitySpec, createKernel, defineTool, Store } from '../../../src/index.js';
 import { agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { chatModel } from '../../support/integrations/chat-server.js';
-import { dieAt } from './fault-point.js';
-import { deaf, heard, tell } from './tell.js';
+import { killAtWrite } from './fault-point.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /**
  * An agent with two agents below it, which it starts and waits for with the kernel's own tools. Their model is on the server at
@@ -22,13 +22,13 @@ const note = defineTool({
   run: ({ line }: { line: string }) => appendFileSync(log, `${line}\n`),
 });
 
-tell('ready');
-await heard();
+print('ready');
+await nextLine();
 const model = chatModel(url);
 const images = [agentImage({ name: 'lead', model }), agentImage({ name: 'worker', model, tools: ['note'] })];
 const kernel = await createKernel({ store, images, tools: [note], node: { leaseMs: 1_000 } });
-if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
-tell('open');
+if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
+print('open');
 const pid = await kernel.processes.spawn({
   id: 'agents',
   image: 'lead',
@@ -37,6 +37,6 @@ const pid = await kernel.processes.spawn({
   capabilities: [callModel, callTools].map((spec) => ({ ...spec, delegable: true })),
 });
 const { value, outcome } = await kernel.processes.result(pid);
-tell(`result ${JSON.stringify(value ?? outcome)}`);
+print(`result ${JSON.stringify(value ?? outcome)}`);
 await kernel.shutdown();
-deaf();
+stopListening();

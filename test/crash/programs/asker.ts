@@ -1,20 +1,20 @@
 import { createKernel } from '../../../src/index.js';
-import { deaf, heard, tell } from './tell.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /**
  * A process that uses a tool as often as it can, each use with other arguments, where a rule wants a person to be asked.
  * Tells every use that was acknowledged; waits for answers from outside until it is killed.
  */
 const [store = '', pid = ''] = process.argv.slice(2);
-tell('ready');
-await heard();
+print('ready');
+await nextLine();
 const kernel = await createKernel({ store, node: { pollMs: 5 } });
-tell('open');
+print('open');
 const { capabilities } = kernel.as(pid);
 for (let n = 0; n < 1_000; n++) {
   const used = capabilities.require('call', 'tool:search', { n });
-  tell(`asked ${n}`);
+  print(`asked ${n}`);
   await used;
-  tell(`used ${n}`);
+  print(`used ${n}`);
 }
-deaf();
+stopListening();

@@ -1,10 +1,10 @@
 import { createKernel, KernelError } from '../../../src/index.js';
-import { deaf, heard, tell } from './tell.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /** Spawns so many children of a given parent all at once, and tells what came of it. */
 const [store = '', count = '0'] = process.argv.slice(2);
-tell('ready');
-const parent = await heard();
+print('ready');
+const parent = await nextLine();
 const kernel = await createKernel({ store, durability: 'normal' });
 const calls = Array.from({ length: Number(count) }, () => kernel.processes.spawnChild(parent, {}));
 const refused = new Set<string>();
@@ -13,6 +13,6 @@ for (const outcome of await Promise.allSettled(calls)) {
     refused.add(outcome.reason instanceof KernelError ? outcome.reason.code : String(outcome.reason));
   }
 }
-tell(`refused: ${[...refused].join()}`);
+print(`refused: ${[...refused].join()}`);
 await kernel.shutdown();
-deaf();
+stopListening();

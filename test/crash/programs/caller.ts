@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { createKernel, defineImage, defineTool, KernelError, Store } from '../../../src/index.js';
-import { dieAt } from './fault-point.js';
-import { deaf, heard, tell } from './tell.js';
+import { killAtWrite } from './fault-point.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /**
  * A body that calls a tool which may happen once and one that may happen again, in turn. Each call appends a line to a
@@ -39,14 +39,14 @@ function codeOf(error: unknown): string {
   throw error;
 }
 
-tell('ready');
-await heard();
+print('ready');
+await nextLine();
 const kernel = await createKernel({ store, images: [caller], tools, node: { leaseMs: 1_000 } });
-if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
-tell('open');
+if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
+print('open');
 const capabilities = [{ resource: 'tool:**', rights: ['call' as const] }];
 const pid = await kernel.processes.spawn({ id: 'caller', image: 'caller', capabilities, budget: { toolCalls: 100 } });
 const { value, outcome } = await kernel.processes.result(pid);
-tell(`result ${JSON.stringify(value ?? outcome)}`);
+print(`result ${JSON.stringify(value ?? outcome)}`);
 await kernel.shutdown();
-deaf();
+stopListening();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKernel, Store } from '../../../src/index.js';
-import { dieAt } from './fault-point.js';
-import { deaf, heard, tell } from './tell.js';
+import { killAtWrite } from './fault-point.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /**
  * A process that runs a command in the background, with a child that has left its group, both of which sleep for so many
@@ -12,13 +12,13 @@ const [store = '', workspace = '', seconds = '', mode = '', killAt = '', when = 
 const stubborn = "trap '' TERM HUP INT;";
 const script = `(${stubborn} setsid sleep ${seconds}) & ${mode === 'polite' ? '' : stubborn} echo up; sleep ${seconds}; :`;
 
-tell('ready');
-await heard();
+print('ready');
+await nextLine();
 const kernel = await createKernel({ store, workspace });
 const capabilities = [{ resource: 'command:**', rights: ['call' as const] }];
 const pid = await kernel.processes.spawn({ id: 'owner', capabilities });
-tell('open');
-if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
+print('open');
+if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 const argv = ['sh', '-c', script];
 const command = await kernel.as(pid).run({ argv, background: true, survive: mode === 'survive' });
 await kernel.processes.waitOutput(command.pid, 'up');
@@ -29,9 +29,9 @@ if (killAt !== '') {
   await kernel.processes.kill(command.pid);
   await kernel.processes.result(command.pid);
   await kernel.shutdown();
-  tell('done');
+  print('done');
 } else {
-  tell(`up ${command.pid}`);
-  await heard();
+  print(`up ${command.pid}`);
+  await nextLine();
 }
-deaf();
+stopListening();

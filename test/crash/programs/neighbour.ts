@@ -1,5 +1,5 @@
 import { createKernel, KernelError } from '../../../src/index.js';
-import { deaf, heard, tell } from './tell.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /**
  * One of two programs on one file. Spawns children under a shared root, signals and ends those of the other as it sees
@@ -7,8 +7,8 @@ import { deaf, heard, tell } from './tell.js';
  */
 const [store = '', name = '', own = '0'] = process.argv.slice(2);
 const count = Number(own);
-tell('ready');
-const root = await heard();
+print('ready');
+const root = await nextLine();
 const kernel = await createKernel({ store, node: { name, pollMs: 20 } });
 const { processes } = kernel;
 
@@ -51,10 +51,10 @@ function expectEqual(found: unknown, expected: unknown): void {
 
 try {
   await Promise.all([spawnAndWait(), endTheOthers()]);
-  tell('done');
+  print('done');
 } catch (error) {
-  tell(`failed ${error instanceof KernelError ? error.code : ''} ${String(error)}`);
+  print(`failed ${error instanceof KernelError ? error.code : ''} ${String(error)}`);
   process.exitCode = 1;
 }
 await kernel.shutdown();
-deaf();
+stopListening();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKernel, defineImage, type KernelError } from '../../../src/index.js';
-import { heard, tell } from './tell.js';
+import { nextLine, print } from './tell.js';
 
 /** A node that takes what is runnable, tells every step that it runs, and what became of its runs. */
 const [store = '', name = '', leaseMs = '500'] = process.argv.slice(2);
@@ -8,17 +8,17 @@ const [store = '', name = '', leaseMs = '500'] = process.argv.slice(2);
 const slow = defineImage<{ steps: number; ms: number }>({
   name: 'slow',
   run: async (ctx, { steps, ms }) => {
-    tell(`began ${ctx.pid}`);
+    print(`began ${ctx.pid}`);
     try {
       for (let n = 1; n <= steps; n++) {
         await ctx.step(`step ${n}`, async () => {
-          tell(`step ${n} ${ctx.pid}`);
+          print(`step ${n} ${ctx.pid}`);
           await sleep(ms);
         });
       }
       return name;
     } catch (error) {
-      tell(`${(error as KernelError).code} ${ctx.pid}`);
+      print(`${(error as KernelError).code} ${ctx.pid}`);
       throw error;
     }
   },
@@ -27,7 +27,7 @@ const never = defineImage({
   name: 'never-twice',
   recovery: 'fail',
   run: async (ctx) => {
-    tell(`began ${ctx.pid}`);
+    print(`began ${ctx.pid}`);
     await sleep(1_000_000);
   },
 });
@@ -37,12 +37,12 @@ const kernel = await createKernel({
   images: [slow, never],
   node: { name, leaseMs: Number(leaseMs), concurrency: 4, pollMs: 20 },
 });
-tell(`open ${kernel.nodeId}`);
+print(`open ${kernel.nodeId}`);
 for (;;) {
-  const [command = '', spec = '{}'] = (await heard()).split(/ (.*)/);
-  if (command === 'spawn') tell(`spawned ${await kernel.processes.spawn(JSON.parse(spec))}`);
+  const [command = '', spec = '{}'] = (await nextLine()).split(/ (.*)/);
+  if (command === 'spawn') print(`spawned ${await kernel.processes.spawn(JSON.parse(spec))}`);
   // Also when nobody is there to say anything any more.
   if (command === 'stop' || command === '') break;
 }
-tell(`stopped ${JSON.stringify(await kernel.shutdown())}`);
+print(`stopped ${JSON.stringify(await kernel.shutdown())}`);
 process.exit(0);

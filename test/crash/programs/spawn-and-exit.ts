@@ -1,29 +1,29 @@
 import { createKernel } from '../../../src/index.js';
-import { heard, tell } from './tell.js';
+import { nextLine, print } from './tell.js';
 
 /** Four callers spawn trees and end them, and tell every call that was acknowledged. Runs until it is killed. */
 const [store = ''] = process.argv.slice(2);
-tell('ready');
-await heard();
+print('ready');
+await nextLine();
 const kernel = await createKernel({ store });
-tell('open');
+print('open');
 const { processes } = kernel;
 
 async function caller(name: string): Promise<never> {
   for (;;) {
     const root = await processes.spawn({ name, budget: { children: 5 } });
-    tell(`spawned ${root}`);
+    print(`spawned ${root}`);
     const child = await processes.spawnChild(root, { goal: { text: name.repeat(300) } });
-    tell(`spawned ${child}`);
+    print(`spawned ${child}`);
     const grandchild = await processes.fork(child, {});
-    tell(`spawned ${grandchild}`);
+    print(`spawned ${grandchild}`);
     if (Math.random() < 0.5) {
       await processes.exit(grandchild, { result: { of: name } });
-      tell(`ended ${grandchild}`);
+      print(`ended ${grandchild}`);
     }
     if (Math.random() < 0.5) {
       await processes.cancel(root);
-      for (const pid of [root, child, grandchild]) tell(`ended ${pid}`);
+      for (const pid of [root, child, grandchild]) print(`ended ${pid}`);
     }
   }
 }

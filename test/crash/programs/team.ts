@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { createKernel, defineImage, Store, type Syscalls } from '../../../src/index.js';
-import { dieAt } from './fault-point.js';
-import { deaf, heard, tell } from './tell.js';
+import { killAtWrite } from './fault-point.js';
+import { nextLine, print, stopListening } from './tell.js';
 
 /**
  * A parent with three children, twenty steps in all, each of which appends a line to a file. With a number, it kills
@@ -37,13 +37,13 @@ const parent = defineImage({
   },
 });
 
-tell('ready');
-await heard();
+print('ready');
+await nextLine();
 const kernel = await createKernel({ store, images: [child, parent], node: { leaseMs: 1_000 } });
-if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
-tell('open');
+if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
+print('open');
 const pid = await kernel.processes.spawn({ id: 'team', image: 'parent' });
 const { value, outcome } = await kernel.processes.result(pid);
-tell(`result ${JSON.stringify(value ?? outcome)}`);
+print(`result ${JSON.stringify(value ?? outcome)}`);
 await kernel.shutdown();
-deaf();
+stopListening();

@@ -2,19 +2,19 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /** Prints a line at once: what was printed before a kill is not lost in a buffer. */
-export function tell(line: string): void {
+export function print(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 /** The next line that the parent says. */
-export async function heard(): Promise<string> {
+export async function nextLine(): Promise<string> {
   const { value } = await input.next();
   return value ?? '';
 }
 
 /** Stops listening, so that the program can end. */
-export function deaf(): void {
+export function stopListening(): void {
   process.stdin.destroy();
 }

@@ -3,7 +3,7 @@ import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/ind
 import { add, callModel, callTools, startAgent } from '../../support/integrations/agent-fixture.js';
 import { scriptedModel } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/store-consistency.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
 
 describe('what the turns of an agent cost', () => {
   it('is charged in tokens and money, to all above it', async () => {
@@ -38,7 +38,7 @@ describe('what the turns of an agent cost', () => {
       overrun: 200,
       left: 0,
     });
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('stops the first turn where there is nothing, and ends the process that asked for that', async () => {

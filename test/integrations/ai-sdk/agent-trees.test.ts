@@ -5,7 +5,7 @@ import { agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { callModel, callTools, simpleTool } from '../../support/integrations/agent-fixture.js';
 import { scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/store-consistency.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
 
 describe('agents below an agent', () => {
   it('are processes that it spawns and waits for, with what it hands them', async () => {
@@ -49,7 +49,7 @@ describe('agents below an agent', () => {
       ['exited', 'worker@1'],
       ['exited', 'worker@1'],
     ]);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import { gate } from '../../support/gate.js';
 import { add, callModel, callTools, simpleTool, startAgent } from '../../support/integrations/agent-fixture.js';
 import { scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/store-consistency.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
 
 describe('an agent', () => {
   it('asks its model, makes the calls that it wants, and ends with what it says', async () => {
@@ -50,7 +50,7 @@ describe('an agent', () => {
       'settle #2',
       'memory.create message #1',
     ]);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('may not ask a model without a capability: it fails, and the model is not asked', async () => {

@@ -10,16 +10,16 @@ import {
   secretKey,
 } from '../../support/integrations/chat-server.js';
 import { openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/store-consistency.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
 
 const callModel: CapabilitySpec = { resource: 'model:local/**', rights: ['call'] };
 const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
-/** No test waits for long. */
+/** Short retry delays, so that tests do not wait. */
 const retry = { attempts: 3, baseMs: 5 };
 
 describe('an agent on a server', () => {
   it('has a conversation with tools, which is charged by what the server reports', async () => {
-    const { kernel, pid, server } = await served(
+    const { kernel, pid, server } = await startServedAgent(
       ({ messages }) => {
         const told = messages.at(-1);
         if (told?.role === 'tool') return { text: `It is ${told.content}.` };
@@ -39,11 +39,11 @@ describe('an agent on a server', () => {
     const [, second] = server.requests;
     expect(second?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
     expect(second?.tools?.map((tool) => tool.function.name)).toContain('math_add');
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('is cancelled in the middle of a turn: the request is given up, and nothing is asked any more', async () => {
-    const { kernel, pid, server } = await served(() => new Promise(() => undefined));
+    const { kernel, pid, server } = await startServedAgent(() => new Promise(() => undefined));
     await vi.waitFor(() => expect(server.requests).toHaveLength(1));
     await kernel.processes.cancel(pid, 'not needed');
     expect(await kernel.processes.result(pid)).toMatchObject({
@@ -57,7 +57,7 @@ describe('an agent on a server', () => {
 
   it('asks again after an error that may pass', async () => {
     let failures = 0;
-    const { kernel, pid, server } = await served(() =>
+    const { kernel, pid, server } = await startServedAgent(() =>
       ++failures < 3 ? { status: 503, message: 'overloaded' } : { text: 'At last.' },
     );
     expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: 'At last.', turns: 1 } });
@@ -71,7 +71,7 @@ describe('an agent on a server', () => {
   });
 
   it('does not ask again by an authority that was taken from it meanwhile', async () => {
-    const { kernel, pid, server } = await served(async () => {
+    const { kernel, pid, server } = await startServedAgent(async () => {
       const held = (await kernel.capabilities.list(pid)).find(({ resource }) => resource === callModel.resource);
       await kernel.capabilities.revoke(held?.id ?? '');
       return { status: 503, message: 'overloaded' };
@@ -84,25 +84,25 @@ describe('an agent on a server', () => {
   });
 
   it('fails with what the server says when it does not pass, or cannot', async () => {
-    const busy = await served(() => ({ status: 500, message: 'out of order' }));
+    const busy = await startServedAgent(() => ({ status: 500, message: 'out of order' }));
     expect(await busy.kernel.processes.result(busy.pid)).toMatchObject({
       status: 'failed',
       message: 'Model local/small failed: out of order',
       outcome: { reason: 'MODEL_FAILED', evidence: { facts: { model: 'model:local/small', statusCode: 500 } } },
     });
     expect(busy.server.requests).toHaveLength(3);
-    const wrong = await served(() => ({ status: 400, message: 'no such model' }));
+    const wrong = await startServedAgent(() => ({ status: 400, message: 'no such model' }));
     expect(await wrong.kernel.processes.result(wrong.pid)).toMatchObject({
       message: 'Model local/small failed: no such model',
     });
     expect(wrong.server.requests).toHaveLength(1);
-    const nobody = await served(() => ({ text: 'never' }), { model: chatModel('http://127.0.0.1:1/v1') });
+    const nobody = await startServedAgent(() => ({ text: 'never' }), { model: chatModel('http://127.0.0.1:1/v1') });
     expect(await nobody.kernel.processes.result(nobody.pid)).toMatchObject({ outcome: { reason: 'MODEL_FAILED' } });
   });
 
   it('writes no key down, also where the server repeats it', async () => {
     const message = `Incorrect API key provided: ${secretKey}. You sent "Authorization: Bearer ${secretKey}".`;
-    const { kernel, pid } = await served(() => ({ status: 401, message }));
+    const { kernel, pid } = await startServedAgent(() => ({ status: 401, message }));
     const { outcome } = await kernel.processes.result(pid);
     expect(outcome.evidence?.message).toContain('Incorrect API key provided: ***');
     const written: string[] = [];
@@ -115,8 +115,8 @@ describe('an agent on a server', () => {
   });
 });
 
-/** An agent whose model is on a server that answers so. */
-async function served(
+/** Starts an agent whose model is served by a chat server with this script. */
+async function startServedAgent(
   script: (request: ChatRequest) => ChatReply | Promise<ChatReply>,
   spec: Partial<AgentSpec> = {},
   tools: Tool[] = [add],

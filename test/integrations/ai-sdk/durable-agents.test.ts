@@ -6,7 +6,7 @@ import { gate } from '../../support/gate.js';
 import { callModel, callTools } from '../../support/integrations/agent-fixture.js';
 import { type ScriptedTurn, scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { newStore, openKernel } from '../../support/kernel.js';
-import { faultsIn } from '../../support/store-consistency.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
 
 describe('an agent whose kernel is closed', () => {
   it('goes on where it was: no turn is asked again, no call is made again, nothing is paid again', async () => {
@@ -57,7 +57,7 @@ describe('an agent whose kernel is closed', () => {
     expect([before.doGenerateCalls.length, after.doGenerateCalls.length]).toEqual([2, 1]);
     expect(done).toEqual(['first', 'second', 'slow']);
     expect((await again.processes.get(pid)).used).toMatchObject({ tokens: 45 });
-    expect(await faultsIn(again)).toEqual([]);
+    expect(await findInconsistencies(again)).toEqual([]);
   });
 
   it('asks again the turn that was under way, since nobody has heard its answer', async () => {

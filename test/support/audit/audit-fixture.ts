@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import type { AuditEntry } from '../../../src/audit/audit-entry.js';
 import { AuditLog } from '../../../src/audit/audit-log.js';
@@ -27,7 +26,7 @@ const noLineages = { lineage: () => Promise.reject(new Error('there are no proce
 const noAuthorities = { trace: () => Promise.reject(new Error('there are no capabilities here')) };
 const noProvenances = { provenance: () => Promise.reject(new Error('there are no objects here')) };
 
-export interface HarnessOptions {
+export interface AuditFixtureOptions {
   readonly path: string;
   readonly seed?: string;
   readonly readOnly?: boolean;
@@ -35,7 +34,7 @@ export interface HarnessOptions {
   readonly sink?: CheckpointSink;
 }
 
-export type Harness = Awaited<ReturnType<typeof openAudit>>;
+export type AuditFixture = Awaited<ReturnType<typeof openAudit>>;
 
 /** A folder of its own, removed after the test. */
 export function tempFolder(): string {
@@ -49,7 +48,7 @@ export function tempDatabase(): string {
 }
 
 /** The audit layer on a real store, wired by hand, closed after the test. */
-export async function openAudit(options: HarnessOptions) {
+export async function openAudit(options: AuditFixtureOptions) {
   const { path, readOnly = false } = options;
   const store = new SqliteStore({ path, durability: 'normal', readOnly, pollMs: 250 });
   await store.open();
@@ -59,21 +58,21 @@ export async function openAudit(options: HarnessOptions) {
   const ids = new TimeOrderedIds(clock, entropy);
   const node = { nodeId: 'n_test', operator: 'tester' };
   const logged: { facts: JsonObject; message: string }[] = [];
-  const keep = (facts: JsonObject, message: string) => void logged.push({ facts, message });
-  const logger: Logger = { warn: keep, error: keep };
+  const record = (facts: JsonObject, message: string) => void logged.push({ facts, message });
+  const logger: Logger = { warn: record, error: record };
   const signer =
     options.signer ??
     (inMemory ? Ed25519Signer.fromSeed(entropy.bytes(32)) : new KeyFileSigner(`${path}.key`, entropy));
   const sink = options.sink ?? (inMemory ? noCheckpointSink : new CheckpointFile(`${path}.checkpoints`));
   const repository = new SqliteAuditRepository();
-  const ledger = new AuditWriter(repository, ids, entropy, node);
+  const writer = new AuditWriter(repository, ids, entropy, node);
   const verifier = new AuditVerifier(store, repository, sink);
-  const checkpoints = new Checkpoints(store, repository, ledger, signer, sink, clock, logger);
+  const checkpoints = new Checkpoints(store, repository, writer, signer, sink, clock, logger);
   const proofs = new AuditProofs(store, repository);
   const log = new AuditLog(
     store,
     repository,
-    ledger,
+    writer,
     verifier,
     proofs,
     checkpoints,
@@ -83,9 +82,9 @@ export async function openAudit(options: HarnessOptions) {
     noAuthorities,
     noProvenances,
   );
-  const refusals = new Refusals(store, ledger, clock, node, logger);
+  const refusals = new Refusals(store, writer, clock, node, logger);
   onTestFinished(() => store.close());
-  return { store, repository, ledger, verifier, checkpoints, log, refusals, clock, signer, logged };
+  return { store, repository, writer, verifier, checkpoints, log, refusals, clock, signer, logged };
 }
 
 /** A record as a syscall would write it; the n-th differs from the others. */
@@ -102,23 +101,13 @@ export function entry(n: number, more: Partial<AuditEntry> = {}): AuditEntry {
 }
 
 /** Appends `count` records in units of 100; every third one has a payload. */
-export async function fill(audit: Pick<Harness, 'store' | 'ledger'>, count: number): Promise<void> {
+export async function fill(audit: Pick<AuditFixture, 'store' | 'writer'>, count: number): Promise<void> {
   for (let from = 0; from < count; from += 100) {
     await audit.store.write(async (tx) => {
       for (let n = from; n < Math.min(count, from + 100); n++) {
-        audit.ledger.append(tx, entry(n, n % 3 === 0 ? { resource: `tool:t${n}`, payload: { n } } : {}));
+        audit.writer.append(tx, entry(n, n % 3 === 0 ? { resource: `tool:t${n}`, payload: { n } } : {}));
       }
     });
-  }
-}
-
-/** Changes the file behind the kernel's back. */
-export function tamper(path: string, ...statements: string[]): void {
-  const raw = new Database(path);
-  try {
-    for (const statement of statements) raw.exec(statement);
-  } finally {
-    raw.close();
   }
 }
 

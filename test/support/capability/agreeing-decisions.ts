@@ -1,17 +1,20 @@
 import { expect } from 'vitest';
 import type { Kernel, KernelError } from '../../../src/index.js';
-import type { Asked } from './random-worlds.js';
+import type { WorldQuestion } from './random-worlds.js';
 
 /** The code of a decision on which check, explain, both as seen by the process, and require agree. */
-export async function explained(kernel: Kernel, { pid, right, resource, args = {} }: Asked): Promise<string> {
+export async function codeOfEveryCall(
+  kernel: Kernel,
+  { pid, right, resource, args = {} }: WorldQuestion,
+): Promise<string> {
   const { effect, code, capability, reason } = await kernel.capabilities.check(pid, right, resource, args);
   const decision = { effect, code, ...(capability === undefined ? {} : { capability }) };
-  const told = await kernel.capabilities.explain(pid, right, resource, args);
-  expect(told).toMatchObject({ ...decision, pid, right, resource });
-  expect([reason, told.hint]).not.toContain('');
-  expect(told.denies.length > 0).toBe(code === 'DENY_RULE');
-  expect(told.chain?.map(({ id }) => id)[0]).toBe(capability === 'kin' ? undefined : capability);
-  expect(told.chain?.at(-1)?.parent ?? null).toBeNull();
+  const explanation = await kernel.capabilities.explain(pid, right, resource, args);
+  expect(explanation).toMatchObject({ ...decision, pid, right, resource });
+  expect([reason, explanation.hint]).not.toContain('');
+  expect(explanation.denies.length > 0).toBe(code === 'DENY_RULE');
+  expect(explanation.chain?.map(({ id }) => id)[0]).toBe(capability === 'kin' ? undefined : capability);
+  expect(explanation.chain?.at(-1)?.parent ?? null).toBeNull();
   const face = kernel.as(pid).capabilities;
   expect(await face.check(right, resource, args)).toMatchObject(decision);
   expect(await face.explain(right, resource, args)).toMatchObject({ ...decision, denies: [], asks: [] });
@@ -26,7 +29,7 @@ export async function explained(kernel: Kernel, { pid, right, resource, args = {
 const refusals: Readonly<Record<string, string>> = { REVOKED: 'CAPABILITY_REVOKED', EXPIRED: 'CAPABILITY_EXPIRED' };
 
 /** The first refusal that a grant would mend is mended by the very call that its hint names. */
-export async function mended({ capabilities }: Kernel, all: readonly Asked[]): Promise<void> {
+export async function assertHintAllows({ capabilities }: Kernel, all: readonly WorldQuestion[]): Promise<void> {
   for (const { pid, right, resource, args = {}, names, isOutside } of all) {
     const { code, hint } = await capabilities.explain(pid, right, resource, args);
     const isMissing = ['NO_CAPABILITY', 'CONSTRAINT', 'EXPIRED', 'SPENT', 'REVOKED'].includes(code);
@@ -34,13 +37,13 @@ export async function mended({ capabilities }: Kernel, all: readonly Asked[]): P
     if (!isMissing || isOutside || new Set(names).size > 1) continue;
     const [, who = '', spec = ''] = /capabilities\.grant\('(.*?)', (\{.*?\})\)/.exec(hint) ?? [];
     expect(who).toBe(pid);
-    await capabilities.grant(who, JSON.parse(quoted(spec)));
+    await capabilities.grant(who, JSON.parse(toJson(spec)));
     expect(['allow', 'ask']).toContain((await capabilities.check(pid, right, resource, args)).effect);
     return;
   }
 }
 
 /** An object literal of a hint as JSON. */
-function quoted(literal: string): string {
+function toJson(literal: string): string {
   return literal.replaceAll("'", '"').replaceAll(/([{,] )(\w+): /g, '$1"$2": ');
 }

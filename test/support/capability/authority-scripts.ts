@@ -10,30 +10,30 @@ import type {
   RuleSpec,
 } from '../../../src/index.js';
 import { attempt } from '../attempt.js';
-import type { handClock } from '../kernel-fixture.js';
+import type { manualClock } from '../kernel-fixture.js';
 import { pick } from '../pick.js';
 
-export const deeds = [
+export const stepKinds = [
   ...(['spawnChild', 'fork', 'grant', 'delegate', 'derive', 'transfer', 'revoke', 'deny', 'ask', 'lift'] as const),
-  ...(['require', 'answer', 'exit', 'bequeath', 'exec', 'tick', 'prune'] as const),
+  ...(['require', 'answer', 'exit', 'leaveResult', 'exec', 'tick', 'prune'] as const),
 ];
-export type Deed = (typeof deeds)[number];
+export type StepKind = (typeof stepKinds)[number];
 
 /** One change of authority, as small numbers that say what it is done with. */
 export interface Step {
-  readonly deed: Deed;
+  readonly kind: StepKind;
   readonly picks: readonly number[];
-  /** Which of the kernels does it. */
+  /** The index of the kernel that does it. */
   readonly by: number;
-  /** Together with the step that follows. */
-  readonly joined: boolean;
-  /** While others ask. */
-  readonly watched: boolean;
-  /** By how many turns of the loop the others are ahead. */
+  /** It runs together with the step that follows. */
+  readonly isWithNext: boolean;
+  /** Checks run at the same time. */
+  readonly isWatched: boolean;
+  /** The turns of the event loop that it waits before it starts. */
   readonly lead: number;
 }
 
-const often: Partial<Record<Deed, number>> = {
+const frequencies: Partial<Record<StepKind, number>> = {
   grant: 4,
   delegate: 6,
   require: 3,
@@ -44,15 +44,15 @@ const often: Partial<Record<Deed, number>> = {
   lift: 2,
   transfer: 3,
   derive: 2,
-  bequeath: 2,
+  leaveResult: 2,
 };
 
 export const step: fc.Arbitrary<Step> = fc.record({
-  deed: fc.constantFrom(...deeds.flatMap((deed) => Array.from({ length: often[deed] ?? 1 }, () => deed))),
+  kind: fc.constantFrom(...stepKinds.flatMap((kind) => Array.from({ length: frequencies[kind] ?? 1 }, () => kind))),
   picks: fc.array(fc.nat(999), { minLength: 6, maxLength: 6 }),
   by: fc.nat(1),
-  joined: fc.nat(5).map((pick) => pick === 5),
-  watched: fc.boolean(),
+  isWithNext: fc.nat(5).map((pick) => pick === 5),
+  isWatched: fc.boolean(),
   lead: fc.nat(9),
 });
 
@@ -62,15 +62,15 @@ const patterns = ['tool:**', 'tool:a', 'tool:a/**', 'tool:*', 'tool:*/b', 'tool:
 const tools = ['tool:a', 'tool:b', 'tool:a/b', 'tool:a/b/a'];
 const processesMax = 6;
 
-/** What scripts act upon: some processes with authority, and what has become of them. */
-export class Cast {
+/** The processes, capabilities and rules that the steps of a script act upon. */
+export class ScriptActors {
   readonly pids: Pid[] = [];
   private readonly capabilities: string[] = [];
   private readonly rules: string[] = [];
-  /** What children have left behind. */
+  /** The results of ended children. */
   readonly results: ObjectHandle[] = [];
 
-  constructor(private readonly clock: ReturnType<typeof handClock>) {}
+  constructor(private readonly clock: ReturnType<typeof manualClock>) {}
 
   async begin(kernel: Kernel): Promise<void> {
     const capabilities: CapabilitySpec[] = [
@@ -87,12 +87,12 @@ export class Cast {
     }
   }
 
-  /** Whether the step could be done; a refusal is an answer like another. */
-  async does(kernel: Kernel, { deed, picks }: Step): Promise<boolean> {
-    return (await attempt(this[deed](kernel, picks))) ?? false;
+  /** Returns whether the step was done; a refusal is a valid outcome. */
+  async run(kernel: Kernel, { kind, picks }: Step): Promise<boolean> {
+    return (await attempt(this[kind](kernel, picks))) ?? false;
   }
 
-  /** Takes the rules away, which may bind those who come after. */
+  /** Lifts all rules, which might bind the processes of the next script. */
   async end(kernel: Kernel): Promise<void> {
     for (const { id } of await kernel.capabilities.rules()) await kernel.capabilities.lift(id);
   }
@@ -114,17 +114,17 @@ export class Cast {
 
   private async grant({ capabilities }: Kernel, picks: Picks): Promise<boolean> {
     const { from: _from, ...spec } = this.stated(picks);
-    return this.got(await capabilities.grant(this.pid(picks[0]), { ...spec, delegable: (picks[5] ?? 0) % 4 > 0 }));
+    return this.remember(await capabilities.grant(this.pid(picks[0]), { ...spec, delegable: (picks[5] ?? 0) % 4 > 0 }));
   }
 
   private async delegate({ capabilities }: Kernel, picks: Picks): Promise<boolean> {
     const { holder, spec } = await this.source(capabilities, picks);
-    return this.got(await capabilities.delegate(holder, this.pid(picks[1]), spec));
+    return this.remember(await capabilities.delegate(holder, this.pid(picks[1]), spec));
   }
 
   private async derive({ capabilities }: Kernel, picks: Picks): Promise<boolean> {
     const { holder, spec } = await this.source(capabilities, picks);
-    return this.got(await capabilities.derive(holder, spec));
+    return this.remember(await capabilities.derive(holder, spec));
   }
 
   private async transfer({ capabilities }: Kernel, [what = 0, to]: Picks): Promise<boolean> {
@@ -184,7 +184,7 @@ export class Cast {
   }
 
   /** A child leaves a result, which its parent takes for its new goal, or leaves to its own parent. */
-  private async bequeath({ processes }: Kernel, [who, how = 0]: Picks): Promise<boolean> {
+  private async leaveResult({ processes }: Kernel, [who, how = 0]: Picks): Promise<boolean> {
     const pid = this.pid(who);
     const child = await processes.spawnChild(pid, {});
     await processes.complete(child, { made: 1 });
@@ -218,7 +218,7 @@ export class Cast {
     return pick(fitting.length > 0 ? fitting : all, who * 7 + what);
   }
 
-  private got({ id }: { readonly id: string }): boolean {
+  private remember({ id }: { readonly id: string }): boolean {
     this.capabilities.push(id);
     return true;
   }
@@ -232,7 +232,7 @@ export class Cast {
     return { holder, spec: { ...stated, from: id, resource: what % 3 === 0 ? stated.resource : resource } };
   }
 
-  /** What is handed on: mostly whole, sometimes with limits. */
+  /** The authority to hand on: mostly whole, sometimes with limits. */
   private stated([, , what = 0, uses = 0, until = 0, more = 0]: Picks): DelegationSpec {
     return {
       resource: pick(patterns, what),
@@ -259,8 +259,8 @@ export class Cast {
 
 type Picks = readonly number[];
 
-/** What is asked of everybody: tools, the family, what processes have made, and their results. */
-export function askedOf(pids: readonly Pid[], results: readonly ObjectHandle[]): Question[] {
+/** Questions about every process: tools, the family, the objects of processes, and their results. */
+export function questionsAbout(pids: readonly Pid[], results: readonly ObjectHandle[]): Question[] {
   return pids.flatMap((pid) => [
     ...callsOf(pid),
     ...pids.flatMap((other): Question[] => [

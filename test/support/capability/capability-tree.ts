@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../../src/index.js';
 import { attempt } from '../attempt.js';
-import type { handClock } from '../kernel-fixture.js';
+import type { manualClock } from '../kernel-fixture.js';
 
 /** Processes that each hold one capability, drawn from that of another one; and what has befallen them. */
 export class CapabilityTree {
@@ -16,10 +16,10 @@ export class CapabilityTree {
 
   constructor(
     private readonly kernel: Kernel,
-    private readonly clock: ReturnType<typeof handClock>,
+    private readonly clock: ReturnType<typeof manualClock>,
   ) {}
 
-  async grow(above: number | null, limit: string): Promise<void> {
+  async add(above: number | null, limit: string): Promise<void> {
     const { processes, capabilities } = this.kernel;
     const parent = above === null ? undefined : this.nodes[above];
     const pid = await processes.spawn({ image: 'worker' });
@@ -45,20 +45,20 @@ export class CapabilityTree {
     const node = this.nodes[index % this.nodes.length];
     if (node === undefined) return;
     if (how === 'expire') this.clock.advance(1);
-    if (how === 'spend') return this.spend(node);
+    if (how === 'spend') return this.use(node);
     if (how === 'revoke') await this.kernel.capabilities.revoke(node.id);
     if (how === 'exit') await attempt(this.kernel.processes.exit(node.pid));
     if (how === 'exec') await attempt(this.kernel.processes.exec(node.pid, { image: 'worker' }));
     if (how !== 'expire') node.dead = true;
   }
 
-  living(): boolean[] {
+  expectedLive(): boolean[] {
     return this.nodes.map((node) =>
       this.chain(node).every(({ dead, uses: left, until }) => !dead && left !== 0 && this.clock.now() < until),
     );
   }
 
-  async working(kernel: Kernel): Promise<boolean[]> {
+  async actuallyLive(kernel: Kernel): Promise<boolean[]> {
     return Promise.all(
       this.nodes.map(async ({ pid, id }) => {
         const { effect } = await kernel.capabilities.check(pid, 'call', 'tool:a');
@@ -69,7 +69,7 @@ export class CapabilityTree {
     );
   }
 
-  private async spend(node: CapabilityTree['nodes'][number]): Promise<void> {
+  private async use(node: CapabilityTree['nodes'][number]): Promise<void> {
     if ((await attempt(this.kernel.capabilities.require(node.pid, 'call', 'tool:a'))) === undefined) return;
     for (const one of this.chain(node)) if (one.uses !== null) one.uses--;
   }

@@ -1,93 +1,99 @@
 import { Store } from '../../../src/base/store.js';
 import { AuthorityCache } from '../../../src/capability/decision/authority-cache.js';
+import type { RawDecision } from '../../../src/capability/decision/decide.js';
 import type { Decision } from '../../../src/capability/decision/decision.js';
 import { Evaluator } from '../../../src/capability/decision/evaluator.js';
 import type { Question } from '../../../src/capability/decision/question.js';
 import { QuestionParser } from '../../../src/capability/decision/question.js';
 import type { Kernel } from '../../../src/index.js';
 import { type ReferenceWorld, referenceDecision } from '../../capability/reference-evaluator.js';
-import type { Asked } from './random-worlds.js';
+import type { WorldQuestion } from './random-worlds.js';
 
-/** A code and what it is by, as one text. */
-export type Opinion = string;
+/** The code of a decision and the capability, as one text. */
+export type DecisionText = string;
 
-/** What the parts of one kernel say to the same questions. */
-export class Opinions {
+/** Decides the same questions by the different parts of one kernel. */
+export class DecisionSources {
   private readonly store: Store;
-  private readonly questions: QuestionParser;
+  private readonly questionParser: QuestionParser;
   private readonly evaluator: Evaluator;
   private readonly cache: AuthorityCache;
 
   constructor(private readonly kernel: Kernel) {
     const { container } = kernel;
     this.store = container.get<Store>(Store);
-    this.questions = container.get(QuestionParser);
+    this.questionParser = container.get(QuestionParser);
     this.evaluator = container.get(Evaluator);
     this.cache = container.get(AuthorityCache);
   }
 
-  /** The question as the kernel understands it; arguments that were left out are left open here. */
-  async understood(asked: Asked): Promise<Question> {
-    const { args, ...question } = await this.questions.parse(asked.pid, asked.right, asked.resource, asked.args ?? {});
+  /** The question as the kernel parses it; arguments that were left out stay open here. */
+  async parse(asked: WorldQuestion): Promise<Question> {
+    const { args, ...question } = await this.questionParser.parse(
+      asked.pid,
+      asked.right,
+      asked.resource,
+      asked.args ?? {},
+    );
     return asked.args === undefined ? question : { ...question, args };
   }
 
   /** By the rows, in one unit. */
-  uncached(asked: readonly Asked[], questions: readonly Question[]): Promise<Opinion[]> {
+  decideFromRows(asked: readonly WorldQuestion[], questions: readonly Question[]): Promise<DecisionText[]> {
     return this.store.read(async (tx) => {
-      const opinions: Opinion[] = [];
+      const texts: DecisionText[] = [];
       for (const [index, question] of questions.entries()) {
-        opinions.push(opinionOf(await this.evaluator.decide(tx, question, asked[index]?.now ?? 0)));
+        texts.push(textOfRawDecision(await this.evaluator.decide(tx, question, asked[index]?.now ?? 0)));
       }
-      return opinions;
+      return texts;
     });
   }
 
   /** From memory. */
-  async cached(asked: readonly Asked[], questions: readonly Question[]): Promise<Opinion[]> {
-    const opinions: Opinion[] = [];
+  async decideFromCache(asked: readonly WorldQuestion[], questions: readonly Question[]): Promise<DecisionText[]> {
+    const texts: DecisionText[] = [];
     for (const [index, question] of questions.entries()) {
-      opinions.push(opinionOf(await this.cache.decide(question, asked[index]?.now ?? 0)));
+      texts.push(textOfRawDecision(await this.cache.decide(question, asked[index]?.now ?? 0)));
     }
-    return opinions;
+    return texts;
   }
 
   /** As users are told, at the time of the kernel's clock. */
-  async told(asked: readonly Asked[]): Promise<Opinion[]> {
-    const opinions: Opinion[] = [];
+  async decideByCheck(asked: readonly WorldQuestion[]): Promise<DecisionText[]> {
+    const texts: DecisionText[] = [];
     for (const { pid, right, resource, args } of asked) {
-      opinions.push(toldOpinion(await this.kernel.capabilities.check(pid, right, resource, args)));
+      texts.push(textOfDecision(await this.kernel.capabilities.check(pid, right, resource, args)));
     }
-    return opinions;
+    return texts;
   }
 }
 
-/** The second opinion on one question. */
-export function referenceOpinion(world: ReferenceWorld, asked: Asked): Opinion {
-  return toldOpinion(referenceDecision({ ...world, now: asked.now }, asked));
+/** The decision of the reference evaluator. */
+export function referenceDecisionText(world: ReferenceWorld, asked: WorldQuestion): DecisionText {
+  return textOfDecision(referenceDecision({ ...world, now: asked.now }, asked));
 }
 
-function toldOpinion({ code, capability }: Pick<Decision, 'code' | 'capability'>): Opinion {
+function textOfDecision({ code, capability }: Pick<Decision, 'code' | 'capability'>): DecisionText {
   return capability === undefined ? code : `${code} ${capability}`;
 }
 
-function opinionOf({ code, slot }: { code: Decision['code']; slot?: { record: { id: string } } | undefined }): Opinion {
-  const isKin = slot === undefined && (code === 'KIN' || code === 'ASK');
-  return toldOpinion({
+function textOfRawDecision({ code, node }: RawDecision): DecisionText {
+  const isKin = node === undefined && (code === 'KIN' || code === 'ASK');
+  return textOfDecision({
     code,
-    ...(isKin ? { capability: 'kin' } : slot === undefined ? {} : { capability: slot.record.id }),
+    ...(isKin ? { capability: 'kin' } : node === undefined ? {} : { capability: node.record.id }),
   });
 }
 
-/** Fails with the first question on which somebody is of another opinion, and everything that bears on it. */
-export function agreed(
+/** Fails with the first question that is decided otherwise, and everything that matters for it. */
+export function assertSameDecisions(
   world: Omit<ReferenceWorld, 'now'>,
-  asked: readonly Asked[],
-  expected: readonly Opinion[],
-  found: readonly Opinion[],
+  asked: readonly WorldQuestion[],
+  expected: readonly DecisionText[],
+  found: readonly DecisionText[],
   who: string,
 ): void {
-  const index = expected.findIndex((opinion, at) => opinion !== found[at]);
+  const index = expected.findIndex((text, at) => text !== found[at]);
   const question = asked[index];
   if (question === undefined) return;
   const kind = question.resource.slice(0, question.resource.indexOf(':') + 1);

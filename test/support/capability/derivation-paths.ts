@@ -1,25 +1,25 @@
 import type { Capability, CapabilitySpec, DelegationSpec, Pid } from '../../../src/index.js';
-import { handClock, type Stage, stage } from '../kernel-fixture.js';
+import { type KernelFixture, kernelFixture, manualClock } from '../kernel-fixture.js';
 
-/** A giver that holds what it is given here, its child, and a root that neither of them knows. */
-export interface Family extends Stage {
-  readonly clock: ReturnType<typeof handClock>;
+/** A giver that holds the given capabilities, its child, and a root that neither of them knows. */
+export interface GiverFixture extends KernelFixture {
+  readonly clock: ReturnType<typeof manualClock>;
   readonly giver: Pid;
   readonly child: Pid;
   readonly stranger: Pid;
 }
 
-export async function family(...capabilities: CapabilitySpec[]): Promise<Family> {
-  const clock = handClock();
-  const set = await stage({ clock });
-  const giver = await set.kernel.processes.spawn({ image: 'worker', capabilities });
-  const child = await set.kernel.processes.spawnChild(giver, { image: 'worker' });
-  const stranger = await set.kernel.processes.spawn({ image: 'worker' });
-  return { ...set, clock, giver, child, stranger };
+export async function giverFixture(...capabilities: CapabilitySpec[]): Promise<GiverFixture> {
+  const clock = manualClock();
+  const fixture = await kernelFixture({ clock });
+  const giver = await fixture.kernel.processes.spawn({ image: 'worker', capabilities });
+  const child = await fixture.kernel.processes.spawnChild(giver, { image: 'worker' });
+  const stranger = await fixture.kernel.processes.spawn({ image: 'worker' });
+  return { ...fixture, clock, giver, child, stranger };
 }
 
-/** Every way in which a capability comes from one that the giver holds; answers with who has it then. */
-const comings = {
+/** Every path by which a capability is derived from one that the giver holds; each returns the new holder. */
+const derivations = {
   delegate: async ({ kernel, giver, child }, spec) => {
     return (await kernel.capabilities.delegate(giver, child, spec)).holder;
   },
@@ -32,29 +32,33 @@ const comings = {
   'spawnChild by itself': ({ kernel, giver }, spec) => kernel.as(giver).spawnChild({ delegate: [spec] }),
   fork: ({ kernel, giver }, spec) => kernel.processes.fork(giver, { delegate: [spec] }),
   'fork by itself': ({ kernel, giver }, spec) => kernel.as(giver).fork({ delegate: [spec] }),
-} satisfies Record<string, (set: Family, spec: DelegationSpec) => Promise<Pid>>;
+} satisfies Record<string, (set: GiverFixture, spec: DelegationSpec) => Promise<Pid>>;
 
-export type Way = keyof typeof comings;
-export const ways = Object.keys(comings) as Way[];
+export type DerivationPath = keyof typeof derivations;
+export const derivationPaths = Object.keys(derivations) as DerivationPath[];
 
-/** What came by `way`. */
-export async function taken(set: Family, way: Way, spec: DelegationSpec): Promise<Capability | undefined> {
-  const holder = await comings[way](set, spec);
-  const held = await set.kernel.capabilities.list(holder, { status: 'any' });
+/** Derives by one path, and returns the capability that resulted. */
+export async function deriveBy(
+  fixture: GiverFixture,
+  path: DerivationPath,
+  spec: DelegationSpec,
+): Promise<Capability | undefined> {
+  const holder = await derivations[path](fixture, spec);
+  const held = await fixture.kernel.capabilities.list(holder, { status: 'any' });
   return held.filter(({ resource, parent }) => resource === spec.resource && parent !== null).at(-1);
 }
 
-/** The code of the refusal in each of the ways, with the field that it names; nothing may have changed. */
-export async function refusals(
-  set: Family,
+/** The code of the refusal by each path, with the field that it names; asserts that nothing has changed. */
+export async function refusalsByPath(
+  fixture: GiverFixture,
   spec: DelegationSpec,
-  among: readonly Way[] = ways,
+  among: readonly DerivationPath[] = derivationPaths,
 ): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const way of among) {
-    const { code, facts } = await set.refused(() => comings[way](set, spec));
+  const refusals: Record<string, string> = {};
+  for (const path of among) {
+    const { code, facts } = await fixture.refused(() => derivations[path](fixture, spec));
     const { field } = facts as { field?: string };
-    found[way] = field === undefined ? code : `${code} ${field}`;
+    refusals[path] = field === undefined ? code : `${code} ${field}`;
   }
-  return found;
+  return refusals;
 }

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { Approval, Kernel } from '../../../src/index.js';
 
-/** What became of a call so far. */
-export function watched<T>(promise: Promise<T>): { readonly done: Promise<unknown>; state: string } {
+/** Tracks whether a call is waiting, resolved or refused with a code. */
+export function trackCall<T>(promise: Promise<T>): { readonly done: Promise<unknown>; state: string } {
   const watch = {
     state: 'waiting',
     done: promise.then(
@@ -20,7 +20,7 @@ export function watched<T>(promise: Promise<T>): { readonly done: Promise<unknow
 }
 
 /** The one approval that waits for an answer, as soon as it is there. */
-export async function pending(kernel: Kernel): Promise<Approval> {
+export async function waitForPending(kernel: Kernel): Promise<Approval> {
   for (;;) {
     const [first, ...others] = await kernel.approvals.list();
     expect(others).toEqual([]);
@@ -30,7 +30,7 @@ export async function pending(kernel: Kernel): Promise<Approval> {
 }
 
 /** Those that wait for an answer, as soon as there are so many. */
-export async function waitFor(kernel: Kernel, count: number): Promise<Approval[]> {
+export async function waitForApprovals(kernel: Kernel, count: number): Promise<Approval[]> {
   for (;;) {
     const all = await kernel.approvals.list();
     if (all.length >= count) return all;

@@ -18,17 +18,17 @@ import { pick } from '../pick.js';
 import type { ApprovalPlan, CapabilityPlan, ProcessPlan, RulePlan, WorldPlan } from './arbitrary-worlds.js';
 import { poolOf, realPlace } from './resource-pools.js';
 
-/** A question, as users put it and as it is looked at. */
-export interface Asked extends ReferenceQuestion {
+/** A question as users put it, with the names that it is compared by. */
+export interface WorldQuestion extends ReferenceQuestion {
   readonly resource: string;
   readonly now: number;
 }
 
 export interface World extends Omit<ReferenceWorld, 'now'> {
-  readonly questions: readonly Asked[];
+  readonly questions: readonly WorldQuestion[];
 }
 
-export interface Setting {
+export interface WorldSetting {
   /** Makes the ids of this world differ from those of others in the same store. */
   readonly number: number;
   readonly now: number;
@@ -36,8 +36,8 @@ export interface Setting {
   readonly foldsCase: boolean;
 }
 
-/** What a plan stands for. */
-export function buildWorld(plan: WorldPlan, setting: Setting): World {
+/** Builds the world of a plan. */
+export function buildWorld(plan: WorldPlan, setting: WorldSetting): World {
   return new Builder(plan, setting).world();
 }
 
@@ -60,7 +60,7 @@ const argLists: readonly (JsonValue | undefined)[] = [
   ...[{}, { q: 1 }, { q: 2 }, { q: 1, r: 1 }, { r: 'x' }, { q: { a: 1 } }, { q: [1] }, undefined],
 ];
 
-type Ask = { readonly asked: Asked; readonly capability: string };
+type Ask = { readonly asked: WorldQuestion; readonly capability: string };
 
 class Builder {
   private readonly processes: ReferenceProcess[] = [];
@@ -69,7 +69,7 @@ class Builder {
 
   constructor(
     private readonly plan: WorldPlan,
-    private readonly setting: Setting,
+    private readonly setting: WorldSetting,
   ) {
     const [first = 0, second = 0] = plan.kinds;
     this.kinds = [pick(kinds, first), pick(kinds, second < 20 ? first : second)];
@@ -200,7 +200,7 @@ class Builder {
   }
 
   /** Half of them are about something that somebody holds, or about the family. */
-  private question(drawn: number): Asked {
+  private question(drawn: number): WorldQuestion {
     const digits = new Digits(drawn);
     const aimed = digits.next(2) === 0 ? this.aimed(digits) : undefined;
     const { pid, resource, right } = aimed ?? this.stray(digits);
@@ -210,7 +210,7 @@ class Builder {
     return { pid, right, resource, now, ...names, ...(args === undefined ? {} : { args }) };
   }
 
-  private stray(digits: Digits): Pick<Asked, 'pid' | 'resource' | 'right'> {
+  private stray(digits: Digits): Pick<WorldQuestion, 'pid' | 'resource' | 'right'> {
     const kind = pick(this.kinds, digits.next(2));
     const who = digits.next(32);
     const pid = who === 31 ? 'p_none' : pick(this.processes, who).pid;
@@ -218,7 +218,7 @@ class Builder {
     return { pid, resource, right: pick(rightsOfKind(kind), digits.next(9)) };
   }
 
-  private aimed(digits: Digits): Pick<Asked, 'pid' | 'resource' | 'right'> | undefined {
+  private aimed(digits: Digits): Pick<WorldQuestion, 'pid' | 'resource' | 'right'> | undefined {
     const isFamily = this.kinds.includes('process') && digits.next(3) > 0;
     const { pid, parent } = pick(this.processes, digits.next(8));
     if (isFamily && parent !== null) {

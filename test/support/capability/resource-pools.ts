@@ -120,7 +120,7 @@ export function realPlace(segments: readonly string[], foldsCase: boolean): read
   return place;
 }
 
-/** The same often, so that it is picked often. */
+/** Repeats items, so that they are picked often. */
 function several<T>(items: readonly T[], times: number): T[] {
   return Array.from({ length: times }, () => items).flat();
 }

@@ -5,17 +5,17 @@ import type { Capability, DelegationSpec, Right } from '../../../src/index.js';
 import type { Use } from './arbitrary-specs.js';
 
 /** Whether a capability is for this use, by itself. */
-export function can({ resource, rights, constraints }: Capability, use: Use): boolean {
+export function allowsUse({ resource, rights, constraints }: Capability, use: Use): boolean {
   const isAbout = matches(parsePattern(resource), parseRequest(use.resource));
   return isAbout && rights.includes(use.right) && accepts(constraints, use.args).ok;
 }
 
-export function canHandOn(capability: Capability, use: Use): boolean {
-  return capability.rights.includes('grant') && can({ ...capability, rights: capability.grantable ?? [] }, use);
+export function allowsHandingOn(capability: Capability, use: Use): boolean {
+  return capability.rights.includes('grant') && allowsUse({ ...capability, rights: capability.grantable ?? [] }, use);
 }
 
 /** The fields in which what was asked for is wider than what it is to come from. */
-export function statedBeyond(from: Capability, spec: DelegationSpec, manner: 'delegate' | 'derive'): string[] {
+export function widerStatedFields(from: Capability, spec: DelegationSpec, manner: 'delegate' | 'derive'): string[] {
   const rights: readonly Right[] = spec.delegable === true ? [...spec.rights, 'grant'] : spec.rights;
   const others = rights.filter((right) => right !== 'grant');
   const grantable = !rights.includes('grant') ? [] : (spec.grantable ?? (spec.delegable === true ? rights : others));
@@ -35,7 +35,7 @@ export function statedBeyond(from: Capability, spec: DelegationSpec, manner: 'de
 }
 
 /** The fields in which what was given is wider than what it came from. */
-export function givenBeyond(
+export function widerGrantedFields(
   from: Capability,
   given: Capability,
   manner: 'delegate' | 'derive',
@@ -43,9 +43,9 @@ export function givenBeyond(
 ): string[] {
   const { resource } = from;
   const everything = { ...given, rights: all.map(({ right }) => right) };
-  const isWiderFor = (use: Use) => can(everything, use) && !can({ ...from, rights: [use.right] }, use);
+  const isWiderFor = (use: Use) => allowsUse(everything, use) && !allowsUse({ ...from, rights: [use.right] }, use);
   return [
-    ...statedBeyond(from, { ...given, delegable: false }, manner),
+    ...widerStatedFields(from, { ...given, delegable: false }, manner),
     ...(all.some(isWiderFor) ? [`${given.resource} or its constraints, beside ${resource}`] : []),
     ...(given.parent === from.id && given.depth === from.depth + 1 ? [] : ['parent']),
     ...(isAtMost(given.uses, from.uses) && isAtMost(given.expiresAt, from.expiresAt) ? [] : ['limits']),

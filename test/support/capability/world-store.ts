@@ -38,8 +38,8 @@ export class WorldStore {
     });
   }
 
-  /** What there is of `pids` and for all, as the unit sees it. */
-  async world(
+  /** Everything about `pids`, and the rules for all, as the unit sees it. */
+  async readWorld(
     tx: ReadTx,
     pids: readonly Pid[],
   ): Promise<Pick<ReferenceWorld, 'processes' | 'capabilities' | 'rules' | 'approvals'>> {
@@ -81,11 +81,11 @@ function rowOf(process: ReferenceProcess, path: readonly number[]): Omit<Process
     status: ended ? 'exited' : 'created',
     exitedAt: ended ? 1 : null,
     exitOrder: ended ? 1 : null,
-    ...untold,
+    ...unusedFields,
   };
 }
 
-const untold = {
+const unusedFields = {
   name: null,
   labels: null,
   owner: null,

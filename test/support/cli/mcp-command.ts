@@ -8,10 +8,10 @@ import { builtPackage } from '../built-package.js';
 import { newClient } from '../integrations/mcp-client.js';
 import { openKernel, tempFolder } from '../kernel.js';
 
-/** The command as an MCP server, with a client of it. */
+/** A running `procura mcp` with a client connected to it. */
 export interface McpCommand {
   readonly client: Client;
-  /** What it has written to standard error so far. */
+  /** Its standard error output so far. */
   readonly stderr: () => string;
   /** The id of its OS process. */
   readonly osPid: number;
@@ -19,7 +19,7 @@ export interface McpCommand {
   readonly closed: Promise<void>;
 }
 
-/** A kernel of the test's own, on a file that the command is called on. */
+/** A kernel in the test's program, on the database that the command opens too. */
 export async function openOwnKernel(): Promise<{ kernel: Kernel; store: string; folder: string }> {
   const folder = tempFolder();
   const store = path.join(folder, 'agents.db');
@@ -48,7 +48,7 @@ export async function startMcp(store: string, ...args: string[]): Promise<McpCom
   return { client, closed, stderr: () => stderr, osPid: transport.pid ?? 0 };
 }
 
-/** A module for `--images`, which prints where only the protocol should stand. */
+/** Writes a module for `--images` that also prints to standard output, which only the protocol may use. */
 export function writePrograms(folder: string, body: string): string {
   const file = path.join(folder, `programs-${readdirSync(folder).length}.mjs`);
   writeFileSync(file, `console.log('loaded'); process.stdout.write('noise\\n');\n${body}`);

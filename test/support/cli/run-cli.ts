@@ -21,7 +21,7 @@ export async function startCli(
   });
 }
 
-/** Runs it to its end. */
+/** Runs the built command until it exits. */
 export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliRun> {
   const child = await startCli(args, env);
   let stdout = '';
@@ -38,7 +38,7 @@ export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {
   return { exitCode, stdout, stderr };
 }
 
-/** The code that the command was refused with; fails when it was not, or when the lines are not as they should be. */
+/** The exit code and error code of a failed run. Throws when its stderr is not an error line with a hint line. */
 export function refusalOf({ exitCode, stderr }: CliRun): { exitCode: number | null; code: string } {
   const match = /^error ([A-Z_]+): .+\nhint: .+\n$/.exec(stderr);
   if (match === null) throw new Error(`not an error with a hint: ${JSON.stringify(stderr)}`);

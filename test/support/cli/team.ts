@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createKernel, type Kernel } from '../../../src/index.js';
 
-/** A running kernel with a small tree, on a file that the command is called on. */
+/** A running kernel with a small process tree, on the database that the command opens too. */
 export interface Team {
   readonly kernel: Kernel;
   readonly folder: string;

@@ -35,7 +35,7 @@ export class Program {
   }
 
   /** Waits for a line that `matches`; throws when the program ends without one. */
-  async line(matches: (line: string) => boolean): Promise<string> {
+  async waitForLine(matches: (line: string) => boolean): Promise<string> {
     for (;;) {
       const found = this.lines.find(matches);
       if (found !== undefined) return found;
@@ -48,7 +48,7 @@ export class Program {
     }
   }
 
-  tell(text: string): void {
+  send(text: string): void {
     this.child.stdin?.write(`${text}\n`);
   }
 
@@ -64,13 +64,13 @@ export class Program {
   }
 
   /** Waits for its end, whatever it is. Answers whether it was its own. */
-  async ended(): Promise<boolean> {
+  async waitForEnd(): Promise<boolean> {
     await this.exited;
     return this.child.exitCode === 0;
   }
 
   /** Waits for its own end; throws what it printed when it failed. */
-  async finished(): Promise<void> {
+  async expectSuccess(): Promise<void> {
     await this.exited;
     if (this.child.exitCode !== 0) throw new Error(`the program failed: ${this.errors}`);
   }

@@ -12,7 +12,7 @@ import {
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { openKernel } from '../kernel.js';
 
-/** Of the scripted model. */
+/** The capability to call the scripted model. */
 export const callModel: CapabilitySpec = { resource: 'model:mock/scripted', rights: ['call'] };
 export const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
 export const add = defineTool({
@@ -23,12 +23,12 @@ export const add = defineTool({
   run: ({ a, b }: { a: number; b: number }) => a + b,
 });
 
-/** A tool without arguments worth a schema. */
+/** A tool with an empty input schema. */
 export function simpleTool(name: string, run: (args: never, context: ToolContext) => unknown): Tool {
   return defineTool({ name, description: name, effect: 'once', input: {}, run: run as never });
 }
 
-/** A process of an agent that may do everything, on a kernel of its own. */
+/** Spawns an agent that may call the model and all tools, on a new kernel. */
 export async function startAgent(
   spec: Omit<AgentSpec, 'name'>,
   tools: Tool[] = [],

@@ -8,18 +8,18 @@ interface ChatMessage {
   readonly content: string | null;
 }
 
-/** What a program asked the server. */
+/** A request to the server. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
-/** What the server answers with: a turn of the assistant, or an error. */
+/** The server's answer: a turn of the assistant, or an error. */
 export type ChatReply =
   | { readonly text?: string; readonly calls?: readonly (readonly [name: string, input: object])[] }
   | { readonly status: number; readonly message: string };
 
-/** A server that speaks the protocol of OpenAI's chat, on this machine only. */
+/** A local server with OpenAI's chat protocol. */
 export class ChatServer {
   readonly requests: ChatRequest[] = [];
   /** Requests whose client went away before they were answered. */
@@ -34,13 +34,13 @@ export class ChatServer {
       });
       let body = '';
       for await (const chunk of request) body += String(chunk);
-      const asked = JSON.parse(body) as ChatRequest;
-      this.requests.push(asked);
-      this.reply(response, await this.script(asked));
+      const chatRequest = JSON.parse(body) as ChatRequest;
+      this.requests.push(chatRequest);
+      this.reply(response, await this.script(chatRequest));
     });
   }
 
-  /** Answers with the address that models are asked at. */
+  /** Returns the base URL for models. */
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
@@ -81,7 +81,7 @@ export class ChatServer {
   }
 }
 
-/** `model:local/small` at that address. */
+/** The model `model:local/small` of the server at `baseURL`. */
 export function chatModel(baseURL: string): AgentModel {
   return createOpenAICompatible({ name: 'local', baseURL, apiKey: secretKey })('small');
 }

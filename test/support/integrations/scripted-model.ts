@@ -1,6 +1,6 @@
 import { MockLanguageModelV3 } from 'ai/test';
 
-/** What the model says in a turn: a text, or calls of tools by the names that it knows them by. */
+/** The model's answer in one turn: a text, or tool calls by alias. */
 export type ScriptedTurn =
   | string
   | {
@@ -15,7 +15,7 @@ type Generate = MockLanguageModelV3['doGenerate'];
 type ModelCall = Parameters<Generate>[0];
 type Answer = Awaited<ReturnType<Generate>>;
 
-/** A model that says one thing after another, or what a function makes of the conversation. */
+/** A mock model that answers with the turns of a script, or with what a function returns for the conversation. */
 export function scriptedModel(
   script: readonly ScriptedTurn[] | ((modelCall: ModelCall, turn: number) => ScriptedTurn | Promise<ScriptedTurn>),
 ) {
@@ -32,7 +32,7 @@ export function scriptedModel(
   });
 }
 
-/** The results of tools that the model was told last, as it reads them. */
+/** The tool results in the last message of a model call. */
 export function toolResultsIn({ prompt }: ModelCall): unknown[] {
   const last = prompt.at(-1);
   if (last?.role !== 'tool') return [];

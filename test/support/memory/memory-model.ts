@@ -1,6 +1,6 @@
 /**
- * A small model of what processes see of memory, written from the design and nothing else. Where the kernel keeps marks
- * in logs, the model copies everything at a fork.
+ * A reference model of the memory that processes see, written from the design alone. Where the kernel stores positions in
+ * logs, the model copies everything at a fork.
  */
 export type ForkMode = 'restricted' | 'copy' | 'speculative' | 'worker';
 
@@ -12,14 +12,14 @@ export interface ModelVersion {
 export interface ModelObject {
   readonly id: string;
   readonly isImmutable: boolean;
-  /** Of the process that it was made for: it is in that one's view for good, and nobody writes it. */
+  /** The goal of `owner`: it cannot be removed from that process's view, and nobody can write it. */
   readonly isGoal: boolean;
-  /** The process in whose private namespace it lies. */
+  /** The process whose private namespace contains it. */
   owner: ModelProcess;
   isDeleted: boolean;
 }
 
-/** Authority over the private namespace of a process: its own, or what its parent has after its end. */
+/** A capability on the private namespace of a process: its own, or the one that its parent gets at its end. */
 interface ModelCapability {
   readonly holder: ModelProcess;
   readonly over: ModelProcess;
@@ -31,7 +31,7 @@ type MainLine = ReadonlyMap<ModelObject, readonly ModelVersion[]>;
 
 class ModelView {
   readonly entries = new Map<ModelObject, ModelCapability>();
-  /** Taken out, wherever it came from. */
+  /** Objects removed from the view, by an entry or from the base. */
   readonly removed = new Set<ModelObject>();
   readonly overlay = new Map<ModelObject, ModelVersion[]>();
 
@@ -40,7 +40,7 @@ class ModelView {
     readonly base: { readonly view: ModelView; readonly main: MainLine | 'live' } | null,
   ) {}
 
-  /** As it is now, for good. */
+  /** A snapshot of the current state. */
   copy(main: MainLine): ModelView {
     const frozen = this.base === null ? null : { view: this.base.view, main: this.base.main };
     const base = frozen?.main === 'live' ? { view: frozen.view.copy(main), main } : frozen;
@@ -59,7 +59,7 @@ class ModelView {
     return this.base?.view.has(object) === true;
   }
 
-  /** The versions that led to what it shows, oldest first. */
+  /** The versions up to the one that the view shows, oldest first. */
   history(object: ModelObject, main: MainLine): readonly ModelVersion[] {
     const { base } = this;
     const below =
@@ -145,7 +145,7 @@ export class MemoryModel {
     return this.ownCapability(process, object, true) !== undefined;
   }
 
-  /** What the process can see in its view, with the versions that it sees of each. */
+  /** The versions of an object up to the one that the process sees, oldest first. */
   versionsSeenBy(process: ModelProcess, object: ModelObject): readonly ModelVersion[] {
     if (process.view.isInBase(object)) return process.view.history(object, this.main);
     return this.main.get(object) ?? [];
@@ -165,7 +165,7 @@ export class MemoryModel {
   add(process: ModelProcess, object: ModelObject): void {
     const own = this.ownCapability(process, object, true) ?? this.ownCapability(process, object);
     process.view.removed.delete(object);
-    // What is reached through a base is in the view as it is; an entry that no longer works gives way to one that does.
+    // An object of a base needs no entry; an entry whose capability is dead is replaced.
     const entry = process.view.entries.get(object);
     if (own !== undefined && (entry === undefined || !this.isUsable(entry, object)))
       process.view.entries.set(object, own);
@@ -249,13 +249,13 @@ export class MemoryModel {
     return process.capabilities.find((one) => this.isUsable(one, object) && (one.writes || !writing));
   }
 
-  /** By the nearest entry whose capability still works; what a fork on the way takes is gone. */
+  /** Access by the nearest entry with a live capability, unless a fork in between removed the object. */
   private inheritedAccess(view: ModelView, object: ModelObject): { readonly writes: boolean } | undefined {
     let copies = true;
-    for (let view2 = view; view2.base !== null; view2 = view2.base.view) {
-      copies &&= view2.hasOverlay;
-      if (view2.base.view.removed.has(object)) return undefined;
-      const entry = view2.base.view.entries.get(object);
+    for (let fork = view; fork.base !== null; fork = fork.base.view) {
+      copies &&= fork.hasOverlay;
+      if (fork.base.view.removed.has(object)) return undefined;
+      const entry = fork.base.view.entries.get(object);
       if (entry !== undefined && this.isUsable(entry, object))
         return { writes: copies && entry.writes && !object.isGoal };
     }

@@ -1,8 +1,8 @@
 import { type CapabilitySpec, KernelError, type ObjectHandle, type ObjectSpec, type Pid } from '../../../src/index.js';
-import { type Stage, stage } from '../kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../kernel-fixture.js';
 
-/** Two roots that know nothing of each other, on one kernel. */
-export interface OwnerAndStranger extends Stage {
+/** Two unrelated root processes on one kernel. */
+export interface OwnerAndStranger extends KernelFixture {
   readonly owner: Pid;
   readonly stranger: Pid;
   /** A mutable object of the owner. */
@@ -10,7 +10,7 @@ export interface OwnerAndStranger extends Stage {
 }
 
 export async function ownerAndStranger(...capabilities: CapabilitySpec[]): Promise<OwnerAndStranger> {
-  const fixture = await stage();
+  const fixture = await kernelFixture();
   const owner = await fixture.kernel.processes.spawn({ image: 'worker', capabilities });
   const stranger = await fixture.kernel.processes.spawn({ image: 'worker' });
   return {
@@ -22,7 +22,7 @@ export async function ownerAndStranger(...capabilities: CapabilitySpec[]): Promi
   };
 }
 
-/** All that a caller learns from the refusal of `call`; the names in `hidden` are shown as `?`. */
+/** Everything that the error of `call` reveals; ids in `hidden` are replaced by `?`. */
 export async function refusalDetails(call: () => Promise<unknown>, ...hidden: string[]): Promise<unknown> {
   try {
     await call();
@@ -35,5 +35,5 @@ export async function refusalDetails(call: () => Promise<unknown>, ...hidden: st
   throw new Error('the call was not refused');
 }
 
-/** An id of the same form that is nobody's. */
+/** A well-formed id that no object has. */
 export const unknownId = 'o_00000000000000000000';

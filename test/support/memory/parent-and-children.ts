@@ -1,21 +1,21 @@
 import type { ForkSpec, Kernel, ObjectHandle, ObjectSpec, Pid } from '../../../src/index.js';
 import { refusal } from '../kernel.js';
-import { type Stage, stage } from '../kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../kernel-fixture.js';
 
-/** A process with a mutable note, and what a test does with it and its children. */
-export interface ParentAndChildren extends Stage {
+/** A process with a mutable note, and helpers for it and its children. */
+export interface ParentAndChildren extends KernelFixture {
   readonly parent: Pid;
   readonly note: ObjectHandle;
   fork(spec?: ForkSpec, of?: Pid): Promise<Pid>;
   create(pid: Pid, payload: ObjectSpec['payload'], rest?: Partial<ObjectSpec>): Promise<ObjectHandle>;
-  /** The payload that a process sees, or the code of the refusal. */
+  /** The payload that a process sees, or the error code. */
   read(pid: Pid, object: ObjectHandle): Promise<unknown>;
-  /** The ids of what is in the view of a process, but for goals. */
+  /** The ids of the objects in the view of a process, without goals. */
   inView(pid: Pid): Promise<string[]>;
 }
 
-export async function parentAndChildren(existing?: Stage): Promise<ParentAndChildren> {
-  const fixture = existing ?? (await stage());
+export async function parentAndChildren(existing?: KernelFixture): Promise<ParentAndChildren> {
+  const fixture = existing ?? (await kernelFixture());
   const { kernel } = fixture;
   const parent = await kernel.processes.spawn({ image: 'worker' });
   const make: ParentAndChildren['create'] = (pid, payload, rest = {}) =>

@@ -25,14 +25,14 @@ import { SqliteSpawnExtrasRepository } from '../../../src/storage/repository/sql
 import { SqliteWaitRepository } from '../../../src/storage/repository/sqlite-wait-repository.js';
 
 /** Counts the calls of all repositories and makes one of them fail, before or after it has done its work. */
-export class Sabotage {
+export class FailingRepositories {
   calls = 0;
   failed: string | undefined;
   private failAt = Number.POSITIVE_INFINITY;
   private when: 'before' | 'after' = 'before';
   private only: unknown;
 
-  /** The `nth` call from now on fails; with `only`, the `nth` of that repository's. */
+  /** Makes the `nth` call from now on fail; with `only`, the `nth` call of that repository. */
   arm(nth: number, when: 'before' | 'after', only?: Token<object>): void {
     this.only = only;
     this.failAt = this.calls + nth;
@@ -44,37 +44,37 @@ export class Sabotage {
     this.failAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Binds every repository anew, each behind this. */
+  /** Binds every repository, wrapped so that its calls are counted. */
   module(): ContainerModule {
     return new ContainerModule(({ bind }) => {
-      const put = <T extends object>(token: Token<T>, repository: T) => {
-        bind<T>(token).toConstantValue(this.around(token, repository));
+      const bindFailing = <T extends object>(token: Token<T>, repository: T) => {
+        bind<T>(token).toConstantValue(this.wrap(token, repository));
       };
-      put(AccountRepository, new SqliteAccountRepository());
-      put(AuditRepository, new SqliteAuditRepository());
-      put(SpawnExtrasRepository, new SqliteSpawnExtrasRepository());
-      put(CapabilityRepository, new SqliteCapabilityRepository());
-      put(RunEntryRepository, new SqliteRunEntryRepository());
-      put(EventRepository, new SqliteEventRepository());
-      put(MessageRepository, new SqliteMessageRepository());
-      put(ObjectRepository, new SqliteObjectRepository());
-      put(ProcessRepository, new SqliteProcessRepository());
-      put(SignalRepository, new SqliteSignalRepository());
-      put(WaitRepository, new SqliteWaitRepository());
+      bindFailing(AccountRepository, new SqliteAccountRepository());
+      bindFailing(AuditRepository, new SqliteAuditRepository());
+      bindFailing(SpawnExtrasRepository, new SqliteSpawnExtrasRepository());
+      bindFailing(CapabilityRepository, new SqliteCapabilityRepository());
+      bindFailing(RunEntryRepository, new SqliteRunEntryRepository());
+      bindFailing(EventRepository, new SqliteEventRepository());
+      bindFailing(MessageRepository, new SqliteMessageRepository());
+      bindFailing(ObjectRepository, new SqliteObjectRepository());
+      bindFailing(ProcessRepository, new SqliteProcessRepository());
+      bindFailing(SignalRepository, new SqliteSignalRepository());
+      bindFailing(WaitRepository, new SqliteWaitRepository());
     });
   }
 
-  private around<T extends object>(token: Token<T>, repository: T): T {
+  private wrap<T extends object>(token: Token<T>, repository: T): T {
     return new Proxy(repository, {
       get: (target, name, receiver) => {
         const member: unknown = Reflect.get(target, name, receiver);
         if (typeof member !== 'function') return member;
         return async (...args: unknown[]) => {
           const counts = this.only === undefined || this.only === token;
-          const isIt = counts && ++this.calls === this.failAt;
-          if (isIt && this.when === 'before') throw this.fail(String(name));
+          const failsNow = counts && ++this.calls === this.failAt;
+          if (failsNow && this.when === 'before') throw this.fail(String(name));
           const result: unknown = await Reflect.apply(member, target, args);
-          if (isIt) throw this.fail(String(name));
+          if (failsNow) throw this.fail(String(name));
           return result;
         };
       },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
 /** Every file of `folder` with the hash of its bytes: two of them are equal when nothing was touched. */
-export function imageOf(folder: string): Record<string, string> {
+export function hashFiles(folder: string): Record<string, string> {
   const names = readdirSync(folder).sort();
   return Object.fromEntries(names.map((name) => [name, fingerprint(join(folder, name))]));
 }

@@ -19,22 +19,22 @@ import { openKernel, tempFolder } from '../kernel.js';
 export const everyRight: readonly Right[] = ['read', 'write', 'create', 'delete', 'list'];
 export const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
 
-export interface FileStage {
+export interface FileFixture {
   readonly kernel: Kernel;
   readonly workspace: string;
-  /** A folder that no tool may look into, with a secret in it. */
+  /** A folder outside the workspace, with a secret in it. */
   readonly outside: string;
-  /** A process that may call every tool, and hold these rights, by default all of them, on these files. */
-  holding(resource: string, rights?: readonly Right[], cwd?: string): Promise<Pid>;
+  /** Spawns a process that may call every tool and holds these rights, by default all of them, on these files. */
+  spawnHolding(resource: string, rights?: readonly Right[], cwd?: string): Promise<Pid>;
   call(pid: Pid, tool: string, args: JsonObject, options?: { signal?: AbortSignal }): Promise<JsonObject>;
-  /** Writes a file as nobody's tool. */
-  put(name: string, content: string | Buffer): string;
-  text(name: string): string;
-  /** Everything outside, as it is now. */
-  beyond(): Record<string, string>;
+  /** Writes a file without a tool. */
+  write(name: string, content: string | Buffer): string;
+  read(name: string): string;
+  /** The files outside, with their content. */
+  outsideFiles(): Record<string, string>;
 }
 
-/** A folder in memory where there is one: for tests that write so much that a disk would be too slow. */
+/** A folder in memory, if the system has that: for tests that write too much for a disk. */
 export function memoryFolder(): string {
   if (!existsSync('/dev/shm')) return tempFolder();
   const folder = mkdtempSync('/dev/shm/procura-');
@@ -42,44 +42,44 @@ export function memoryFolder(): string {
   return folder;
 }
 
-/** A kernel with the file tools on a workspace of its own, beside a folder that is none of its business; both in `above`. */
-export async function fileStage(
-  reach?: LookupMode,
+/** A kernel with the file tools and a workspace of its own, beside a folder `outside`; both in the folder `above`. */
+export async function fileFixture(
+  lookupMode?: LookupMode,
   options: KernelOptions = {},
   above = tempFolder(),
-): Promise<FileStage> {
+): Promise<FileFixture> {
   const [workspace, outside] = [path.join(realpathSync(above), 'inside'), path.join(realpathSync(above), 'outside')];
   for (const folder of [workspace, outside]) mkdirSync(folder);
   writeFileSync(path.join(outside, 'secret'), 'the outside secret');
   const kernel = await openKernel({ node: { executor: false }, durability: 'normal', workspace, ...options });
-  const prefix = reach === undefined ? '' : `${reach}.`;
-  registerMissing(kernel, fsTools(reach), prefix);
+  const prefix = lookupMode === undefined ? '' : `${lookupMode}.`;
+  registerMissing(kernel, fsTools(lookupMode), prefix);
   return {
     kernel,
     workspace,
     outside,
-    holding: (resource, rights = everyRight, cwd = '.') =>
+    spawnHolding: (resource, rights = everyRight, cwd = '.') =>
       kernel.processes.spawn({ cwd, capabilities: [callTools, { resource, rights: [...rights] }] }),
     call: async (pid, tool, args, rest) =>
       (await kernel.as(pid).tools.call(`${prefix}${tool}`, args, rest)) as JsonObject,
-    put: (name, content) => {
+    write: (name, content) => {
       const file = path.join(workspace, name);
       mkdirSync(path.dirname(file), { recursive: true });
       writeFileSync(file, content);
       return file;
     },
-    text: (name) => readFileSync(path.join(workspace, name), 'utf8'),
-    beyond: () =>
+    read: (name) => readFileSync(path.join(workspace, name), 'utf8'),
+    outsideFiles: () =>
       Object.fromEntries(readdirSync(outside).map((name) => [name, readFileSync(path.join(outside, name), 'utf8')])),
   };
 }
 
-/** A pipe with a name, which keeps whoever opens it waiting until somebody writes. */
+/** Makes a named pipe, which blocks every reader until somebody writes. */
 export function makePipe(folder: string, name: string): void {
   execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', path.join(folder, name)]);
 }
 
-/** Registers tools that the kernel does not come with. */
+/** Registers the tools whose names the kernel does not have. */
 export function registerMissing(kernel: Kernel, tools: readonly Tool[], prefix = ''): void {
   const known = new Set(kernel.tools.list().map(({ name }) => name));
   for (const tool of tools) {

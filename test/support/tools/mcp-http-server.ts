@@ -14,18 +14,18 @@ export interface HttpServer {
   readonly url: string;
   readonly port: number;
   /** The `authorization` of each request. */
-  readonly seen: (string | null)[];
+  readonly authorizations: (string | null)[];
   stop(): Promise<void>;
 }
 
-/** Serves on this machine alone, until the test is over. A `token` has to be shown where one is given. */
+/** Serves on the loopback address until the end of the test. With a `token`, requests need it. */
 export async function httpServer(
   handle: Handle,
   { token, port = 0 }: { token?: string; port?: number } = {},
 ): Promise<HttpServer> {
-  const seen: (string | null)[] = [];
+  const authorizations: (string | null)[] = [];
   const server = createServer((request, response) => {
-    seen.push(request.headers.authorization ?? null);
+    authorizations.push(request.headers.authorization ?? null);
     const isAllowed = token === undefined || request.headers.authorization === `Bearer ${token}`;
     const answer = isAllowed ? handle : async () => new Response('who are you?', { status: 401 });
     serve(request, response, answer).catch(() => response.destroy());
@@ -37,25 +37,27 @@ export async function httpServer(
     await new Promise((resolve) => server.close(resolve));
   };
   onTestFinished(stop);
-  const { port: taken } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${taken}/mcp`, port: taken, seen, stop };
+  const { port: actualPort } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${actualPort}/mcp`, port: actualPort, authorizations, stop };
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, handle: Handle): Promise<void> {
   const { method = 'GET', headers, url = '/' } = request;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
   const body = method === 'GET' || method === 'DELETE' ? null : await buffer(request);
-  const given = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]));
-  const init = { method, headers: given, body, signal: gone.signal };
+  const requestHeaders = new Headers(
+    Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]),
+  );
+  const init = { method, headers: requestHeaders, body, signal: closed.signal };
   const answer = await handle(new Request(`http://127.0.0.1${url}`, init));
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   response.flushHeaders();
   await pipeline(answer.body ?? [], response);
 }
 
-/** A server of tools. Those that are in `extra` are there as well. */
-function tools(extra: readonly string[]): McpServer {
+/** An MCP server with the tools echo and wait, and one for each name of `extra`. */
+function createToolServer(extra: readonly string[]): McpServer {
   const server = new McpServer({ name: 'web', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
   const inputSchema = z.object({ text: z.string() });
   server.registerTool('echo', { inputSchema }, ({ text }) => ({ content: [{ type: 'text', text }] }));
@@ -64,11 +66,11 @@ function tools(extra: readonly string[]): McpServer {
   return server;
 }
 
-/** A server of 2025, with sessions. `forget` ends them all; `add` adds a tool to each and tells so. */
-export function sessions(): { handle: Handle; forget(): void; add(name: string): void; size(): number } {
+/** A server of the protocol of 2025, with sessions. `forget` ends all sessions; `add` adds a tool and notifies the clients. */
+export function sessionServer(): { handle: Handle; forget(): void; add(name: string): void; size(): number } {
   const open = new Map<string, { transport: WebStandardStreamableHTTPServerTransport; server: McpServer }>();
-  const begin = async () => {
-    const server = tools([]);
+  const startSession = async () => {
+    const server = createToolServer([]);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void open.set(id, { transport, server }),
@@ -82,7 +84,7 @@ export function sessions(): { handle: Handle; forget(): void; add(name: string):
       const id = request.headers.get('mcp-session-id');
       const known = id === null ? undefined : open.get(id);
       if (id !== null && known === undefined) return new Response('no such session', { status: 404 });
-      return (known?.transport ?? (await begin())).handleRequest(request);
+      return (known?.transport ?? (await startSession())).handleRequest(request);
     },
     forget: () => open.clear(),
     add: (name) => {
@@ -94,10 +96,10 @@ export function sessions(): { handle: Handle; forget(): void; add(name: string):
   };
 }
 
-/** A server of 2026 that knows nothing older. */
-export function stateless(): { handle: Handle; add(name: string): void } {
+/** A server of the protocol of 2026 that refuses older versions. */
+export function statelessServer(): { handle: Handle; add(name: string): void } {
   const extra: string[] = [];
-  const handler = createMcpHandler(() => tools(extra), { legacy: 'reject' });
+  const handler = createMcpHandler(() => createToolServer(extra), { legacy: 'reject' });
   onTestFinished(() => handler.close());
   return {
     handle: (request) => handler.fetch(request),

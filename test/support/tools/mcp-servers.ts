@@ -6,14 +6,14 @@ import { openKernel } from '../kernel.js';
 
 const { resolve } = createRequire(import.meta.url);
 
-/** A server from npm. */
+/** A reference server from npm. */
 export function npmServer(name: string, ...args: string[]): McpProgram {
   const folder = path.dirname(resolve(`@modelcontextprotocol/${name}/package.json`));
   return { command: process.execPath, args: [path.join(folder, 'dist/index.js'), ...args] };
 }
 
-/** One of the programs beside this file. */
-export function program(name: string, ...args: string[]): McpProgram {
+/** A program of the folder `programs` beside this file. */
+export function testProgram(name: string, ...args: string[]): McpProgram {
   const file = fileURLToPath(new URL(`programs/${name}`, import.meta.url));
   return { command: process.execPath, args: [file, ...args] };
 }
@@ -23,8 +23,8 @@ export interface Warning {
   readonly facts: Record<string, unknown>;
 }
 
-/** A kernel that keeps what it reports, and a process that may call every tool of every server. */
-export async function serving(options: KernelOptions = {}): Promise<{
+/** A kernel that collects its warnings, and a process that may call every tool of every server. */
+export async function mcpFixture(options: KernelOptions = {}): Promise<{
   kernel: Kernel;
   pid: Pid;
   call: (name: string, args?: object, timeoutMs?: number) => Promise<unknown>;
@@ -35,17 +35,17 @@ export async function serving(options: KernelOptions = {}): Promise<{
   const kernel = await openKernel({ logger: { warn: report, error: report }, ...options });
   const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:mcp/**', rights: ['call'] }] });
   const call = async (name: string, args: object = {}, timeoutMs = 20_000) =>
-    plain(await kernel.as(pid).tools.call(name, { ...args }, { timeoutMs }));
+    toPlain(await kernel.as(pid).tools.call(name, { ...args }, { timeoutMs }));
   return { kernel, pid, call, warnings };
 }
 
-/** Results have no prototype; what is compared with them has one. */
-export function plain(value: unknown): unknown {
+/** A copy with prototypes: results have none, and the values that they are compared with have one. */
+export function toPlain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** The error that `call` ends with, as everything that it says. */
-export async function failure(call: Promise<unknown>): Promise<{ code: string; facts: unknown; retryable: boolean }> {
+/** Code, facts and retryability of the error that `call` rejects with. */
+export async function failureOf(call: Promise<unknown>): Promise<{ code: string; facts: unknown; retryable: boolean }> {
   try {
     await call;
   } catch (error) {

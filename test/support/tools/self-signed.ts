@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** A key and a certificate that is signed by nobody else. */
+/** A key and a self-signed certificate. */
 export function selfSigned(name: string): { readonly key: string; readonly cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const algorithm = sequence(der(0x06, Buffer.from([0x2b, 0x65, 0x70])));
@@ -22,7 +22,7 @@ function sequence(...parts: readonly Buffer[]): Buffer {
   return der(0x30, Buffer.concat(parts));
 }
 
-/** One value of ASN.1: its tag, its length and its bytes. */
+/** One DER value: tag, length and bytes. */
 function der(tag: number, bytes: Buffer): Buffer {
   const { length } = bytes;
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];

@@ -8,35 +8,34 @@ import { selfSigned } from './self-signed.js';
 export interface WebServer {
   readonly port: number;
   /** `http://127.0.0.1:PORT`, or with another name for it. */
-  at(path: string, host?: string): string;
-  /** What has come: method, path, headers and body. */
-  readonly requests: readonly Received[];
-  /** How many connections are open. */
+  urlOf(path: string, host?: string): string;
+  readonly requests: readonly ReceivedRequest[];
+  /** The number of open connections. */
   connections(): Promise<number>;
 }
 
-interface Received extends Pick<IncomingMessage, 'headers'> {
+interface ReceivedRequest extends Pick<IncomingMessage, 'headers'> {
   readonly method: string;
   readonly path: string;
   readonly body: string;
 }
 
-/** A server on the loopback address that is closed, with its connections, after the test. */
+/** An HTTP server on the loopback address, closed with its connections after the test. */
 export async function webServer(answer: RequestListener): Promise<WebServer> {
-  return listening(answer, 'http', (listener) => createServer(listener));
+  return startServer(answer, 'http', (listener) => createServer(listener));
 }
 
-/** The same with TLS, and with a certificate that nobody has reason to trust. */
+/** An HTTPS server with a self-signed certificate. */
 export async function secureServer(answer: RequestListener): Promise<WebServer> {
-  return listening(answer, 'https', (listener) => createSecureServer(selfSigned('localhost'), listener));
+  return startServer(answer, 'https', (listener) => createSecureServer(selfSigned('localhost'), listener));
 }
 
-async function listening(
+async function startServer(
   answer: RequestListener,
   scheme: string,
   create: (listener: RequestListener) => Server,
 ): Promise<WebServer> {
-  const requests: Received[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = create(async (request, response) => {
     const { method = '', url = '', headers } = request;
     let body = '';
@@ -53,7 +52,7 @@ async function listening(
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    at: (path, host = '127.0.0.1') => `${scheme}://${host}:${port}${path}`,
+    urlOf: (path, host = '127.0.0.1') => `${scheme}://${host}:${port}${path}`,
     requests,
     connections: () =>
       new Promise((resolve, reject) => {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CapabilitySpec, Kernel, Pid } from '../../../src/index.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
-import { faultsIn } from '../../support/store-consistency.js';
-import { npmServer, plain, serving } from '../../support/tools/mcp-servers.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
+import { mcpFixture, npmServer, toPlain } from '../../support/tools/mcp-servers.js';
 
 const readNotes: CapabilitySpec = {
   resource: 'tool:mcp/fs/read_text_file',
@@ -16,7 +16,7 @@ describe('a tool of an MCP server', () => {
   it('works for a process that was granted it, and no other tool of the server does', async () => {
     const { kernel, pid, notes } = await withFiles([{ resource: 'tool:mcp/fs/read_text_file', rights: ['call'] }]);
     const { tools } = kernel.as(pid);
-    expect(plain(await tools.call('mcp/fs/read_text_file', { path: join(notes, 'a.txt') }))).toEqual({
+    expect(toPlain(await tools.call('mcp/fs/read_text_file', { path: join(notes, 'a.txt') }))).toEqual({
       content: 'alpha',
     });
     const write = tools.call('mcp/fs/write_file', { path: join(notes, 'b.txt'), content: 'beta' });
@@ -27,13 +27,13 @@ describe('a tool of an MCP server', () => {
     const explained = await kernel.capabilities.explain(pid, 'call', 'tool:mcp/fs/write_file');
     expect(explained).toMatchObject({ effect: 'deny', code: 'NO_CAPABILITY' });
     expect(explained.hint).toContain(`grant('${pid}'`);
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('takes only the paths that the capability allows', async () => {
     const { kernel, pid, workspace, notes } = await withFiles([readNotes]);
     const read = (path: string) => kernel.as(pid).tools.call('mcp/fs/read_text_file', { path });
-    expect(plain(await read(join(notes, 'a.txt')))).toEqual({ content: 'alpha' });
+    expect(toPlain(await read(join(notes, 'a.txt')))).toEqual({ content: 'alpha' });
     for (const path of [
       join(workspace, 'secret.txt'),
       `${notes}/../secret.txt`,
@@ -54,7 +54,7 @@ describe('a tool of an MCP server', () => {
       delegate: [{ ...readNotes, constraints: { path: { path: 'notes/a.txt' } } }],
     });
     const read = (path: string) => kernel.as(child).tools.call('mcp/fs/read_text_file', { path });
-    expect(plain(await read(join(notes, 'a.txt')))).toEqual({ content: 'alpha' });
+    expect(toPlain(await read(join(notes, 'a.txt')))).toEqual({ content: 'alpha' });
     expect(await refusal(read(join(notes, 'c.txt')))).toMatchObject({ code: 'CAPABILITY_DENIED' });
     const wider = { ...readNotes, constraints: { path: { path: '**' } } };
     expect(await refusal(kernel.processes.spawnChild(pid, { delegate: [wider] }))).toMatchObject({
@@ -102,7 +102,7 @@ describe('a tool of an MCP server', () => {
   });
 
   it('keeps what it was told between calls, and a process without a grant learns nothing of it', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const file = join(tempFolder(), 'graph.jsonl');
     await kernel.tools.connectMcp('memory', { ...npmServer('server-memory'), env: { MEMORY_FILE_PATH: file } });
     const entity = { name: 'Ann', entityType: 'person', observations: ['likes tea'] };
@@ -129,7 +129,7 @@ async function withFiles(
     writeFileSync(join(folder, 'c.txt'), 'gamma');
   }
   writeFileSync(join(workspace, 'secret.txt'), 'secret');
-  const { kernel } = await serving({ workspace });
+  const { kernel } = await mcpFixture({ workspace });
   await kernel.tools.connectMcp('fs', npmServer('server-filesystem', workspace));
   const pid = await kernel.processes.spawn({ capabilities, budget });
   return { kernel, pid, workspace, notes };

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { newStore, refusal } from '../../support/kernel.js';
-import { httpServer, sessions, stateless } from '../../support/tools/mcp-http-server.js';
-import { failure, serving } from '../../support/tools/mcp-servers.js';
+import { httpServer, sessionServer, statelessServer } from '../../support/tools/mcp-http-server.js';
+import { failureOf, mcpFixture } from '../../support/tools/mcp-servers.js';
 
 const kinds = [
-  ['2025', sessions],
-  ['2026', stateless],
+  ['2025', sessionServer],
+  ['2026', statelessServer],
 ] as const;
 
 describe.each(kinds)('a server of %s at an address', (_, made) => {
   it('has its tools called, and those that are not granted are refused', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const { url } = await httpServer(made().handle);
     const { tools } = await kernel.tools.connectMcp('web', { url });
     expect(tools.map(({ name }) => name)).toEqual(['mcp/web/echo', 'mcp/web/wait']);
@@ -24,7 +24,7 @@ describe.each(kinds)('a server of %s at an address', (_, made) => {
   });
 
   it('tells when it has another tool', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const { handle, add } = made();
     const { url } = await httpServer(handle);
     const connection = await kernel.tools.connectMcp('web', { url });
@@ -38,23 +38,23 @@ describe.each(kinds)('a server of %s at an address', (_, made) => {
   });
 
   it('is given up when the call takes too long, and goes on with the next', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const { url } = await httpServer(made().handle);
     await kernel.tools.connectMcp('web', { url });
-    expect(await failure(call('mcp/web/wait', {}, 200))).toMatchObject({ code: 'TOOL_TIMEOUT', retryable: true });
+    expect(await failureOf(call('mcp/web/wait', {}, 200))).toMatchObject({ code: 'TOOL_TIMEOUT', retryable: true });
     expect(await call('mcp/web/echo', { text: 'still' })).toEqual({ text: 'still' });
   });
 
   it('is shown the headers, which are kept nowhere, and without them it says that it wants some', async () => {
     const store = newStore();
-    const { kernel, call } = await serving({ store });
+    const { kernel, call } = await mcpFixture({ store });
     const token = 'f00dfacec0ffee';
-    const { url, seen } = await httpServer(made().handle, { token });
+    const { url, authorizations } = await httpServer(made().handle, { token });
     const headers = { authorization: `Bearer ${token}` };
     await kernel.tools.connectMcp('web', { url, headers });
     await call('mcp/web/echo', { text: 'hi' });
-    expect(new Set(seen)).toEqual(new Set([`Bearer ${token}`]));
-    expect(await failure(kernel.tools.connectMcp('other', { url }))).toMatchObject({
+    expect(new Set(authorizations)).toEqual(new Set([`Bearer ${token}`]));
+    expect(await failureOf(kernel.tools.connectMcp('other', { url }))).toMatchObject({
       code: 'TOOL_FAILED',
       facts: { server: 'other', reason: 'unauthorized', status: 401 },
       retryable: false,
@@ -66,13 +66,19 @@ describe.each(kinds)('a server of %s at an address', (_, made) => {
   });
 
   it('that was away is found again by the next call', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const first = await httpServer(made().handle);
     const { url, port } = first;
     await kernel.tools.connectMcp('web', { url });
     await first.stop();
-    expect(await failure(call('mcp/web/echo', { text: 'a' }))).toMatchObject({ code: 'TOOL_FAILED', retryable: true });
-    expect(await failure(call('mcp/web/echo', { text: 'b' }))).toMatchObject({ code: 'TOOL_FAILED', retryable: true });
+    expect(await failureOf(call('mcp/web/echo', { text: 'a' }))).toMatchObject({
+      code: 'TOOL_FAILED',
+      retryable: true,
+    });
+    expect(await failureOf(call('mcp/web/echo', { text: 'b' }))).toMatchObject({
+      code: 'TOOL_FAILED',
+      retryable: true,
+    });
     await httpServer(made().handle, { port });
     expect(await call('mcp/web/echo', { text: 'c' })).toEqual({ text: 'c' });
   });
@@ -80,13 +86,13 @@ describe.each(kinds)('a server of %s at an address', (_, made) => {
 
 describe('a server at an address', () => {
   it('that has forgotten the session gets a new one with the next call', async () => {
-    const { kernel, call } = await serving();
-    const { handle, forget, size } = sessions();
+    const { kernel, call } = await mcpFixture();
+    const { handle, forget, size } = sessionServer();
     const { url } = await httpServer(handle);
     const connection = await kernel.tools.connectMcp('web', { url });
     expect(size()).toBe(1);
     forget();
-    expect(await failure(call('mcp/web/echo', { text: 'a' }))).toMatchObject({
+    expect(await failureOf(call('mcp/web/echo', { text: 'a' }))).toMatchObject({
       code: 'TOOL_FAILED',
       facts: { reason: 'connection_lost', status: 404 },
       retryable: true,
@@ -99,7 +105,7 @@ describe('a server at an address', () => {
   });
 
   it('that is none is refused, and its name can be used again', async () => {
-    const { kernel } = await serving();
+    const { kernel } = await mcpFixture();
     const page = await httpServer(async () => new Response('<html>', { headers: { 'content-type': 'text/html' } }));
     const endless = await httpServer(
       async () => new Response(flood(), { headers: { 'content-type': 'application/json' } }),
@@ -110,10 +116,10 @@ describe('a server at an address', () => {
     await gone.stop();
     for (const { url } of [page, endless, broken, silent, gone]) {
       const connecting = kernel.tools.connectMcp('web', { url, connectTimeoutMs: 2_000 });
-      expect(await failure(connecting)).toMatchObject({ code: 'TOOL_FAILED', facts: { server: 'web' } });
+      expect(await failureOf(connecting)).toMatchObject({ code: 'TOOL_FAILED', facts: { server: 'web' } });
     }
     expect(kernel.tools.list().filter(({ name }) => name.startsWith('mcp/'))).toEqual([]);
-    const { url } = await httpServer(sessions().handle);
+    const { url } = await httpServer(sessionServer().handle);
     expect((await kernel.tools.connectMcp('web', { url })).tools).toHaveLength(2);
   });
 });

@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { defineTool, type McpProgram } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { refusal, tempFolder } from '../../support/kernel.js';
-import { failure, npmServer, program, serving } from '../../support/tools/mcp-servers.js';
+import { failureOf, mcpFixture, npmServer, testProgram } from '../../support/tools/mcp-servers.js';
 
 const anything = { type: 'object' };
 
 describe('the tools of a server', () => {
   it('have its descriptions and schemas, and the effects that its hints tell', async () => {
-    const { kernel } = await serving();
+    const { kernel } = await mcpFixture();
     const { tools } = await kernel.tools.connectMcp('all', npmServer('server-everything'));
     expect(tools.find(({ name }) => name === 'mcp/all/get-sum')).toMatchObject({
       description: 'Returns the sum of two numbers',
@@ -24,7 +24,7 @@ describe('the tools of a server', () => {
   });
 
   it('have the worst effect where the server says nothing, and the one that the host says before all', async () => {
-    const { kernel } = await serving();
+    const { kernel } = await mcpFixture();
     const hints = [{ readOnlyHint: true }, { idempotentHint: true }, { readOnlyHint: true }, undefined];
     const listed = hints.map((annotations, n) => ({ name: `t${n}`, inputSchema: anything, annotations }));
     const target = { ...listing({ pages: [listed] }), effects: { t2: 'once', constructor: 'pure' } as const };
@@ -38,7 +38,7 @@ describe('the tools of a server', () => {
   });
 
   it('are called with arguments that fit the schema, and with no others', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     await kernel.tools.connectMcp('all', npmServer('server-everything'));
     expect(await call('mcp/all/get-sum', { a: 1, b: 2 })).toEqual({ text: 'The sum of 1 and 2 is 3.' });
     expect(await refusal(call('mcp/all/get-sum', { a: 1, b: 'two' }))).toMatchObject({
@@ -48,7 +48,7 @@ describe('the tools of a server', () => {
   });
 
   it('are read from all pages of the list', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const pages = [0, 1, 2].map((page) => [0, 1].map((n) => ({ name: `t${page}${n}`, inputSchema: anything })));
     const { tools } = await kernel.tools.connectMcp('s', listing({ pages }));
     expect(tools.map(({ name }) => name)).toEqual(['00', '01', '10', '11', '20', '21'].map((n) => `mcp/s/t${n}`));
@@ -56,7 +56,7 @@ describe('the tools of a server', () => {
   });
 
   it('are shown up to a thousand, and others get their turns while they are read', async () => {
-    const { kernel, call, warnings } = await serving();
+    const { kernel, call, warnings } = await mcpFixture();
     const listed = Array.from({ length: 1_200 }, (_, n) => ({
       name: `t${n}`,
       description: 'd'.repeat(n === 0 ? 20_000 : 10),
@@ -72,7 +72,7 @@ describe('the tools of a server', () => {
   });
 
   it('are left out when they cannot be used, and the others work', async () => {
-    const { kernel, call, warnings } = await serving();
+    const { kernel, call, warnings } = await mcpFixture();
     kernel.tools.register(
       defineTool({ name: 'mcp/s/mine', description: 'Mine.', input: anything, effect: 'pure', run: () => 1 }),
     );
@@ -98,7 +98,7 @@ describe('the tools of a server', () => {
   });
 
   it('have names that can be written in a capability, whatever the server calls them', async () => {
-    const { kernel, call, warnings } = await serving();
+    const { kernel, call, warnings } = await mcpFixture();
     const names = [
       'send mail',
       'send_mail',
@@ -127,8 +127,8 @@ describe('a server that changes its tools', () => {
     ['of 2025', []],
     ['of 2026', ['--modern']],
   ])('and is %s has them changed here too', async (_, args) => {
-    const { kernel, call } = await serving();
-    const connection = await kernel.tools.connectMcp('s', program('changing.mjs', ...args));
+    const { kernel, call } = await mcpFixture();
+    const connection = await kernel.tools.connectMcp('s', testProgram('changing.mjs', ...args));
     const names = () => connection.tools.map(({ name }) => name);
     const before = names();
     expect(await refusal(call('mcp/s/extra'))).toMatchObject({ code: 'NO_SUCH_TOOL' });
@@ -155,7 +155,7 @@ describe('a server that changes its tools', () => {
 
 describe('what a call gives back', () => {
   it('is structured where the server says so, a text, or all parts', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
     const text = { type: 'text', text: '{"a":1}' };
     const results = {
@@ -184,8 +184,8 @@ describe('what a call gives back', () => {
   });
 
   it('is cut where it is too long for a result, and says so', async () => {
-    const { kernel, call } = await serving();
-    await kernel.tools.connectMcp('s', program('changing.mjs'));
+    const { kernel, call } = await mcpFixture();
+    await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     const mebibyte = 1024 * 1024;
     expect(await call('mcp/s/big', { bytes: 10 })).toEqual({ text: 'x'.repeat(10) });
     const cut = (await call('mcp/s/big', { bytes: 3 * mebibyte })) as { text: string };
@@ -197,7 +197,7 @@ describe('what a call gives back', () => {
   });
 
   it('is a failure when the server says that it is, or when it cannot be a result', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const results = {
       error: { isError: true, content: [{ type: 'text', text: 'no space left' }] },
       wrong: { structuredContent: { a: 'one' }, content: [] },
@@ -211,13 +211,13 @@ describe('what a call gives back', () => {
       ...(name === 'wrong' ? { outputSchema } : {}),
     }));
     await kernel.tools.connectMcp('s', listing({ pages: [listed], results }));
-    expect(await failure(call('mcp/s/error'))).toEqual({
+    expect(await failureOf(call('mcp/s/error'))).toEqual({
       code: 'TOOL_FAILED',
       facts: { tool: 'mcp/s/error', reason: 'tool_error', text: 'no space left' },
       retryable: false,
     });
-    expect(await failure(call('mcp/s/wrong'))).toMatchObject({ code: 'TOOL_FAILED', facts: { tool: 'mcp/s/wrong' } });
-    expect(await failure(call('mcp/s/large'))).toMatchObject({
+    expect(await failureOf(call('mcp/s/wrong'))).toMatchObject({ code: 'TOOL_FAILED', facts: { tool: 'mcp/s/wrong' } });
+    expect(await failureOf(call('mcp/s/large'))).toMatchObject({
       code: 'TOOL_FAILED',
       facts: { tool: 'mcp/s/large', reason: 'bad_result', bytesMax: 1024 * 1024 },
     });
@@ -228,5 +228,5 @@ describe('what a call gives back', () => {
 function listing(says: { pages: object[][]; results?: object }): McpProgram {
   const file = join(tempFolder(), 'says.json');
   writeFileSync(file, JSON.stringify(says));
-  return program('listing.mjs', file);
+  return testProgram('listing.mjs', file);
 }

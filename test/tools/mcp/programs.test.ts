@@ -5,15 +5,15 @@ import type { Kernel, McpProgram, ProcessRecord } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { newStore, openKernel, refusal, tempFolder } from '../../support/kernel.js';
 import { isAlive } from '../../support/os-processes.js';
-import { faultsIn } from '../../support/store-consistency.js';
-import { failure, npmServer, program, serving } from '../../support/tools/mcp-servers.js';
+import { findInconsistencies } from '../../support/store-consistency.js';
+import { failureOf, mcpFixture, npmServer, testProgram } from '../../support/tools/mcp-servers.js';
 
 const node = (text: string): McpProgram => ({ command: process.execPath, args: ['-e', text] });
 
 describe('a program that is a server', () => {
   it('is a process of the host, and is stopped with all that it has started', async () => {
-    const { kernel, call } = await serving();
-    const connection = await kernel.tools.connectMcp('s', program('changing.mjs'));
+    const { kernel, call } = await mcpFixture();
+    const connection = await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     const [server] = await processesOf(kernel, 's');
     expect(server).toMatchObject({ kind: 'command', status: 'running', parent: null, name: 'mcp:s' });
     const own = await pidOf(call);
@@ -25,18 +25,18 @@ describe('a program that is a server', () => {
     expect(await refusal(call('mcp/s/pid'))).toMatchObject({ code: 'NO_SUCH_TOOL' });
     expect(connection.tools).toEqual([]);
     await connection.close();
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('that is killed is started again; calls under way fail, and may be repeated', async () => {
-    const { kernel, call } = await serving();
+    const { kernel, call } = await mcpFixture();
     const log = join(tempFolder(), 'log');
-    const target = { ...program('changing.mjs'), env: { LOG_FILE: log } };
+    const target = { ...testProgram('changing.mjs'), env: { LOG_FILE: log } };
     const connection = await kernel.tools.connectMcp('s', target);
     const before = connection.tools;
     const first = await pidOf(call);
     const grandchild = Number(((await call('mcp/s/grandchild')) as { text: string }).text);
-    const waiting = failure(call('mcp/s/wait'));
+    const waiting = failureOf(call('mcp/s/wait'));
     await eventually(() => expect(readFileSync(log, 'utf8')).toContain('waiting'));
     process.kill(first, 'SIGKILL');
     expect(await waiting).toEqual({
@@ -54,12 +54,12 @@ describe('a program that is a server', () => {
   });
 
   it('that ends again and again is given up, and its calls say so', async () => {
-    const { kernel, call, warnings } = await serving();
-    const connection = await kernel.tools.connectMcp('s', program('changing.mjs'));
+    const { kernel, call, warnings } = await mcpFixture();
+    const connection = await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     for (let restart = 0; restart <= 5; restart++) {
-      expect(await failure(call('mcp/s/crash'))).toMatchObject({ code: 'TOOL_FAILED', retryable: true });
+      expect(await failureOf(call('mcp/s/crash'))).toMatchObject({ code: 'TOOL_FAILED', retryable: true });
     }
-    expect(await failure(call('mcp/s/pid'))).toMatchObject({
+    expect(await failureOf(call('mcp/s/pid'))).toMatchObject({
       code: 'TOOL_FAILED',
       facts: { server: 's', reason: 'down' },
       retryable: false,
@@ -68,13 +68,13 @@ describe('a program that is a server', () => {
     expect(warnings.at(-1)?.message).toBe('MCP server s is down: it was restarted too often');
     await connection.close();
     expect(await refusal(call('mcp/s/pid'))).toMatchObject({ code: 'NO_SUCH_TOOL' });
-    await kernel.tools.connectMcp('s', program('changing.mjs'));
+    await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     expect(await pidOf(call)).toBeGreaterThan(0);
   });
 
   it.each(['cancel', 'kill'] as const)('is not started again after the operator has sent it %s', async (signal) => {
-    const { kernel, call } = await serving();
-    const connection = await kernel.tools.connectMcp('s', program('changing.mjs'));
+    const { kernel, call } = await mcpFixture();
+    const connection = await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     const [server] = await processesOf(kernel, 's');
     await kernel.processes[signal](server?.pid ?? '');
     await eventually(() => expect(connection.tools).toEqual([]));
@@ -84,20 +84,20 @@ describe('a program that is a server', () => {
       expect(record).toMatchObject({ facts: { reason: 'stopped' }, target: 'mcp:s' });
     });
     expect(await processesOf(kernel, 's')).toMatchObject([{ status: 'killed' }]);
-    await kernel.tools.connectMcp('s', program('changing.mjs'));
+    await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
   });
 
   it('is told when a call is given up, because of its time or of its process', async () => {
-    const { kernel, call, pid } = await serving();
+    const { kernel, call, pid } = await mcpFixture();
     const log = join(tempFolder(), 'log');
-    await kernel.tools.connectMcp('s', { ...program('changing.mjs'), env: { LOG_FILE: log } });
+    await kernel.tools.connectMcp('s', { ...testProgram('changing.mjs'), env: { LOG_FILE: log } });
     const lines = (text: string) =>
       readFileSync(log, 'utf8')
         .split('\n')
         .filter((line) => line === text).length;
-    expect(await failure(call('mcp/s/wait', {}, 500))).toMatchObject({ code: 'TOOL_TIMEOUT', retryable: true });
+    expect(await failureOf(call('mcp/s/wait', {}, 500))).toMatchObject({ code: 'TOOL_TIMEOUT', retryable: true });
     await eventually(() => expect(lines('cancelled')).toBe(1));
-    const stopped = failure(call('mcp/s/wait'));
+    const stopped = failureOf(call('mcp/s/wait'));
     await eventually(() => expect(lines('waiting')).toBe(2));
     await kernel.processes.cancel(pid);
     expect(await stopped).toMatchObject({ code: expect.stringMatching(/^(CANCELLED|PROCESS_TERMINATED)$/) });
@@ -106,23 +106,23 @@ describe('a program that is a server', () => {
 
   it('ends with its kernel', async () => {
     const store = newStore();
-    const { kernel, call } = await serving({ store });
-    await kernel.tools.connectMcp('s', program('changing.mjs'));
+    const { kernel, call } = await mcpFixture({ store });
+    await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     const own = await pidOf(call);
     await kernel.shutdown();
     expect(isAlive(own)).toBe(false);
-    expect(await refusal(kernel.tools.connectMcp('s', program('changing.mjs')))).toMatchObject({
+    expect(await refusal(kernel.tools.connectMcp('s', testProgram('changing.mjs')))).toMatchObject({
       code: 'KERNEL_CLOSED',
     });
     const again = await openKernel({ store });
     const [closed] = (await again.audit.list({ action: 'mcp.close' })).items;
     expect(closed).toMatchObject({ actor: 'host', outcome: 'ok', target: 'mcp:s', facts: { reason: 'shutdown' } });
-    expect(await faultsIn(again)).toEqual([]);
+    expect(await findInconsistencies(again)).toEqual([]);
   });
 
   it('is given its environment, which is kept nowhere', async () => {
     const store = newStore();
-    const { kernel, call } = await serving({ store });
+    const { kernel, call } = await mcpFixture({ store });
     const token = 'f00dfacec0ffee';
     await kernel.tools.connectMcp('all', { ...npmServer('server-everything'), env: { API_TOKEN: token } });
     await kernel.shutdown();
@@ -134,7 +134,7 @@ describe('a program that is a server', () => {
   });
 
   it('is asked for nothing that needs a model, a person or the files of its client', async () => {
-    const { kernel } = await serving();
+    const { kernel } = await mcpFixture();
     const { tools } = await kernel.tools.connectMcp('all', npmServer('server-everything'));
     expect(tools.filter(({ name }) => /sampling|elicitation|roots/.test(name))).toEqual([]);
   });
@@ -153,20 +153,20 @@ describe('a program that is no server', () => {
       node('process.stdin.once(\'data\', () => console.log(\'{"jsonrpc":"2.0","id":0,"result":{}}\'))'),
     ],
   ])('and %s is refused and stopped, and nothing is left of it', async (_, target) => {
-    const { kernel } = await serving();
+    const { kernel } = await mcpFixture();
     const connecting = kernel.tools.connectMcp('s', { ...target, connectTimeoutMs: 2_000 });
-    expect(await failure(connecting)).toMatchObject({ code: 'TOOL_FAILED' });
+    expect(await failureOf(connecting)).toMatchObject({ code: 'TOOL_FAILED' });
     const live = (await processesOf(kernel, 's')).filter(({ exitedAt }) => exitedAt === undefined);
     expect(live).toEqual([]);
     expect(kernel.tools.list().filter(({ name }) => name.startsWith('mcp/'))).toEqual([]);
     const records = (await kernel.audit.list({ action: 'mcp.connect' })).items;
     expect(records).toMatchObject([{ actor: 'host', outcome: 'failed', code: 'TOOL_FAILED', target: 'mcp:s' }]);
-    await kernel.tools.connectMcp('s', program('changing.mjs'));
+    await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
   });
 
   it('tells its process, and with which code it ended', async () => {
-    const { kernel } = await serving();
-    const { facts } = await failure(kernel.tools.connectMcp('s', node('process.exit(7)')));
+    const { kernel } = await mcpFixture();
+    const { facts } = await failureOf(kernel.tools.connectMcp('s', node('process.exit(7)')));
     const [server] = await processesOf(kernel, 's');
     expect(facts).toMatchObject({ server: 's', pid: server?.pid, exitCode: 7, reason: 'connection_lost' });
   });
@@ -174,8 +174,8 @@ describe('a program that is no server', () => {
 
 describe('connectMcp', () => {
   it('takes a name once, until it is closed', async () => {
-    const { kernel } = await serving();
-    const target = program('changing.mjs');
+    const { kernel } = await mcpFixture();
+    const target = testProgram('changing.mjs');
     const [first, second] = await Promise.allSettled([
       kernel.tools.connectMcp('s', target),
       kernel.tools.connectMcp('s', target),
@@ -191,8 +191,8 @@ describe('connectMcp', () => {
   });
 
   it('leaves a record of what came and what went', async () => {
-    const { kernel } = await serving({ operator: 'carol' });
-    const connection = await kernel.tools.connectMcp('s', program('changing.mjs'));
+    const { kernel } = await mcpFixture({ operator: 'carol' });
+    const connection = await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     await connection.close();
     const { items } = await kernel.audit.list({ target: 'mcp:s' });
     const act = { actor: 'host', via: 'host:carol', outcome: 'ok', target: 'mcp:s' };
@@ -228,7 +228,7 @@ describe('connectMcp', () => {
     ['target.connectTimeoutMs', 's', { command: 'cat', connectTimeoutMs: 0 }],
     ['target.command', 's', { command: () => 'cat' }],
   ])('refuses a wrong %s: %j, %j', async (path, server, target) => {
-    const { kernel } = await serving();
+    const { kernel } = await mcpFixture();
     const refused = await refusal(kernel.tools.connectMcp(server as string, target as McpProgram));
     expect(refused).toMatchObject({ code: 'INVALID_INPUT', facts: { path } });
     expect(JSON.stringify(refused)).not.toContain('secret');

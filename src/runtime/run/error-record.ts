@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 const textMax = 2_000;
 const stackMax = 4_000;
 
-const families: Readonly<Record<string, typeof errors.KernelError>> = {
+const errorClasses: Readonly<Record<string, typeof errors.KernelError>> = {
   ProcessError: errors.ProcessError,
   CapabilityError: errors.CapabilityError,
   MemoryError: errors.MemoryError,
@@ -16,18 +16,18 @@ const families: Readonly<Record<string, typeof errors.KernelError>> = {
   AuditError: errors.AuditError,
 };
 
-/** What is kept of something that was thrown. Bodies throw anything, also what cannot be read. */
-export function recordedError(error: unknown): JsonObject {
+/** A thrown value as it is journalled. Bodies throw anything, even objects whose members cannot be read. */
+export function toErrorRecord(error: unknown): JsonObject {
   if (error instanceof errors.KernelError) return { ...error.toJSON(), retryable: error.retryable };
-  return { name: nameOf(error), message: messageOf(error), ...codeOf(error) };
+  return { name: nameOf(error), message: messageOf(error), ...codeFieldOf(error) };
 }
 
-/** What a body gets when the same call failed before. */
-export function revivedError(recorded: JsonValue): Error {
+/** The error that a rerun gets: of the same class, with the same code, facts and hint. */
+export function errorFromRecord(recorded: JsonValue): Error {
   const { name, code, message, facts, hint, retryable } = recorded as Record<string, JsonValue>;
   const text = String(message);
   if (typeof code === 'string' && typeof facts === 'object') {
-    const Family = families[String(name)] ?? errors.KernelError;
+    const Family = errorClasses[String(name)] ?? errors.KernelError;
     const details = { facts: facts as JsonObject, hint: String(hint), retryable: retryable === true };
     return new Family(code, text, details);
   }
@@ -36,49 +36,49 @@ export function revivedError(recorded: JsonValue): Error {
   return typeof code === 'string' ? Object.assign(error, { code }) : error;
 }
 
-/** The evidence of a body that threw: code, message and a bounded stack. */
+/** The evidence of an outcome: code, message, facts and a bounded stack. */
 export function evidenceOf(error: unknown): JsonObject {
-  const { name, code, message, facts } = recordedError(error) as Record<string, JsonValue>;
-  const stack = read(() => (error as Error).stack);
+  const { name, code, message, facts } = toErrorRecord(error) as Record<string, JsonValue>;
+  const stack = readSafely(() => (error as Error).stack);
   return {
     name: name ?? 'Error',
     message: message ?? '',
     ...(code === undefined ? {} : { code }),
     ...(facts === undefined ? {} : { facts }),
-    ...(typeof stack === 'string' ? { stack: bounded(stack, stackMax) } : {}),
+    ...(typeof stack === 'string' ? { stack: truncate(stack, stackMax) } : {}),
   };
 }
 
 /** The code of an error, or its name. */
 export function codeOfError(error: unknown): string {
-  const { code, name } = recordedError(error);
+  const { code, name } = toErrorRecord(error);
   return typeof code === 'string' ? code : String(name);
 }
 
 function nameOf(error: unknown): string {
-  const name = read(() => (error as Error).name);
-  return typeof name === 'string' ? bounded(name, textMax) : 'Error';
+  const name = readSafely(() => (error as Error).name);
+  return typeof name === 'string' ? truncate(name, textMax) : 'Error';
 }
 
 export function messageOf(error: unknown): string {
-  const message = read(() => (error as Error).message);
-  return bounded(typeof message === 'string' ? message : errorText(error), textMax);
+  const message = readSafely(() => (error as Error).message);
+  return truncate(typeof message === 'string' ? message : errorText(error), textMax);
 }
 
-function codeOf(error: unknown): { code?: string } {
-  const code = read(() => (error as { code?: unknown }).code);
-  return typeof code === 'string' ? { code: bounded(code, textMax) } : {};
+function codeFieldOf(error: unknown): { code?: string } {
+  const code = readSafely(() => (error as { code?: unknown }).code);
+  return typeof code === 'string' ? { code: truncate(code, textMax) } : {};
 }
 
-function read(look: () => unknown): unknown {
+function readSafely(read: () => unknown): unknown {
   try {
-    return look();
+    return read();
   } catch {
-    // A getter that throws, or no object at all: there is nothing to be read.
+    // A getter threw, or the value is not an object.
     return undefined;
   }
 }
 
-function bounded(text: string, max: number): string {
+function truncate(text: string, max: number): string {
   return text.slice(0, max).toWellFormed();
 }

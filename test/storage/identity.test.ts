@@ -6,19 +6,19 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKernel } from '../../src/index.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
-import { execute, imageOf } from '../support/storage/files.js';
-import { faultsIn } from '../support/store-consistency.js';
+import { execute, hashFiles } from '../support/storage/files.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('a file that is to become a database', () => {
   it('is created when it is missing', async () => {
     const store = join(tempFolder(), 'new.db');
     const kernel = await openKernel({ store });
     await kernel.processes.spawn({});
-    expect(await faultsIn(kernel)).toEqual([]);
+    expect(await findInconsistencies(kernel)).toEqual([]);
     expect(readFileSync(store).toString('latin1', 68, 72)).toBe('PROC');
   });
 
-  it('may be there and empty', async () => {
+  it('may exist and be empty', async () => {
     const store = join(tempFolder(), 'empty.db');
     writeFileSync(store, '');
     const kernel = await openKernel({ store });
@@ -47,26 +47,26 @@ describe('a file that is to become a database', () => {
     await first.shutdown();
     const second = await openKernel({ store });
     expect(await second.processes.get(pid)).toMatchObject({ pid, name: 'kept' });
-    expect(await faultsIn(second)).toEqual([]);
+    expect(await findInconsistencies(second)).toEqual([]);
   });
 
-  it('is made once when two kernels of one program create it at the same time', async () => {
+  it('is created once when two kernels of one program open it at the same time', async () => {
     const store = join(tempFolder(), 'both.db');
     const kernels = await Promise.all([openKernel({ store }), openKernel({ store }), openKernel({ store })]);
     const pids = await Promise.all(kernels.map((kernel) => kernel.processes.spawn({})));
     for (const kernel of kernels)
       expect((await kernel.processes.list()).items.map(({ pid }) => pid).sort()).toEqual(pids.sort());
-    for (const kernel of kernels) expect(await faultsIn(kernel)).toEqual([]);
+    for (const kernel of kernels) expect(await findInconsistencies(kernel)).toEqual([]);
   });
 });
 
 describe('a file of somebody else is refused and stays as it was', () => {
   const refusedAs = async (folder: string, name: string, code: string) => {
-    const before = imageOf(folder);
+    const before = hashFiles(folder);
     for (const readOnly of [false, true]) {
       const call = createKernel({ store: `sqlite:${join(folder, name)}`, readOnly });
       expect(await refusal(call)).toMatchObject({ code });
-      expect(imageOf(folder)).toEqual(before);
+      expect(hashFiles(folder)).toEqual(before);
     }
   };
 
@@ -155,19 +155,19 @@ describe('a file of somebody else is refused and stays as it was', () => {
     expect(await refusal(createKernel({ store: join(folder, 'a.db'), readOnly: true }))).toMatchObject({
       code: 'STORE_IO',
     });
-    expect(imageOf(folder)).toEqual({});
+    expect(hashFiles(folder)).toEqual({});
   });
 
   it('when its name holds a NUL', async () => {
     const folder = tempFolder();
     const store = `${join(folder, 'a.db')}\0.db`;
     expect((await refusal(createKernel({ store }))).code).toMatch(/^(STORE_IO|INVALID_INPUT|INVALID_PATH)$/);
-    expect(imageOf(folder)).toEqual({});
+    expect(hashFiles(folder)).toEqual({});
   });
 });
 
-describe('a database that is being made', () => {
-  it('is made anew when the schema was written in part and taken back', async () => {
+describe('a database that is being created', () => {
+  it('is created again when the schema was written in part and rolled back', async () => {
     const store = join(tempFolder(), 'half.db');
     const raw = new Database(store);
     raw.exec('BEGIN; CREATE TABLE processes (n); ROLLBACK');
@@ -176,7 +176,7 @@ describe('a database that is being made', () => {
     expect(await kernel.processes.spawn({})).toMatch(/^p_/);
   });
 
-  it('is refused, whole, when somebody else fills it between the look and the migration', async () => {
+  it('is refused when another program fills it between identification and migration', async () => {
     const folder = tempFolder();
     const store = join(folder, 'race.db');
     writeFileSync(store, '');

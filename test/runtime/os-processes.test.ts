@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { SystemOsProcesses } from '../../src/runtime/os/host-identity.js';
+import { SystemOsProcesses } from '../../src/runtime/os/os-processes.js';
 
 const os = new SystemOsProcesses();
 const here = os.self();

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { injectable } from 'inversify';
 import { type Token, token } from '../../base/token.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
-import { contentOf, isTaken, statOf } from './proc-files.js';
+import { pidExists, readTrimmed, statOf } from './proc-files.js';
 
 /** What the operating system knows of programs. */
 export interface OsProcesses {
@@ -25,7 +25,7 @@ export class SystemOsProcesses implements OsProcesses {
   self(): HostIdentity {
     this.own ??= {
       machine: machineId(),
-      boot: contentOf('/proc/sys/kernel/random/boot_id') ?? '',
+      boot: readTrimmed('/proc/sys/kernel/random/boot_id') ?? '',
       pid: process.pid,
       startTicks: statOf(process.pid)?.startTicks ?? '',
     };
@@ -37,7 +37,7 @@ export class SystemOsProcesses implements OsProcesses {
     if (host.machine !== machine) return undefined;
     if (host.boot !== boot) return isUnknown(host.boot, boot) ? undefined : false;
     const stat = statOf(host.pid);
-    if (stat === undefined) return isTaken(host.pid) ? undefined : false;
+    if (stat === undefined) return pidExists(host.pid) ? undefined : false;
     if (stat.isDefunct) return false;
     return isUnknown(host.startTicks, stat.startTicks) ? undefined : host.startTicks === stat.startTicks;
   }
@@ -52,7 +52,7 @@ function isUnknown(...values: readonly string[]): boolean {
  * the host is a part of it: a machine that is renamed is not judged, one that is mistaken for another would be.
  */
 function machineId(): string {
-  const parts = [contentOf('/etc/machine-id') ?? '', hostname(), pidNamespace() ?? ''];
+  const parts = [readTrimmed('/etc/machine-id') ?? '', hostname(), pidNamespace() ?? ''];
   return parts.filter((part) => part !== '').join(' ');
 }
 

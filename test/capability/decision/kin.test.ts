@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Pid, Right } from '../../../src/index.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { type Stage, stage } from '../../support/kernel-fixture.js';
+import { type KernelFixture, kernelFixture } from '../../support/kernel-fixture.js';
 
-interface Family extends Stage {
+interface Family extends KernelFixture {
   readonly root: Pid;
   readonly child: Pid;
   readonly below: Pid;
@@ -11,7 +11,7 @@ interface Family extends Stage {
 }
 
 async function family(): Promise<Family> {
-  const set = await stage();
+  const set = await kernelFixture();
   const { processes } = set.kernel;
   const root = await processes.spawn({ image: 'worker' });
   const child = await processes.spawnChild(root, { image: 'worker' });

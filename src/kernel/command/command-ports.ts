@@ -1,0 +1,94 @@
+import type { Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import { type Token, token } from '../../base/token.js';
+import type { Question } from '../../capability/decision/question.js';
+import type { Caller, ProcessCaller } from '../../unit/caller.js';
+import type { ImageFacts } from '../process/images.js';
+import type { CommandResult } from './command.js';
+
+/* Ports that the layer of OS commands implements. */
+
+/** The command of a process to be: the authority that it needs, and the fields that are stored. */
+export interface CommandPlan {
+  readonly resource: string;
+  /** Redacted and bounded. */
+  readonly line: string;
+  /** The authority that the process which runs it needs; absent for the host, which may run everything. */
+  readonly question?: Question;
+  readonly timeoutMs?: number;
+  readonly background: boolean;
+  readonly survive: boolean;
+}
+
+/** Plans the commands of command images. */
+export interface CommandPlans {
+  /** `runner` is the process that needs the authority; null for the host. Throws INVALID_INPUT. */
+  planImage(image: ImageFacts, args: JsonValue, runner: Pid | null): Promise<CommandPlan>;
+}
+export const CommandPlans: Token<CommandPlans> = token('CommandPlans');
+
+/** Runs programs of the operating system as processes. */
+export interface CommandRuns {
+  /**
+   * Creates a child of the calling process that is a command, and starts it; the pid is the answer of the unit that
+   * creates it. A command in the background has been started when this resolves. Throws INVALID_INPUT, INVALID_PATH,
+   * CAPABILITY_DENIED, BUDGET_EXCEEDED, TREE_STOPPING.
+   */
+  begin(caller: ProcessCaller, spec: unknown): Promise<Pid>;
+  /** The result of an ended command. Throws TOOL_FAILED where it was never started, OUTCOME_UNKNOWN where it was lost. */
+  resultOf(pid: Pid): Promise<CommandResult>;
+}
+export const CommandRuns: Token<CommandRuns> = token('CommandRuns');
+
+export interface ReadOutputOptions {
+  /** Default `stdout`. */
+  readonly stream?: 'stdout' | 'stderr';
+  /** In bytes, from the beginning. */
+  readonly offset?: number;
+  /** In bytes; default 64 KiB, at most 1 MiB. */
+  readonly length?: number;
+}
+
+/** A part of the output of a command, cut at a character. */
+export interface OutputPart {
+  readonly text: string;
+  /** The offset after this part. */
+  readonly next: number;
+  readonly size: number;
+  /** Whether the command has ended, so that no more comes. */
+  readonly ended: boolean;
+}
+
+export interface WaitOutputOptions {
+  readonly stream?: 'stdout' | 'stderr';
+  /** The start of the search in bytes; output that exists already is searched too. */
+  readonly offset?: number;
+  readonly timeoutMs?: number;
+}
+
+export interface OutputMatch {
+  readonly matched: boolean;
+  /** The text that matched. */
+  readonly text?: string;
+  /** The offset after the match, or where a further search can go on. */
+  readonly next: number;
+  readonly ended: boolean;
+}
+
+/** The output of commands. A process reads that of its own children, the host that of all. */
+export interface CommandOutput {
+  /** Throws NO_SUCH_PROCESS, NOT_A_CHILD, INVALID_TRANSITION for a process that is no command. */
+  read(caller: Caller, pid: unknown, options: unknown): Promise<OutputPart>;
+  /** Resolves when the output matches, when the command ends, and at the timeout. Throws as `read`. */
+  wait(caller: Caller, pid: unknown, pattern: unknown, options: unknown): Promise<OutputMatch>;
+}
+export const CommandOutput: Token<CommandOutput> = token('CommandOutput');
+
+/** The files that commands write to. */
+export interface OutputPaths {
+  /** `process` is the number of its row. */
+  of(process: number): { readonly outputFile: string; readonly errorFile: string };
+  /** Called after the rows are removed. */
+  remove(processes: readonly number[]): void;
+}
+export const OutputPaths: Token<OutputPaths> = token('OutputPaths');

@@ -1,0 +1,153 @@
+import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import { Entropy } from '../../base/entropy.js';
+import { KernelError, StoreError } from '../../base/errors.js';
+import type { JsonObject } from '../../base/json.js';
+import { Store, type WriteTx } from '../../base/store.js';
+import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
+import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
+import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
+import { RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
+import { nextState } from '../../kernel/process/transitions.js';
+import { Exit } from '../../kernel/syscalls/exit.js';
+import type { Act } from '../../unit/act.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import type { ImageResult } from '../image/image.js';
+import type { ParsedImage } from '../image/image-definition.js';
+import { Releases } from '../node/releases.js';
+import { isPermanent, type RetryPlan, type RetryPolicy, randomOf, retryDelayMs } from '../step/retry.js';
+import { BodyCalls } from './body-calls.js';
+import type { OpenCall } from './call-tree.js';
+import { codeOfError, evidenceOf, messageOf } from './error-record.js';
+import { ReplayJournal } from './replay-journal.js';
+import type { Run } from './run.js';
+import { nonDeterministic } from './run-errors.js';
+
+/**
+ * Ends a process, or schedules its retry, when its body has returned or thrown. Each method is one fenced unit: of a run
+ * that has lost its process nothing is written.
+ */
+@injectable()
+export class RunOutcomes {
+  constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Exit) private readonly exit: Exit,
+    @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
+    @inject(ReplayJournal) private readonly journal: ReplayJournal,
+    @inject(Releases) private readonly releases: Releases,
+    @inject(BodyCalls) private readonly calls: BodyCalls,
+    @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
+    @inject(Entropy) private readonly entropy: Entropy,
+  ) {}
+
+  /** Exits with the value that the body returned. A value that cannot be a result fails the process. */
+  async commitReturn(run: Run, image: ParsedImage, value: ImageResult): Promise<void> {
+    const unclaimed = run.replay.firstUnclaimed;
+    if (unclaimed !== undefined)
+      return this.commitThrow(run, image, nonDeterministic(unclaimed, 'the end of the body'));
+    try {
+      await this.runLastCall(run, (call) => {
+        const caller = { face: 'process', pid: run.pid, run: run.hooksFor(call) } as const;
+        return this.exit.run(caller, run.pid, value === undefined ? {} : { result: value });
+      });
+    } catch (error) {
+      if (!(error instanceof KernelError) || error instanceof StoreError || run.endReason !== undefined) throw error;
+      await this.commitThrow(run, image, error);
+    }
+  }
+
+  /**
+   * The first case that matches: a process that is stopping ends with the stored reason; one whose body threw because the
+   * store was busy or full is released, to be run again; one whose policy allows it is retried; any other fails.
+   */
+  async commitThrow(run: Run, image: ParsedImage, error: unknown): Promise<void> {
+    await this.runLastCall(run, (call) =>
+      this.journal.commit(run, call, 'process.fail', async (tx, act) => {
+        const row = (await this.processes.find(tx, run.pid)) as ProcessRow;
+        const retry = row.status === 'stopping' ? undefined : this.planRetry(row, image, error);
+        if (row.status !== 'stopping' && isRetryableStoreError(error))
+          await this.releases.release(tx, act, row, 'store');
+        else if (retry === undefined) await this.failProcess(tx, act, row, error);
+        else await this.scheduleRetry(tx, act, row, error, retry);
+      }),
+    );
+  }
+
+  /** Fails the process of a run that is non-deterministic, or whose outcome could not be committed in another way. */
+  async commitFailure(run: Run, error: unknown): Promise<void> {
+    await this.store.write(async (tx) => {
+      const row = await this.processes.find(tx, run.pid);
+      if (row === undefined || row.fence !== run.fence) return;
+      await this.failProcess(tx, { actor: run.pid, via: 'process', at: this.clock.now() }, row, error);
+    });
+  }
+
+  private async runLastCall(run: Run, make: (call: OpenCall) => Promise<void>): Promise<void> {
+    const call = run.beginLive();
+    try {
+      await make(call);
+    } finally {
+      run.finish(call);
+    }
+  }
+
+  private planRetry(
+    { attempt, retry: stored }: ProcessRow,
+    { retry }: ParsedImage,
+    error: unknown,
+  ): RetryPlan | undefined {
+    if (error instanceof KernelError && error.code === 'NON_DETERMINISTIC') return undefined;
+    const policy = (stored ?? undefined) as RetryPolicy | undefined;
+    const delayMs = isPermanent(retry, error) ? undefined : retryDelayMs(policy, attempt, randomOf(this.entropy));
+    return delayMs === undefined ? undefined : { delayMs, droppedKeys: this.calls.failedKeysOf(error) };
+  }
+
+  private async failProcess(tx: WriteTx, act: Act, row: ProcessRow, error: unknown): Promise<void> {
+    if (row.status === 'stopping') return this.processEnds.endStopping(tx, act, row, 'process.stop');
+    const outcome: Outcome = { kind: 'failed', reason: codeOfError(error), evidence: evidenceOf(error) };
+    const message = messageOf(error);
+    await this.processEnds.end(tx, act, {
+      row,
+      ended: nextState(row, 'fail'),
+      outcome,
+      action: 'process.fail',
+      message,
+    });
+  }
+
+  /** The delay is a timer in the process row: it is kept when this program ends. */
+  private async scheduleRetry(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    error: unknown,
+    { delayMs, droppedKeys }: RetryPlan,
+  ): Promise<void> {
+    const dueAt = act.at + delayMs;
+    const attempt = row.attempt + 1;
+    const wait = { kind: 'timer', what: 'retry', since: act.at, deadline: dueAt } as const;
+    const alarmAt = Math.min(dueAt, row.deadlineAt ?? dueAt);
+    const backoff = delayMs === 0 ? nextState(row, 'release') : { ...nextState(row, 'backoff'), wait, alarmAt };
+    const next: ProcessRow = { ...backoff, attempt, recoveries: 0, updatedAt: act.at };
+    await saveProcess(this.processes, tx, next);
+    for (const key of droppedKeys) await this.entries.remove(tx, row.n, key);
+    const facts: JsonObject = { attempt, dueAt, code: codeOfError(error) };
+    this.recorder.record(tx, act, next, {
+      event: 'process.retrying',
+      data: { attempt, dueAt, code: codeOfError(error) },
+      action: 'process.retry',
+      before: row.status,
+      after: next.status,
+      facts,
+      payload: { message: messageOf(error) },
+      lineage: true,
+    });
+  }
+}
+
+function isRetryableStoreError(error: unknown): boolean {
+  return error instanceof StoreError && error.retryable;
+}
