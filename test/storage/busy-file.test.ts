@@ -164,7 +164,7 @@ function letSecondsPass(seconds: number): void {
   onTestFinished(() => void clock.mockRestore());
 }
 
-/** How often a timer of 10 ms has fired so far. */
+/** Counts the ticks of a timer of 10 ms. */
 function countTicks(): () => number {
   let ticks = 0;
   const timer = setInterval(() => ticks++, 10);

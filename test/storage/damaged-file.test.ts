@@ -112,7 +112,7 @@ function overwrite(path: string, at: number, length: number): void {
   }
 }
 
-/** Where the first page of a table begins. */
+/** The byte offset of the first page of a table. */
 function rootPage(path: string, table: string): number {
   const raw = new Database(path, { readonly: true });
   try {
