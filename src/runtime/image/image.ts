@@ -39,7 +39,7 @@ export interface ImageSpec<Args = JsonValue> {
   readonly input?: Schema;
   /** The tools that its processes can see; absent: all. Seeing a tool is not authority to call it. */
   readonly tools?: readonly string[];
-  /** What a process of it must hold; grants nothing. */
+  /** Capabilities that a process of it must hold; they are checked, not granted. */
   readonly requires?: readonly CapabilitySpec[];
   readonly recovery?: RecoveryDisposition;
   readonly retry?: RetryPolicy;

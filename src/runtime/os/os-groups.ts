@@ -4,31 +4,31 @@ import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import { OsProcesses } from './os-processes.js';
 import { allPids, newestPid, pidExists, readTrimmed, statOf } from './proc-files.js';
 
-/** The variable by which everything that a command starts is told from all other programs. */
+/** The environment variable with the token of a command, which all programs that it starts inherit. */
 export const tokenVariable = 'PROCURA_TOKEN';
 
-/** A program that lives. */
+/** A live program. */
 export interface GroupMember {
   readonly pid: number;
   readonly session: number;
 }
 
-/** Groups of programs, as the operating system knows them. */
+/** Process groups of the operating system, and the programs that carry a command's token. */
 export interface OsGroups {
-  /** Who has that pid now, also one that has ended and was not collected; undefined when nobody has. */
+  /** The program that has the pid now, even one that has ended and was not collected; undefined when the pid is free. */
   identify(pid: number): HostIdentity | undefined;
-  /** Those that live, by the pid that their group is named for. Where the system does not tell them, one of pid 0. */
+  /** The live members of the group. Where the system does not list them, one member with pid 0 stands for all. */
   members(group: number): GroupMember[];
-  /** Whether its environment carries the token; undefined when that cannot be seen. */
+  /** Whether the environment of the program carries the token; undefined when it cannot be read. */
   carries(pid: number, token: string): boolean | undefined;
-  /** All that live and carry the token; with `after`, only those that were born after the one with that pid, moments ago. */
+  /** The live programs that carry the token; with `after`, only those that were started since the one with that pid. */
   holders(token: string, after?: number): number[];
-  /** To a group where the pid is negative. One that is gone is no error. */
+  /** A negative pid stands for a group. A program or group that is gone is no error. */
   signal(pid: number, signal: NodeJS.Signals): void;
 }
 export const OsGroups: Token<OsGroups> = token('OsGroups');
 
-/** On Linux by /proc; elsewhere a group is only known to be there or not, and tokens are not seen. */
+/** Reads /proc on Linux; elsewhere it only knows whether a group has members, and sees no tokens. */
 @injectable()
 export class SystemOsGroups implements OsGroups {
   constructor(@inject(OsProcesses) private readonly os: OsProcesses) {}
@@ -41,7 +41,7 @@ export class SystemOsGroups implements OsGroups {
   }
 
   members(group: number): GroupMember[] {
-    // Nearly always nobody is left, and one call says so.
+    // Nearly always the group is empty, and one system call shows it.
     if (!pidExists(-group)) return [];
     const pids = allPids();
     if (pids.length === 0) return [{ pid: 0, session: group }];
@@ -63,21 +63,21 @@ export class SystemOsGroups implements OsGroups {
   }
 
   signal(pid: number, signal: NodeJS.Signals): void {
-    // 0, 1 and -1 stand for much more than one group.
+    // The kernel takes 0 and -1 for many programs at once, and 1 is the init process.
     if (Math.abs(pid) <= 1) return;
     try {
       process.kill(pid, signal);
     } catch {
-      // It is gone, or not ours to signal; whether somebody is left is looked at afterwards.
+      // It is gone, or may not be signalled; the caller checks afterwards what is left.
     }
   }
 }
 
-/** More than a machine without work gives in a moment: then it is better to look at those that there are. */
+/** With more new pids than this, reading the list of all programs is cheaper than trying each. */
 const newPidsMax = 100;
 
-/** Pids are given in order, so the ones between are all that can have been born; undefined when they have come round. */
+/** The pids given out since `pid`: they are given in order. Undefined when they have wrapped around, or are too many. */
 function pidsAfter(pid: number): number[] | undefined {
-  const born = (newestPid() ?? 0) - pid;
-  return born < 0 || born > newPidsMax ? undefined : Array.from({ length: born }, (_, index) => pid + 1 + index);
+  const count = (newestPid() ?? 0) - pid;
+  return count < 0 || count > newPidsMax ? undefined : Array.from({ length: count }, (_, index) => pid + 1 + index);
 }

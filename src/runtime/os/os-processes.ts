@@ -5,31 +5,31 @@ import { type Token, token } from '../../base/token.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import { pidExists, readTrimmed, statOf } from './proc-files.js';
 
-/** What the operating system knows of programs. */
+/** Identifies programs of the operating system. */
 export interface OsProcesses {
   /** The program that this kernel runs in. */
   self(): HostIdentity;
-  /** Whether that very program still runs; undefined when it cannot be judged from here. Only false is a proof. */
+  /** Whether the very same program still runs; undefined when that cannot be decided here. False is a proof. */
   isAlive(host: HostIdentity): boolean | undefined;
 }
 export const OsProcesses: Token<OsProcesses> = token('OsProcesses');
 
 /**
- * A pid alone proves nothing: it may belong to somebody else by now. On Linux the time of its start and the id of the
- * boot make it unique; elsewhere a program is only known to be dead when nobody has its pid.
+ * A pid alone proves nothing, because the system reuses it. On Linux the start time and the id of the boot make it unique;
+ * elsewhere a program is only known to be dead when its pid is free.
  */
 @injectable()
 export class SystemOsProcesses implements OsProcesses {
-  private own: HostIdentity | undefined;
+  private identity: HostIdentity | undefined;
 
   self(): HostIdentity {
-    this.own ??= {
+    this.identity ??= {
       machine: machineId(),
       boot: readTrimmed('/proc/sys/kernel/random/boot_id') ?? '',
       pid: process.pid,
       startTicks: statOf(process.pid)?.startTicks ?? '',
     };
-    return this.own;
+    return this.identity;
   }
 
   isAlive(host: HostIdentity): boolean | undefined {
@@ -48,8 +48,8 @@ function isUnknown(...values: readonly string[]): boolean {
 }
 
 /**
- * Where pids mean the same. Images of machines and containers are copied together with their machine id, so the name of
- * the host is a part of it: a machine that is renamed is not judged, one that is mistaken for another would be.
+ * Identifies the pid namespace. Images of machines and containers are copied together with their machine id, so the host
+ * name is a part of it. After a rename of the machine nothing can be decided, which is safer than a wrong decision.
  */
 function machineId(): string {
   const parts = [readTrimmed('/etc/machine-id') ?? '', hostname(), pidNamespace() ?? ''];
@@ -60,7 +60,7 @@ function pidNamespace(): string | undefined {
   try {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
-    // Not Linux, or not allowed to look: the rest of the id has to do.
+    // Not Linux, or not readable: the other parts of the id have to do.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What /proc says of a program. */
+/** The fields of /proc/PID/stat that are used. */
 export interface ProcessStat {
   /** Ended, and not yet collected by its parent. */
   readonly isDefunct: boolean;
@@ -9,11 +9,11 @@ export interface ProcessStat {
   readonly startTicks: string;
 }
 
-/** Undefined where there is no such process, or nobody tells. */
+/** Undefined when there is no such program, or no /proc. */
 export function statOf(pid: number): ProcessStat | undefined {
   const text = readTrimmed(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
-  // The second field is the name of the program in brackets, which may hold brackets and spaces itself.
+  // The second field is the name of the program in brackets, which may contain brackets and spaces itself.
   const afterName = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number) => afterName[number - stateField] ?? '';
   return {
@@ -24,7 +24,7 @@ export function statOf(pid: number): ProcessStat | undefined {
   };
 }
 
-/** As the manual of /proc counts the fields, from 1. */
+/** Numbers of fields, counted from 1 as in proc(5). */
 const stateField = 3;
 const groupField = 5;
 const sessionField = 6;
@@ -40,13 +40,13 @@ export function allPids(): number[] {
   }
 }
 
-/** The pid that was given last; undefined where nobody tells. */
+/** The pid that was given out last; undefined where there is no /proc. */
 export function newestPid(): number | undefined {
   const last = readTrimmed('/proc/loadavg')?.split(' ').at(-1);
   return last === undefined ? undefined : Number(last);
 }
 
-/** Whether somebody has that pid, or is of that group where it is negative. Whoever may not be signalled is there. */
+/** Whether a program has the pid, or is in the group of a negative one. One that may not be signalled exists too. */
 export function pidExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -56,11 +56,12 @@ export function pidExists(pid: number): boolean {
   }
 }
 
+/** The text of a file without the whitespace around it; undefined when it cannot be read. */
 export function readTrimmed(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
-    // Not there on this system, or not to be read by this user.
+    // It does not exist on this system, or this user may not read it.
     return undefined;
   }
 }

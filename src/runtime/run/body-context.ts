@@ -43,7 +43,7 @@ export interface Syscalls extends ProcessFace {
   readonly args: JsonValue;
   readonly goal: ObjectHandle;
   readonly cwd: string;
-  /** Aborts when the process is stopped, when the node shuts down, and when this run does not count any more. */
+  /** Aborts when the process is stopped, when the node shuts down, and when this run has lost its process. */
   readonly signal: AbortSignal;
   /** Counts from 1; grows when a body failed and its retry policy starts it again. */
   readonly attempt: number;
@@ -83,7 +83,7 @@ const wait: Journalling<Parameters<ProcessFace['wait']>, ProcessResult> = journa
   1,
 );
 
-/** How each syscall of a process is journalled when a body makes it. */
+/** The journalling of each syscall that a body makes. */
 const journalling: Journallings<ProcessCalls, BodyContexts> = {
   spawnChild: journalledData(imageNameOf),
   fork: journalledData(imageNameOf),
@@ -109,7 +109,7 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   waitOutput: live(),
   send: journalled(firstArgument, noAnswer),
   receive: journalledWait(([options]) => String(options?.from ?? ''), messageAnswer, 0),
-  // The pid is journalled in the commit that creates the command: whichever run comes later waits for the same one.
+  // The pid is journalled in the commit that creates the command, so that later runs wait for the same one.
   async run(deps, { run, kind, args: [spec] }) {
     const { calls, commandRuns: commands } = deps;
     const begin = () =>
@@ -123,7 +123,7 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   },
 };
 
-/** A call by which a run ends itself: the run is over with its commit. */
+/** For calls by which a run ends itself. Throws RunEnded after the commit. */
 async function endRun<Args extends readonly unknown[]>(
   { calls, progressReports: reports }: BodyContexts,
   { run, args, make }: BodyCall<Args, void>,
@@ -135,13 +135,16 @@ async function endRun<Args extends readonly unknown[]>(
   throw ended;
 }
 
-/** A spawn is told apart in the journal by its image, which a body that goes the same way chooses again. */
+/** Names a spawn in the journal by its image. */
 function imageNameOf([spec]: readonly [spec?: ChildSpec | undefined]): string {
   const image: unknown = spec?.image;
   return typeof image === 'string' ? image : '';
 }
 
-/** Only the name of the program: arguments may be secret. A spec is a caller's object, and may refuse to be read. */
+/**
+ * Names a command in the journal by its program only: arguments may be secret. A spec is an object of the caller, and
+ * getters in it are not called.
+ */
 function programOf(spec: CommandSpec): string {
   const argv: unknown = Object.getOwnPropertyDescriptor(spec ?? {}, 'argv')?.value;
   const program: unknown = Array.isArray(argv) ? Object.getOwnPropertyDescriptor(argv, 0)?.value : undefined;
@@ -154,7 +157,7 @@ function unnamed(): string {
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
-/** The `ctx` of one run. Its methods can be taken out of it, and are made when they are asked for. */
+/** The `ctx` of one run. Its methods are bound when they are read, so that they can be destructured. */
 class BodyContext {
   #memory: ProcessMemory | undefined;
   #capabilities: ProcessCapabilities | undefined;
@@ -210,10 +213,10 @@ class BodyContext {
   }
 
   get sleep(): Syscalls['sleep'] {
-    return async (given) => {
+    return async (duration) => {
       const { calls, journal, sleeps } = this.#deps;
       const run = this.#run;
-      const ms = parseSpec(amount, given, 'ms');
+      const ms = parseSpec(amount, duration, 'ms');
       await calls.replayOrRun(run, 'sleep', '', noAnswer, async (call) => {
         await sleeps.sleepUntil(run, call, await journal.fixDueTime(run, call, ms));
         await journal.commit(run, call, 'call.end', (tx, act) => journal.recordAnswer(tx, act, run, call, true));

@@ -19,7 +19,7 @@ export class OpenCall {
   isBlocked = false;
   /** Absent while it is not blocked, and while the kernel holds it back. */
   wait: CallWait | undefined;
-  /** How many open calls were made in it; only steps have any. */
+  /** The number of open calls that were made in it; only steps have any. */
   openInnerCalls = 0;
   /** Rejects its wait; absent while it is not blocked. */
   interrupt: ((reason: KernelError) => void) | undefined;

@@ -43,12 +43,12 @@ const capabilityJournalling: Journallings<ProcessCapabilities> = {
   explain: live(),
 };
 
-/** The memory of a run: changes are made once, reads are made anew. */
+/** The memory of a run: changes are journalled, reads are live. */
 export function journalledMemory(deps: JournallingDeps, run: Run): ProcessMemory {
   return journalledFace(deps, run, memoryJournalling, 'memory.', ({ memory }) => memory);
 }
 
-/** The authority of a run, in the same way. */
+/** The capabilities of a run: changes and checks that use one up are journalled, other reads are live. */
 export function journalledCapabilities(deps: JournallingDeps, run: Run): ProcessCapabilities {
   return journalledFace(deps, run, capabilityJournalling, '', ({ capabilities }) => capabilities);
 }

@@ -8,14 +8,14 @@ import type { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 import type { Sleeps } from './sleeps.js';
 
-/** The parts of the runtime that journalled calls are made with. */
+/** The parts of the runtime that a journalling needs. */
 export interface JournallingDeps {
   readonly calls: BodyCalls;
   readonly journal: ReplayJournal;
   readonly sleeps: Sleeps;
 }
 
-/** One call of a body: its kind in the journal, its arguments, and how it is made through the face of the process. */
+/** One call of a body: its kind in the journal, its arguments, and a function that makes it through a face. */
 export interface BodyCall<Args extends readonly unknown[], Result> {
   readonly run: Run;
   readonly kind: string;
@@ -23,7 +23,7 @@ export interface BodyCall<Args extends readonly unknown[], Result> {
   make(face: ProcessFace, args: Args): Promise<Result>;
 }
 
-/** How the calls of one syscall are journalled. */
+/** A way to journal the calls of one syscall. */
 export type Journalling<Args extends readonly unknown[], Result, Deps = JournallingDeps> = (
   deps: Deps,
   call: BodyCall<Args, Result>,
@@ -36,12 +36,15 @@ export type Journallings<Face, Deps = JournallingDeps> = {
     : never;
 };
 
-/** Made anew by every run: for reads. */
+/** For reads: every run makes the call anew. */
 export function live<Args extends readonly unknown[], Result>(): Journalling<Args, Result> {
   return ({ calls }, { run, args, make }) => calls.runLive(run, (face) => make(face, args));
 }
 
-/** Made once, whichever run makes it: the answer is in the commit of the effect. `nameOf` tells calls of a kind apart. */
+/**
+ * For effects: the answer is journalled in the commit of the effect, and later runs get it from there. `nameOf` gives the
+ * name that tells calls of one kind apart in the journal.
+ */
 export function journalled<Args extends readonly unknown[], Result>(
   nameOf: (args: NoInfer<Args>) => string,
   codec: AnswerCodec<Result>,
@@ -50,14 +53,14 @@ export function journalled<Args extends readonly unknown[], Result>(
     calls.runJournalled(run, kind, nameOf(args), codec, (face) => make(face, args));
 }
 
-/** As `journalled`, for an answer that is data. */
+/** `journalled`, for an answer that is JSON. */
 export function journalledData<Args extends readonly unknown[], Result>(
   nameOf: (args: NoInfer<Args>) => string,
 ): Journalling<Args, Result> {
   return journalled(nameOf, dataAnswer<Result>());
 }
 
-/** For an effect that is the same when it happens twice: the answer is journalled after it. */
+/** For idempotent effects: the answer is journalled after the effect, and a crash in between repeats it. */
 export function journalledAfter<Args extends readonly unknown[], Result extends JsonValue | object>(
   nameOf: (args: NoInfer<Args>) => string,
 ): Journalling<Args, Result> {
@@ -66,7 +69,7 @@ export function journalledAfter<Args extends readonly unknown[], Result extends 
 }
 
 /**
- * As `journalled`, for a call that waits: it waits for no longer than is left of a time limit that an earlier run may
+ * `journalled`, for a call that waits: it waits for no longer than is left of a time limit that an earlier run may
  * have begun. `optionsAt` is the place of its options among the arguments.
  */
 export function journalledWait<Args extends readonly unknown[], Result>(
@@ -86,15 +89,15 @@ export function firstArgument([first]: readonly unknown[]): string {
   return String(first);
 }
 
-/** The options of a wait with what is left of its time limit. */
+/** The options of a wait with the rest of its time limit, which the first run that makes the call fixes. */
 export async function remainingOptions<Options extends WaitOptions>(
   { journal, sleeps }: JournallingDeps,
   run: Run,
   call: OpenCall,
-  given: Options | undefined,
+  options: Options | undefined,
 ): Promise<Options | undefined> {
-  const timeoutMs = given?.timeoutMs;
-  if (given === undefined || timeoutMs === undefined || timeoutMs === 0) return given;
-  const due = await journal.fixDueTime(run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
-  return { ...given, timeoutMs: sleeps.remainingMs(due) };
+  const timeoutMs = options?.timeoutMs;
+  if (options === undefined || timeoutMs === undefined || timeoutMs === 0) return options;
+  const dueAt = await journal.fixDueTime(run, call, parseSpec(amount, timeoutMs, 'options.timeoutMs'));
+  return { ...options, timeoutMs: sleeps.remainingMs(dueAt) };
 }

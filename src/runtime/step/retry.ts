@@ -2,19 +2,19 @@ import { z } from 'zod';
 import type { Entropy } from '../../base/entropy.js';
 import type { JsonObject } from '../../base/json.js';
 
-/** When something that failed is tried again. */
+/** The number of tries of something that fails, and the delays between them. */
 export interface RetryPolicy {
   /** The total number of tries. */
   readonly attempts: number;
-  /** Before the second try; default 1,000. */
+  /** The delay before the second try; default 1,000. */
   readonly baseMs?: number | undefined;
-  /** By how much each wait is longer than the one before; default 2. */
+  /** The ratio of each delay to the one before; default 2. */
   readonly factor?: number | undefined;
-  /** The longest wait; default 60,000. */
+  /** The longest delay; default 60,000. */
   readonly maxMs?: number | undefined;
-  /** Which part of a wait is left to chance, 0 to 1; default 0. */
+  /** The part of a delay that is random, 0 to 1; default 0. */
   readonly jitter?: number | undefined;
-  /** Whether an error is not worth another try. */
+  /** Answers with true for an error that another try cannot help. */
   readonly permanent?: ((error: unknown) => boolean) | undefined;
 }
 

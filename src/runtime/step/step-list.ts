@@ -4,7 +4,7 @@ import { label } from '../../base/spec.js';
 import type { Syscalls } from '../run/body-context.js';
 import { type StepOptions, stepOptions } from './steps.js';
 
-/** One of the steps of an image: it gets what the step before it gave. */
+/** One step of an image. Its state is the result of the step before it. */
 export interface StepSpec extends StepOptions {
   /** Unique within the image. */
   readonly name: string;
@@ -21,7 +21,7 @@ export const stepList = z
   .min(1, 'has no step')
   .superRefine((steps, context) => {
     const names = steps.map(({ name }) => name);
-    const index = names.findIndex((name, at) => names.indexOf(name) < at);
+    const index = names.findIndex((name, position) => names.indexOf(name) < position);
     if (index >= 0) context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of another step' });
   });
 export type StepList = z.output<typeof stepList>;
@@ -46,7 +46,7 @@ async function runStep(
     () => {
       isReplayed = false;
       ctx.progress(done, total, name);
-      // A copy: what a failed attempt has made of its state is not what the next one, or a rerun, begins with.
+      // A copy: an attempt may change its state, and the next attempt or a rerun begins with the original.
       return run(ctx, structuredClone(state));
     },
     options,

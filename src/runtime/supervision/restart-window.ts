@@ -1,13 +1,13 @@
 import { retryDelayMs } from '../step/retry.js';
 import type { Supervision } from './supervision.js';
 
-/** Counts the restarts of a supervisor within the period that ends now. */
+/** Counts restarts within a sliding period, for the intensity limit of a supervisor. */
 export class RestartWindow {
   private times: number[] = [];
 
   constructor(private readonly limits: Pick<Supervision, 'intensity' | 'periodMs' | 'backoff'>) {}
 
-  /** Counts one more at `at`. Answers how long to wait before it; undefined when it is one too many. */
+  /** Counts a restart at the time `at`. Answers with the delay before it; undefined when it exceeds the intensity. */
   count(at: number): number | undefined {
     const { intensity, periodMs, backoff } = this.limits;
     this.times = [...this.times.filter((time) => time > at - periodMs), at];

@@ -7,33 +7,33 @@ import type { Budget } from '../../kernel/budget/budget.js';
 import { childSpec } from '../../kernel/specs.js';
 import { retryPolicy } from '../step/retry.js';
 
-/** Which children are started again when one of them has to be: that one, all, or that one and those after it. */
+/** The children that are restarted when one of them is: that one, all, or that one and those after it. */
 export type RestartStrategy = 'one_for_one' | 'one_for_all' | 'rest_for_one';
 
-/** When a child is started again: always, when it did not exit, or never. */
+/** The ends after which a child is restarted: all, all but `exited`, or none. */
 export type RestartRule = 'permanent' | 'transient' | 'temporary';
 
-/** A child of a supervisor. Whenever it is started it is a new process with this spec. */
+/** A child of a supervisor. Every start is a new process with this spec. */
 export interface SupervisedChild {
   /** Unique within the supervisor, and the name of its processes. */
   readonly name: string;
   readonly image: string;
   readonly args?: JsonValue;
   readonly goal?: string | JsonObject;
-  /** Drawn from what the supervisor holds and may hand on. */
+  /** Derived from capabilities that the supervisor holds and may delegate. */
   readonly delegate?: readonly DelegationSpec[];
   readonly budget?: Partial<Budget>;
   readonly restart: RestartRule;
-  /** How long it may take to end when it is stopped, before it is killed; default 5,000. */
+  /** The grace when it is stopped; then it is killed. Default 5,000. */
   readonly shutdownMs?: number;
 }
 
 export interface Supervision {
   readonly strategy: RestartStrategy;
-  /** How many restarts are allowed within `periodMs`; the next failure fails the supervisor. */
+  /** The number of restarts allowed within `periodMs`; one more fails the supervisor. */
   readonly intensity: number;
   readonly periodMs: number;
-  /** How long to wait before a restart: longer with each one within the period. Absent: not at all. */
+  /** The delay before a restart, which grows with each one within the period. Absent: none. */
   readonly backoff?: { readonly baseMs?: number; readonly factor?: number; readonly maxMs?: number };
   /** Started left to right, stopped right to left. */
   readonly children: readonly SupervisedChild[];
@@ -64,18 +64,19 @@ const supervision = z.strictObject({
     .max(1_000)
     .superRefine((children, context) => {
       const names = children.map(({ name }) => name);
-      const index = names.findIndex((name, at) => names.indexOf(name) < at);
+      const index = names.findIndex((name, position) => names.indexOf(name) < position);
       if (index >= 0)
         context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of another child' });
     }),
 });
 
-/** A plan that can be carried out, as far as that can be known before it is. Throws INVALID_INPUT. */
-export function parseSupervision(given: unknown, path: string): Supervision {
-  const parsed = parseSpec(supervision, given, path);
+/** Throws INVALID_INPUT. Whether images exist and capabilities can be delegated is only known when a child is started. */
+export function parseSupervision(value: unknown, path: string): Supervision {
+  const parsed = parseSpec(supervision, value, path);
   for (const [index, { delegate }] of parsed.children.entries()) {
-    for (const [at, one] of delegate.entries()) parseDelegationSpec(one, `${path}.children.${index}.delegate.${at}`);
+    for (const [position, spec] of delegate.entries())
+      parseDelegationSpec(spec, `${path}.children.${index}.delegate.${position}`);
   }
-  // Plain data has no member that is undefined.
+  // The parser copies plain data, in which no member is undefined.
   return parsed as Supervision;
 }
