@@ -29,7 +29,7 @@ export function parseAuditFilter(filter: unknown): ParsedAuditFilter {
 
 const comparedFields = ['actor', 'action', 'target', 'resource', 'capability', 'decision', 'outcome'] as const;
 
-export function matchesFilter(filter: ParsedAuditFilter, record: AuditRecord): boolean {
+export function matchesAuditFilter(filter: ParsedAuditFilter, record: AuditRecord): boolean {
   if (filter.from !== undefined && record.at < filter.from) return false;
   if (filter.to !== undefined && record.at > filter.to) return false;
   return comparedFields.every((field) => filter[field] === undefined || filter[field] === record[field]);

@@ -46,7 +46,7 @@ const environment = z.record(
     .refine(hasNoNul, 'has a NUL character'),
 );
 
-const born = {
+const commonFields = {
   image: z.string().min(1).max(256).default('base'),
   goal: goal.optional(),
   args: json.optional(),
@@ -66,11 +66,11 @@ const born = {
   held: z.boolean().default(false),
 };
 
-export const spawnSpec = z.strictObject({ ...born, capabilities: z.array(capabilitySpec).max(1024).default([]) });
-export const childSpec = z.strictObject({ ...born, delegate: z.array(delegationSpec).max(1024).default([]) });
+export const spawnSpec = z.strictObject({ ...commonFields, capabilities: z.array(capabilitySpec).max(1024).default([]) });
+export const childSpec = z.strictObject({ ...commonFields, delegate: z.array(delegationSpec).max(1024).default([]) });
 export const forkSpec = z.strictObject({
-  ...born,
-  image: born.image.unwrap().optional(),
+  ...commonFields,
+  image: commonFields.image.unwrap().optional(),
   delegate: z.array(delegationSpec).max(1024).default([]),
   mode: z.enum(forkModes).default('restricted'),
   view: z
@@ -86,7 +86,7 @@ export const forkSpec = z.strictObject({
     .optional(),
 });
 export const execSpec = z.strictObject({
-  image: born.image.unwrap(),
+  image: commonFields.image.unwrap(),
   args: json.optional(),
   goal: goal.optional(),
   preserveMemory: z.boolean().default(true),
@@ -111,10 +111,10 @@ export const commandSpec = z.strictObject({
   survive: z.boolean().default(false),
   owner: ownerKeys.optional(),
 });
-const outputPlace = { stream: z.enum(['stdout', 'stderr']).default('stdout'), offset: amount.default(0) };
+const outputPosition = { stream: z.enum(['stdout', 'stderr']).default('stdout'), offset: amount.default(0) };
 const mebibyte = 1024 * 1024;
 export const readOutputOptions = z.strictObject({
-  ...outputPlace,
+  ...outputPosition,
   length: z
     .number()
     .int()
@@ -122,7 +122,7 @@ export const readOutputOptions = z.strictObject({
     .max(mebibyte)
     .default(mebibyte / 16),
 });
-export const waitOutputOptions = z.strictObject({ ...outputPlace, timeoutMs: durationMs.optional() });
+export const waitOutputOptions = z.strictObject({ ...outputPosition, timeoutMs: durationMs.optional() });
 export const exitSpec = z.strictObject({
   result: json.optional(),
   failed: z.boolean().default(false),
@@ -169,7 +169,7 @@ export const signalName = z.union([
     `is not a signal: ${controlSignals.join(', ')} or user.NAME`,
   ),
 ]);
-/** The name of a signal that people have made up, with the `user.` or without. */
+/** The name of a user signal, with the prefix `user.` or without. */
 export const userSignal = z
   .string()
   .transform((name) => (name.startsWith('user.') ? name : `user.${name}`))
@@ -179,7 +179,7 @@ function hasNoNul(text: string): boolean {
   return !text.includes('\0');
 }
 
-/** Parses what a caller gave; handles and abort signals pass as they are. */
+/** Parses the input of a caller; handles and abort signals are not copied. Throws INVALID_INPUT. */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,

@@ -1,6 +1,6 @@
 import { type Page, scanRowsMax } from '../../base/page.js';
 import type { Store } from '../../base/store.js';
-import { matchesFilter, type ParsedAuditFilter } from '../audit-filter.js';
+import { matchesAuditFilter, type ParsedAuditFilter } from '../audit-filter.js';
 import { type AuditRecord, decodeRecord } from '../audit-record.js';
 import type { AuditRepository } from '../audit-repository.js';
 
@@ -22,7 +22,7 @@ export async function listRecords(
     for (const { record, payloadBytes } of rows) {
       scanned++;
       after = record.seq;
-      if (!matchesFilter(filter, record)) continue;
+      if (!matchesAuditFilter(filter, record)) continue;
       items.push(record);
       bytes += payloadBytes;
       if (items.length === filter.limit || bytes > pageBytesMax) return { items, next: String(after) };

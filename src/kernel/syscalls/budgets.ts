@@ -3,7 +3,7 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ReservationId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { parseId } from '../../base/spec.js';
-import { Store } from '../../base/store.js';
+import { Store, type WriteTx } from '../../base/store.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
@@ -30,10 +30,10 @@ export class Budgets {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** Spends, all or nothing along the path to the root. Throws BUDGET_EXCEEDED naming the process that binds. */
-  charge(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
+  /** Charges usage to the process and all above it, or to none. Throws BUDGET_EXCEEDED naming the process whose limit refused it. */
+  charge(caller: Caller, input: unknown, rawUsage: unknown): Promise<BudgetReport> {
     const pid = parsePid(input);
-    const usage = parse(usageSpec, given, 'usage') as Usage;
+    const usage = parse(usageSpec, rawUsage, 'usage') as Usage;
     return this.units.commit({ caller, actor: pid, action: 'budget.charge', target: pid }, async (tx, act) => {
       const row = await this.lookup.getLive(tx, pid);
       await this.accounts.charge(tx, row, usage);
@@ -47,33 +47,28 @@ export class Budgets {
     });
   }
 
-  /** Sets a ceiling aside before a call whose cost is not known. Throws BUDGET_EXCEEDED. */
-  reserve(caller: Caller, input: unknown, given: unknown, rest: unknown = {}): Promise<ReservationId> {
+  /** Reserves a ceiling for a call whose cost is not known yet. Throws BUDGET_EXCEEDED. */
+  reserve(caller: Caller, input: unknown, rawUsage: unknown, rawOptions: unknown = {}): Promise<ReservationId> {
     const pid = parsePid(input);
-    const asked = parse(usageSpec, given, 'usage') as Usage;
-    const { partial } = parse(reserveOptions, rest, 'options');
+    const asked = parse(usageSpec, rawUsage, 'usage') as Usage;
+    const { partial } = parse(reserveOptions, rawOptions, 'options');
     return this.units.commit({ caller, actor: pid, action: 'budget.reserve', target: pid }, async (tx, act) => {
       const row = await this.lookup.getLive(tx, pid);
       const usage = partial ? await this.accounts.capToRoom(tx, row, asked) : asked;
       const reservation = await this.accounts.reserve(tx, row, usage, act.at);
-      const told = { reservation, usage: usage as JsonObject };
-      this.recorder.record(tx, act, row, {
-        event: 'budget.reserved',
-        data: told,
-        action: 'budget.reserve',
-        facts: told,
-      });
+      const facts = { reservation, usage: usage as JsonObject };
+      this.recorder.record(tx, act, row, { event: 'budget.reserved', data: facts, action: 'budget.reserve', facts });
       return reservation;
     });
   }
 
   /**
-   * Turns a reservation into what was used; what passes the limit is overrun. Throws NO_SUCH_RESERVATION, also to a process
-   * for a reservation of another one.
+   * Replaces a reservation by the usage, which may pass the limit. Throws NO_SUCH_RESERVATION, also to a process for a
+   * reservation of another process.
    */
-  settle(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
+  settle(caller: Caller, input: unknown, rawUsage: unknown): Promise<BudgetReport> {
     const id = parseId(input, 'reservation');
-    const usage = parse(usageSpec, given, 'usage') as Usage;
+    const usage = parse(usageSpec, rawUsage, 'usage') as Usage;
     const actor = caller.face === 'host' ? 'host' : caller.pid;
     return this.units.commit({ caller, actor, action: 'budget.settle' }, async (tx, act) => {
       const reservation = await this.accounts.getOwnReservation(
@@ -83,9 +78,9 @@ export class Budgets {
       );
       const row = await this.lookup.get(tx, reservation.pid);
       await this.accounts.settle(tx, row, reservation, usage);
-      const told = { reservation: id, usage: usage as JsonObject };
+      const facts = { reservation: id, usage: usage as JsonObject };
       const by = caller.face === 'host' ? { ...act, actor: row.pid } : act;
-      this.recorder.record(tx, by, row, { event: 'budget.settled', data: told, action: 'budget.settle', facts: told });
+      this.recorder.record(tx, by, row, { event: 'budget.settled', data: facts, action: 'budget.settle', facts });
       return this.accounts.report(tx, row, act.at);
     });
   }
@@ -95,15 +90,15 @@ export class Budgets {
     return this.store.read(async (tx) => this.accounts.report(tx, await this.lookup.get(tx, pid), this.clock.peek()));
   }
 
-  /** Changes limits of a live process; those not named stay. The host's own act. */
-  setLimits(caller: Caller, input: unknown, given: unknown): Promise<BudgetReport> {
+  /** Changes limits of a live process; those not named stay. Throws PROCESS_TERMINATED. */
+  setLimits(caller: Caller, input: unknown, rawLimits: unknown): Promise<BudgetReport> {
     const pid = parsePid(input);
-    const limits = parse(limitsSpec, given, 'limits') as Partial<Budget>;
+    const limits = parse(limitsSpec, rawLimits, 'limits') as Partial<Budget>;
     return this.units.commit({ caller, actor: 'host', action: 'budget.set', target: pid }, async (tx, act) => {
       const row = await this.lookup.getLive(tx, pid);
       const before = limitsOf(await this.accounts.get(tx, row.n));
       await this.repository.setLimits(tx, row.n, { ...before, ...limits });
-      const next = limits.wallMs === undefined ? row : await this.saveDeadline(row, limits.wallMs, act.at, tx);
+      const next = limits.wallMs === undefined ? row : await this.saveDeadline(tx, row, limits.wallMs, act.at);
       this.recorder.record(tx, act, next, {
         event: 'budget.limited',
         data: { limits: limits as JsonObject, ...(next.deadlineAt === null ? {} : { deadlineAt: next.deadlineAt }) },
@@ -115,12 +110,12 @@ export class Budgets {
     });
   }
 
-  /** Its own limit anew, still within its parent's deadline. */
+  /** Recomputes the deadline from the new limit; it stays within the deadline of the process above. */
   private async saveDeadline(
+    tx: WriteTx,
     row: ProcessRow,
     wallMs: number,
     at: number,
-    tx: Parameters<ProcessRepository['update']>[0],
   ): Promise<ProcessRow> {
     const above = row.bornUnder === null ? null : await this.lookup.get(tx, row.bornUnder);
     const deadlineAt = earliestDeadline(row.createdAt, { deadlineMs: row.deadlineMs, wallMs }, above);

@@ -19,10 +19,10 @@ export class Chdir {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  /** Changes the working directory, relative to the present one; answers with the new one. Throws INVALID_PATH, CAPABILITY_DENIED. */
-  run(caller: Caller, input: unknown, given: unknown): Promise<string> {
+  /** Changes the working directory, relative to the current one; answers with the new one. Throws INVALID_PATH, CAPABILITY_DENIED. */
+  run(caller: Caller, input: unknown, rawPath: unknown): Promise<string> {
     const pid = parsePid(input);
-    const path = parsePath(given);
+    const path = parsePath(rawPath);
     return this.units.commitPrepared(
       { caller, actor: 'host', action: 'process.chdir', target: pid },
       async () => {

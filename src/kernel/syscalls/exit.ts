@@ -34,9 +34,9 @@ export class Exit {
   ) {}
 
   /** Ends a process once, with its result. Throws PROCESS_TERMINATED for one that has ended, NO_SUCH_OBJECT. */
-  async run(caller: Caller, input: unknown, given: unknown = {}): Promise<void> {
+  async run(caller: Caller, input: unknown, rawSpec: unknown = {}): Promise<void> {
     const pid = parsePid(input);
-    const spec = parse(exitSpec, given, 'outcome', this.payloads.specLimits);
+    const spec = parse(exitSpec, rawSpec, 'outcome', this.payloads.specLimits);
     const result = this.parseResult(spec.result);
     const outcome: Outcome = {
       kind: spec.failed ? 'failed' : 'completed',
@@ -57,9 +57,9 @@ export class Exit {
     });
   }
 
-  private parseResult(given: unknown): Result | undefined {
-    if (given === undefined || ObjectHandle.is(given)) return given;
-    return { value: this.payloads.parse(given, 'outcome.result') };
+  private parseResult(result: unknown): Result | undefined {
+    if (result === undefined || ObjectHandle.is(result)) return result;
+    return { value: this.payloads.parse(result, 'outcome.result') };
   }
 
   private async storeResult(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {

@@ -11,7 +11,7 @@ import { nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
 import { Exit } from './exit.js';
 
-/** What somebody reports of a process that runs elsewhere: complete, fail, progress, abandon. */
+/** Reports on processes that run outside the kernel: complete, fail, progress, abandon. */
 @injectable()
 export class External {
   constructor(
@@ -33,26 +33,26 @@ export class External {
     await this.exit.run(caller, pid, { failed: true, message: parseReason(message, 'message') });
   }
 
-  /** The first report also starts it. */
-  async progress(caller: Caller, input: unknown, given: unknown): Promise<void> {
-    await this.saveProgress(caller, input, given, requireExternal);
+  /** The first report also starts the process. */
+  async progress(caller: Caller, input: unknown, progress: unknown): Promise<void> {
+    await this.saveProgress(caller, input, progress, requireExternal);
   }
 
-  /** What a body reports of itself. */
-  async reportOwnProgress(caller: Caller, input: unknown, given: unknown): Promise<void> {
-    await this.saveProgress(caller, input, given, (row) => row);
+  /** Saves the progress that a body reports of its own process. */
+  async reportOwnProgress(caller: Caller, input: unknown, progress: unknown): Promise<void> {
+    await this.saveProgress(caller, input, progress, (row) => row);
   }
 
   private async saveProgress(
     caller: Caller,
     input: unknown,
-    given: unknown,
-    accepted: (row: ProcessRow) => ProcessRow,
+    rawProgress: unknown,
+    checkKind: (row: ProcessRow) => ProcessRow,
   ): Promise<void> {
     const pid = parsePid(input);
-    const progress = parse(progressSpec, given, 'progress') as NonNullable<ProcessRow['progress']>;
+    const progress = parse(progressSpec, rawProgress, 'progress') as NonNullable<ProcessRow['progress']>;
     await this.units.commit({ caller, actor: 'host', action: 'process.progress', target: pid }, async (tx, act) => {
-      const row = accepted(await this.lookup.getLive(tx, pid));
+      const row = checkKind(await this.lookup.getLive(tx, pid));
       const starts = row.status === 'created' || row.status === 'runnable';
       const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
       const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
@@ -79,10 +79,10 @@ export class External {
     });
   }
 
-  /** Ends a process whose outcome nobody will ever know. */
-  async abandon(caller: Caller, input: unknown, given: unknown): Promise<void> {
+  /** Ends a process whose outcome will never be known. */
+  async abandon(caller: Caller, input: unknown, rawReason: unknown): Promise<void> {
     const pid = parsePid(input);
-    const reason = parseReason(given, 'reason');
+    const reason = parseReason(rawReason, 'reason');
     await this.units.commit({ caller, actor: 'host', action: 'process.abandon', target: pid }, async (tx, act) => {
       const row = await this.lookup.getLive(tx, pid);
       const outcome = { kind: 'abandoned', reason, by: act.actor, evidence: { kind: 'requested' } } as const;

@@ -5,21 +5,21 @@ import { ProcessLookup } from '../process/process-lookup.js';
 import { type EntryStatus, type RunEntry, RunEntryRepository } from '../process/run-entry-repository.js';
 import { parsePid } from '../specs.js';
 
-/** One call of a body. What it was answered is the process's own affair, and not shown. */
+/** One call of a body, without its answer, which is for the process only. */
 export interface JournalEntry {
-  /** The steps it was made in, its kind and name, and which of them it was, such as `step pay #1 > spawnChild bank #1`. */
+  /** The steps it was made in, its kind, name and ordinal, such as `step pay #1 > spawnChild bank #1`. */
   readonly key: string;
   /** `started` and `backoff` have no answer yet. */
   readonly status: EntryStatus;
   readonly attempt: number;
-  /** When it goes on or gives up. */
+  /** When it continues or times out. */
   readonly dueAt?: number;
-  /** Of the run that wrote it. */
+  /** The fence of the run that wrote it. */
   readonly fence: number;
   readonly at: number;
 }
 
-/** Shows what bodies have done. */
+/** Reads the replay journals of runs. */
 @injectable()
 export class RunHistory {
   constructor(
@@ -34,8 +34,8 @@ export class RunHistory {
     return this.store.read(async (tx) => {
       const { n } = await this.lookup.get(tx, pid);
       const entries = await this.entries.findAll(tx, n);
-      const begun = entries.filter(({ seq }) => seq === 0);
-      return [...entries.slice(begun.length), ...begun].map(toJournalEntry);
+      const unanswered = entries.filter(({ seq }) => seq === 0);
+      return [...entries.slice(unanswered.length), ...unanswered].map(toJournalEntry);
     });
   }
 }

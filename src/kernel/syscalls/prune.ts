@@ -25,20 +25,20 @@ export class Prune {
   ) {}
 
   /**
-   * Forgets the rows of processes that ended before a time and under which nothing born is left; the audit log keeps
-   * their history. Children of a body that runs stay until it ends. In batches, each one a unit, until no more are found.
+   * Removes the rows of processes that ended before a time and under which no process is left; the audit log keeps their
+   * history. Children of a running body stay until it ends. Works in batches, each one a unit, until none is found.
    */
-  async run(caller: Caller, given: unknown): Promise<{ pruned: number }> {
-    const { endedBefore } = parse(pruneOptions, given, 'options');
+  async run(caller: Caller, options: unknown): Promise<{ pruned: number }> {
+    const { endedBefore } = parse(pruneOptions, options, 'options');
     let pruned = 0;
-    for (let pass = -1; pass !== pruned; ) {
-      pass = pruned;
-      for (let after = 0, more = true; more; ) {
+    for (let prunedBefore = -1; prunedBefore !== pruned; ) {
+      prunedBefore = pruned;
+      for (let after = 0, hasMore = true; hasMore; ) {
         const batch = await this.pruneBatch(caller, endedBefore, after);
         this.outputPaths.remove(batch.commands);
         pruned += batch.count;
         after = batch.last;
-        more = batch.count > 0;
+        hasMore = batch.count > 0;
       }
     }
     return { pruned };
@@ -67,6 +67,6 @@ export class Prune {
 interface Batch {
   readonly count: number;
   readonly last: number;
-  /** Their output is to be removed. */
+  /** Row numbers of commands, whose output files are to be removed. */
   readonly commands: readonly number[];
 }

@@ -34,9 +34,9 @@ export class Queries {
     return this.store.read(async (tx) => this.toRecord(tx, await this.lookup.get(tx, pid)));
   }
 
-  /** A page in order of birth. It looks at no more than 10,000 rows; `next` says that there may be more. */
-  async list(given: unknown = {}): Promise<Page<ProcessRecord>> {
-    const { limit, after, ...filter } = parse(processFilter, given, 'filter');
+  /** A page in the order of creation. It reads no more than 10,000 rows; `next` says that there may be more. */
+  async list(rawFilter: unknown = {}): Promise<Page<ProcessRecord>> {
+    const { limit, after, ...filter } = parse(processFilter, rawFilter, 'filter');
     const scan = narrowestScanOf(filter);
     const items: ProcessRecord[] = [];
     let cursor = Number(after ?? 0);
@@ -57,10 +57,10 @@ export class Queries {
     return { items, next: String(cursor) };
   }
 
-  /** All of them, unless `limit` says how many. */
-  async children(input: unknown, filter: unknown = {}): Promise<ProcessRecord[]> {
+  /** All children, unless the filter has a `limit`. */
+  async children(input: unknown, rawFilter: unknown = {}): Promise<ProcessRecord[]> {
     const pid = parsePid(input);
-    const { limit = Number.POSITIVE_INFINITY, ...selectors } = parse(childrenFilter, filter, 'filter');
+    const { limit = Number.POSITIVE_INFINITY, ...selectors } = parse(childrenFilter, rawFilter, 'filter');
     await this.store.read((tx) => this.lookup.get(tx, pid));
     const children: ProcessRecord[] = [];
     let { after } = selectors;
@@ -117,7 +117,7 @@ export class Queries {
       attempt,
       onParentExit,
     };
-    const sometimes = {
+    const optional = {
       name,
       wait: toWaitFacet(row.wait),
       outcome,
@@ -138,20 +138,20 @@ export class Queries {
       updatedAt,
       ...(kind === 'command' ? await this.findCommand(tx, row.n) : {}),
       ...(Object.fromEntries(
-        Object.entries(sometimes).filter(([, value]) => value !== null),
+        Object.entries(optional).filter(([, value]) => value !== null),
       ) as Partial<ProcessRecord>),
     };
   }
 
-  private async findCommand(tx: ReadTx, n: number): Promise<Pick<ProcessRecord, 'command'>> {
-    const found = await this.commands.find(tx, n);
+  private async findCommand(tx: ReadTx, rowNumber: number): Promise<Pick<ProcessRecord, 'command'>> {
+    const found = await this.commands.find(tx, rowNumber);
     if (found === undefined) return {};
     const { line, leader } = found;
-    return { command: { line, ...(leader === null ? {} : { osPid: leader.pid }), ...this.outputPaths.of(n) } };
+    return { command: { line, ...(leader === null ? {} : { osPid: leader.pid }), ...this.outputPaths.of(rowNumber) } };
   }
 }
 
-/** A tree of records that come parents before children. */
+/** `records`: parents before children. */
 function toTree([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
   type Growing = ProcessRecord & { children: Growing[] };
   const root: Growing = { ...(top as ProcessRecord), children: [] };
@@ -164,7 +164,7 @@ function toTree([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
   return root;
 }
 
-/** What wakes it is the kernel's own affair. */
+/** Without the keys that wake the process, which are internal. */
 function toWaitFacet(wait: ProcessRow['wait']): WaitFacet | null {
   if (wait === null) return null;
   const { on: _on, ...facet } = wait;

@@ -20,7 +20,7 @@ export class Receive {
   ) {}
 
   /**
-   * The oldest message of its mailbox, of `from` if that is given, or the next that comes; nobody else gets it. Throws
+   * The oldest message in the mailbox, from `from` if that is given, or the next that comes. Only one call gets it. Throws
    * WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
    */
   async run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message> {
@@ -39,8 +39,8 @@ export class Receive {
     );
   }
 
-  private async take(tx: WriteTx, act: Act, row: ProcessRow, wanted: Pid | undefined): Promise<Message | undefined> {
-    const stored = await this.messages.take(tx, row.pid, wanted);
+  private async take(tx: WriteTx, act: Act, row: ProcessRow, sender: Pid | undefined): Promise<Message | undefined> {
+    const stored = await this.messages.take(tx, row.pid, sender);
     if (stored === undefined) return undefined;
     const { id, from, at, kind } = stored;
     this.recorder.record(tx, act, row, {

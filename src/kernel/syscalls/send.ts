@@ -19,7 +19,7 @@ import { ProcessLookup } from '../process/process-lookup.js';
 import { parsePid } from '../specs.js';
 import { Waker } from '../waiting/waker.js';
 
-/** Messages that wait for one process. */
+/** Messages in one mailbox. */
 const mailboxMax = 1_000;
 
 @injectable()
@@ -36,30 +36,30 @@ export class Send {
   ) {}
 
   /**
-   * Puts a message into the mailbox of another process, behind all that is there, and wakes it. A stranger and a pid
-   * that does not exist are refused alike: CAPABILITY_DENIED. Throws PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT
+   * Appends a message to the mailbox of another process and wakes it. A process without the right and a pid that does not
+   * exist are refused alike, with CAPABILITY_DENIED. Throws PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT
    * for a handle that may not be handed on, INVALID_INPUT.
    */
-  async run(caller: Caller, input: unknown, given: unknown, message: unknown): Promise<void> {
+  async run(caller: Caller, input: unknown, rawTo: unknown, message: unknown): Promise<void> {
     const from = parsePid(input);
-    const to = parsePid(given, 'to');
+    const to = parsePid(rawTo, 'to');
     const parsed = parseBody(message);
     await this.units.commit({ caller, actor: from, action: 'message.send', target: to }, async (tx, act) => {
-      const warrant = await this.authorize(tx, act, from, to, parsed);
+      const authorization = await this.authorize(tx, act, from, to, parsed);
       const receiver = await this.lookup.getLive(tx, to);
       if ((await this.messages.count(tx, to)) >= mailboxMax) throw mailboxFull(to);
-      const handed = await this.attachments.attach(tx, act, from, to, parsed.attachments);
+      const attached = await this.attachments.attach(tx, act, from, to, parsed.attachments);
       const id = this.ids.next('message');
       const { body } = parsed;
-      const handles = handed.handles.length === 0 ? null : handed.handles;
+      const handles = attached.handles.length === 0 ? null : attached.handles;
       await this.messages.insert(tx, to, { id, from, at: act.at, kind: 'message', body, handles });
-      this.recordSend(tx, act, receiver, { id, from, body }, warrant, handed);
+      this.recordSend(tx, act, receiver, { id, from, body }, authorization, attached);
       await this.waker.wake(tx, act, to, 'message:*');
       await this.waker.wake(tx, act, to, `message:${from}`);
     });
   }
 
-  /** What is sent are the arguments, so that a person who is asked approves this message and no other. */
+  /** The message is part of the question, so that an approval is for this message and no other. */
   private async authorize(
     tx: WriteTx,
     act: Act,
@@ -79,10 +79,9 @@ export class Send {
     to: ProcessRow,
     sent: SentMessage,
     { capability, approval }: Authorization,
-    handed: Attached,
+    { handles, approvals: attachmentApprovals }: Attached,
   ) {
-    const approvals = [...(approval === undefined ? [] : [approval]), ...handed.approvals];
-    const { handles } = handed;
+    const approvals = [...(approval === undefined ? [] : [approval]), ...attachmentApprovals];
     const given = handles.map(({ object, capability: reading }) => ({ object, reading }));
     this.recorder.record(tx, act, to, {
       event: 'message.sent',

@@ -7,17 +7,17 @@ import { EventFeed } from '../../events/event-feed.js';
 
 type Wake = (pid: Pid) => void;
 
-/** Tells who waits that something of a certain kind has happened to a process, on whichever node that was. */
+/** Wakes waits when an event of certain types comes for a process, from whichever node. */
 export abstract class ProcessWatch {
-  /** Lists, since few watch the same one, and many may wait. */
+  /** Lists, because few waits watch the same process. */
   private readonly watchers = new Map<Pid, Wake[]>();
 
-  /** Handles an event that its watchers wait for. */
+  /** Handles the events that subclasses subscribe to. */
   protected readonly notify = ({ pid = '' }: KernelEvent): void => {
     for (const wake of [...(this.watchers.get(pid) ?? [])]) wake(pid);
   };
 
-  /** Calls `wake` with each of `pids` that it may have happened to, until disposed. */
+  /** Calls `wake` with each of `pids` for which an event comes, until disposed. */
   watch(pids: Iterable<Pid>, wake: Wake): Disposable {
     const watched = [...new Set(pids)];
     for (const pid of watched) {
@@ -28,21 +28,21 @@ export abstract class ProcessWatch {
     return { [Symbol.dispose]: () => this.unwatch(watched, wake) };
   }
 
-  /** Wakes everybody, for the last time: what they look at next is closed. */
+  /** Wakes all waits, so that they find the store closed. */
   close(): void {
     for (const [pid, wakes] of [...this.watchers]) for (const wake of wakes) wake(pid);
   }
 
   private unwatch(pids: readonly Pid[], wake: Wake): void {
     for (const pid of pids) {
-      const others = this.watchers.get(pid)?.filter((other) => other !== wake) ?? [];
-      if (others.length === 0) this.watchers.delete(pid);
-      else this.watchers.set(pid, others);
+      const remaining = this.watchers.get(pid)?.filter((watcher) => watcher !== wake) ?? [];
+      if (remaining.length === 0) this.watchers.delete(pid);
+      else this.watchers.set(pid, remaining);
     }
   }
 }
 
-/** Tells who waits that a process has ended or is being stopped. */
+/** Watches for processes that end or are stopped. */
 @injectable()
 export class ExitWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
@@ -51,7 +51,7 @@ export class ExitWatch extends ProcessWatch {
   }
 }
 
-/** Tells who waits that a message or a signal has come for its process, or that this will come to nothing. */
+/** Watches for messages and signals of processes, and for the ends and stops after which none can be taken. */
 @injectable()
 export class InboxWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
@@ -71,7 +71,7 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Collects what has rung while nobody listened; time and the caller's signal ring too. */
+/** Collects the processes that a wait was notified of. The timeout and the caller's signal wake it too. */
 export class Notifier {
   expired: boolean;
   private pids: Set<Pid> | undefined;
@@ -91,7 +91,7 @@ export class Notifier {
     this.wake();
   }
 
-  /** Those that have rung since it was last asked; none where it was time or the signal. */
+  /** The processes notified since the last call; none when the timeout or the signal woke it. */
   async next(): Promise<ReadonlySet<Pid>> {
     await this.woken.promise;
     this.woken = new Deferred();

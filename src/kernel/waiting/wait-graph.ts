@@ -7,27 +7,27 @@ import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 
 /**
- * Who can go on only when another one does. Whoever has a deadline goes on without; whoever waits for one of several may
- * be woken by another of them.
+ * The graph of processes that wait for exactly one other process. A wait with a deadline is no edge, because it ends by
+ * itself; nor is a wait for one of several, because another of them may end it.
  */
 @injectable()
 export class WaitGraph {
   constructor(@inject(ProcessRepository) private readonly processes: ProcessRepository) {}
 
-  /** In the unit in which `pid` blocks. Throws WAIT_CYCLE if it and those it waits for would wait for each other. */
-  async assertNoCycle(tx: ReadTx, pid: Pid, blockage: WaitReason): Promise<void> {
+  /** To be called in the unit in which `pid` blocks. Throws WAIT_CYCLE if that would close a cycle. */
+  async assertNoCycle(tx: ReadTx, pid: Pid, reason: WaitReason): Promise<void> {
     const path = new Set([pid]);
-    for (let at = awaitedPidOf(blockage); at !== undefined; ) {
-      if (at === pid) throw waitCycle(pid, [...path]);
-      // A circle that was there before and that this one does not belong to.
-      if (path.has(at)) return;
-      path.add(at);
-      at = edgeOf(await this.processes.find(tx, at));
+    for (let awaited = awaitedPidOf(reason); awaited !== undefined; ) {
+      if (awaited === pid) throw waitCycle(pid, [...path]);
+      // A cycle that existed before and does not contain `pid`.
+      if (path.has(awaited)) return;
+      path.add(awaited);
+      awaited = edgeOf(await this.processes.find(tx, awaited));
     }
   }
 }
 
-/** The process that a row waits for, and for nothing else. */
+/** The one process that a row waits for. */
 function edgeOf(row: ProcessRow | undefined): Pid | undefined {
   const isWaiting = row?.status === 'waiting' || (row?.status === 'paused' && row.previous === 'waiting');
   return isWaiting && row.wait !== null ? awaitedPidOf(row.wait) : undefined;
@@ -36,13 +36,13 @@ function edgeOf(row: ProcessRow | undefined): Pid | undefined {
 const edge = /^(?:child|message):(?!\*$)(.+)$/s;
 
 function awaitedPidOf({ on = [], deadline }: Partial<Pick<WaitReason, 'on' | 'deadline'>>): Pid | undefined {
-  const [what = '', ...others] = on;
-  return deadline === undefined && others.length === 0 ? edge.exec(what)?.[1] : undefined;
+  const [first = '', ...rest] = on;
+  return deadline === undefined && rest.length === 0 ? edge.exec(first)?.[1] : undefined;
 }
 
 function waitCycle(pid: Pid, cycle: readonly Pid[]): ProcessError {
-  const circle = [...cycle, pid].slice(0, 20).join(' for ');
-  return new ProcessError('WAIT_CYCLE', `Nobody would go on: ${circle}.`, {
+  const waits = [...cycle, pid].slice(0, 20).join(' for ');
+  return new ProcessError('WAIT_CYCLE', `Nobody would go on: ${waits}.`, {
     facts: { pid, cycle: [...cycle] },
     hint: 'Give the wait a timeoutMs, or have one of them send first.',
   });

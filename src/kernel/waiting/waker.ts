@@ -16,12 +16,13 @@ export class Waker implements WakePort {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
+  /** Wakes `pid` if it waits for `what`, a key such as `message:*`. */
   async wake(tx: WriteTx, act: Act, pid: Pid, what: string): Promise<void> {
     const row = await this.processes.find(tx, pid);
     if (row?.wait?.on?.includes(what) === true) await this.wakeRow(tx, act, row, what);
   }
 
-  /** Wakes a process that is waiting, or waiting behind a pause; answers with its row. */
+  /** Wakes a process that is waiting, or was when it was paused; answers with its row. */
   async wakeRow(tx: WriteTx, act: Act, row: ProcessRow, what: string): Promise<ProcessRow> {
     const isWaiting = row.status === 'waiting' || (row.status === 'paused' && row.previous === 'waiting');
     if (!isWaiting) return row;

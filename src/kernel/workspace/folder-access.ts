@@ -12,15 +12,15 @@ import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { normalizePath, WorkingDirectories } from './working-directory.js';
 
-/** A folder that somebody wants to work in. */
+/** A working directory that a caller asks for. */
 export interface Folder {
   /** In canonical form. */
   readonly cwd: string;
-  /** What the unit has to ask; absent for the host, which may work in all of the workspace. */
+  /** The authority that the unit has to check; absent for the host, which may work in all of the workspace. */
   readonly folderQuestion?: Question;
 }
 
-/** Whether a caller may work in a folder: the host may, a process needs `read` on it. */
+/** Checks whether a caller may work in a folder: the host may, a process needs `read` on it. */
 @injectable()
 export class FolderAccess {
   constructor(
@@ -32,8 +32,8 @@ export class FolderAccess {
   ) {}
 
   /**
-   * `path` as seen from `from`. A process is asked for its right by the name before the disk is looked at, so that a
-   * refusal does not tell what is there. Throws INVALID_PATH, CAPABILITY_DENIED.
+   * Resolves `path` relative to `from`. The authority of a process is checked by the name before the disk is read, so that
+   * a refusal does not tell what exists. Throws INVALID_PATH, CAPABILITY_DENIED.
    */
   async check(caller: Caller, action: AuditAction, from: string, path: string): Promise<Folder> {
     if (caller.face === 'host') return { cwd: await this.directories.resolve(from, path) };
@@ -47,13 +47,13 @@ export class FolderAccess {
     return { cwd, folderQuestion: await this.questions.parseFile(pid, 'read', name) };
   }
 
-  /** In the unit that goes there. Throws CAPABILITY_DENIED. */
+  /** To be called in the unit that uses the folder. Throws CAPABILITY_DENIED. */
   authorize(tx: WriteTx, act: Act, question: Question): Promise<Authorization> {
     return hideLocation(question.pid, this.authorizer.authorize(tx, act, question));
   }
 }
 
-/** A refusal does not say where links lead. */
+/** Replaces a refusal by one that does not name the folder that a link leads to. */
 async function hideLocation(pid: Pid, authorization: Promise<Authorization>): Promise<Authorization> {
   try {
     return await authorization;

@@ -37,27 +37,27 @@ export class WorkingDirectories {
   }
 }
 
-/** The names on the way from `folder` to `file`, or undefined when it does not lie in it. */
+/** The path segments from `folder` to `file`, or undefined when `file` is outside of it. */
 export function segmentsWithin(folder: string, file: string): readonly string[] | undefined {
   const inside = path.relative(folder, file);
   if (inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) return undefined;
   return inside === '' ? [] : inside.split(path.sep);
 }
 
-/** The canonical spelling of `given` as seen from `from`. Looks at the text only. Throws INVALID_PATH. */
-export function normalizePath(from: string, given: string): string {
-  if (given.length === 0 || given.length > pathCharsMax) throw invalidPath(given, 'it is empty or too long');
-  if (!given.isWellFormed()) throw invalidPath('?', 'it has a lone surrogate');
-  for (const [pattern, problem] of refusedPatterns) if (pattern.test(given)) throw invalidPath(given, problem);
-  // In NFC, as resources are: what a process is asked the right for is where it then works.
-  const normal = posix.normalize(`${from}/${given.normalize('NFC')}`).replace(/\/+$/, '');
-  if (normal === '..' || normal.startsWith('../')) throw invalidPath(given, 'it leaves the workspace');
+/** The canonical spelling of `spelled` relative to `from`. Does not read the disk. Throws INVALID_PATH. */
+export function normalizePath(from: string, spelled: string): string {
+  if (spelled.length === 0 || spelled.length > pathCharsMax) throw invalidPath(spelled, 'it is empty or too long');
+  if (!spelled.isWellFormed()) throw invalidPath('?', 'it has a lone surrogate');
+  for (const [pattern, problem] of refusedPatterns) if (pattern.test(spelled)) throw invalidPath(spelled, problem);
+  // In NFC, as resources are: the folder that is authorized is the folder that is used.
+  const normal = posix.normalize(`${from}/${spelled.normalize('NFC')}`).replace(/\/+$/, '');
+  if (normal === '..' || normal.startsWith('../')) throw invalidPath(spelled, 'it leaves the workspace');
   return normal;
 }
 
-/** A path that is not used, and why. Shows it bounded and well-formed. */
-export function invalidPath(given: string, problem: string): InputError {
-  const shown = given.slice(0, 200).toWellFormed();
+/** The message has the path bounded and well-formed. */
+export function invalidPath(spelled: string, problem: string): InputError {
+  const shown = spelled.slice(0, 200).toWellFormed();
   return new InputError('INVALID_PATH', `The path ${JSON.stringify(shown)} was refused: ${problem}.`, {
     facts: { path: shown, problem },
     hint: 'Give a path inside the workspace, relative to the working directory, such as "src/app".',

@@ -5,7 +5,7 @@ import { inject, injectable } from 'inversify';
 import type { FilePlaces } from '../../capability/resource/workspace-files.js';
 import { segmentsWithin, Workspace } from './working-directory.js';
 
-/** The files of the workspace, as the disk shows them. */
+/** The files of the workspace on disk. */
 @injectable()
 export class WorkspacePlaces implements FilePlaces {
   private folding: boolean | undefined;
@@ -18,24 +18,24 @@ export class WorkspacePlaces implements FilePlaces {
   }
 
   async real(segments: readonly string[]): Promise<readonly string[] | undefined> {
-    for (let there = segments.length; there >= 0; there--) {
-      const spelled = path.join(this.workspace, ...segments.slice(0, there));
+    for (let existing = segments.length; existing >= 0; existing--) {
+      const spelled = path.join(this.workspace, ...segments.slice(0, existing));
       const found = await locate(spelled);
       if (found === 'hidden') return undefined;
       if (found === 'missing') continue;
       const inside = segmentsWithin(this.workspace, found);
-      return inside === undefined ? undefined : [...inside, ...segments.slice(there)];
+      return inside === undefined ? undefined : [...inside, ...segments.slice(existing)];
     }
     return undefined;
   }
 }
 
-/** The real path; `missing` when nothing has that name; `hidden` for a link that leads nowhere and what cannot be looked at. */
+/** The real path; `missing` when nothing has that name; `hidden` for a dangling link and for a file that cannot be read. */
 async function locate(spelled: string): Promise<string | 'missing' | 'hidden'> {
   try {
     return await realpath(spelled);
   } catch {
-    // Whether there is something all the same is looked at next.
+    // It may still exist, as a dangling link: checked next.
   }
   try {
     await lstat(spelled);
@@ -48,13 +48,14 @@ async function locate(spelled: string): Promise<string | 'missing' | 'hidden'> {
 
 const namesMax = 100;
 
-/** Looks for a name that can be written in another case, and whether that names the same file. Writes nothing. */
+/** Finds a name that differs in another case, and checks whether both name the same file. Writes nothing. */
 function foldsCase(workspace: string): boolean {
   const names = namesIn(workspace);
   const all = new Set(names);
   for (const name of [...names.slice(0, namesMax), `../${path.basename(workspace)}`]) {
-    const other = otherCase(name);
-    if (other !== name) return !all.has(other) && isSameFile(path.join(workspace, name), path.join(workspace, other));
+    const swapped = swapCase(name);
+    if (swapped === name) continue;
+    return !all.has(swapped) && isSameFile(path.join(workspace, name), path.join(workspace, swapped));
   }
   return process.platform === 'darwin' || process.platform === 'win32';
 }
@@ -63,22 +64,22 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // A folder that may not be listed has its own name to look at.
+    // In a folder that cannot be listed, only its own name is tried.
     return [];
   }
 }
 
-function otherCase(name: string): string {
+function swapCase(name: string): string {
   const upper = name.toUpperCase();
   return upper === name ? name.toLowerCase() : upper;
 }
 
-function isSameFile(one: string, other: string): boolean {
+function isSameFile(first: string, second: string): boolean {
   try {
-    const [first, second] = [lstatSync(one), lstatSync(other)];
-    return first.ino === second.ino && first.dev === second.dev;
+    const [a, b] = [lstatSync(first), lstatSync(second)];
+    return a.ino === b.ino && a.dev === b.dev;
   } catch {
-    // One of them is not there.
+    // One of them does not exist.
     return false;
   }
 }
