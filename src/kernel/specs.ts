@@ -66,7 +66,10 @@ const commonFields = {
   held: z.boolean().default(false),
 };
 
-export const spawnSpec = z.strictObject({ ...commonFields, capabilities: z.array(capabilitySpec).max(1024).default([]) });
+export const spawnSpec = z.strictObject({
+  ...commonFields,
+  capabilities: z.array(capabilitySpec).max(1024).default([]),
+});
 export const childSpec = z.strictObject({ ...commonFields, delegate: z.array(delegationSpec).max(1024).default([]) });
 export const forkSpec = z.strictObject({
   ...commonFields,

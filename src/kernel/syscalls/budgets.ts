@@ -111,12 +111,7 @@ export class Budgets {
   }
 
   /** Recomputes the deadline from the new limit; it stays within the deadline of the process above. */
-  private async saveDeadline(
-    tx: WriteTx,
-    row: ProcessRow,
-    wallMs: number,
-    at: number,
-  ): Promise<ProcessRow> {
+  private async saveDeadline(tx: WriteTx, row: ProcessRow, wallMs: number, at: number): Promise<ProcessRow> {
     const above = row.bornUnder === null ? null : await this.lookup.get(tx, row.bornUnder);
     const deadlineAt = earliestDeadline(row.createdAt, { deadlineMs: row.deadlineMs, wallMs }, above);
     const alarmAt = row.status === 'stopping' ? row.alarmAt : deadlineAt;

@@ -137,9 +137,7 @@ export class Queries {
       createdAt,
       updatedAt,
       ...(kind === 'command' ? await this.findCommand(tx, row.n) : {}),
-      ...(Object.fromEntries(
-        Object.entries(optional).filter(([, value]) => value !== null),
-      ) as Partial<ProcessRecord>),
+      ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)) as Partial<ProcessRecord>),
     };
   }
 
