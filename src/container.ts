@@ -23,7 +23,7 @@ import { sqliteModule } from './storage/storage-module.js';
 import { toolsModule } from './tools/tools-module.js';
 import { unitModule } from './unit/unit-module.js';
 
-/** Builds the container of one kernel: a module per layer, then the caller's, which replace what they bind. */
+/** Builds the container of one kernel: a module per layer, then the caller's, whose bindings replace those of the layers. */
 export function buildContainer(options: ParsedOptions): Container {
   const container = new Container({ defaultScope: 'Singleton' });
   const { path, durability, readOnly, node } = options;
@@ -64,14 +64,14 @@ function baseModule(options: ParsedOptions): ContainerModule {
   });
 }
 
-/** A checkpoint is also an event. */
+/** Appends an event for each checkpoint. */
 function checkpointAnnouncer(events: EventOutbox): CheckpointAnnouncer {
   return {
     announce: (tx, { at, size, root }) => events.append(tx, { type: 'audit.checkpointed', at, data: { size, root } }),
   };
 }
 
-/** A second plain binding would be ambiguous, so a caller's `bind` takes the place of what is there. */
+/** The module with a `bind` that replaces an existing binding: a second one would be ambiguous. */
 function withReplacedBindings(module: ContainerModule): ContainerModule {
   return new ContainerModule((options) => {
     const loaded: unknown = module.load({
@@ -81,7 +81,7 @@ function withReplacedBindings(module: ContainerModule): ContainerModule {
         return options.bind(service);
       },
     });
-    // A function that is one expression answers with its binding, which is nothing to wait for.
+    // A module function of one expression returns its binding, which is not to be awaited.
     return loaded instanceof Promise ? loaded : undefined;
   });
 }

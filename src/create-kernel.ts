@@ -42,32 +42,32 @@ import { ToolBroker } from './tools/tool-broker.js';
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
 export interface Kernel extends AsyncDisposable {
   readonly nodeId: NodeId;
-  /** What became of processes whose kernel was gone, since this one was opened. */
+  /** The processes of lost kernels that this one has recovered since it was opened. */
   readonly recovery: RecoveryReport;
   readonly processes: ProcessManager;
   readonly capabilities: CapabilityManager;
   readonly memory: ObjectMemory;
   readonly events: EventBus;
   readonly audit: AuditLog;
-  /** What waits for the answer of a person. */
+  /** The requests that wait for the answer of a person. */
   readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
   readonly tools: ToolBroker;
   readonly container: Container;
-  /** The face of one process: what it may do, and nothing else. */
+  /** The face of one process, which acts with the authority of that process. */
   as(pid: Pid): ProcessFace;
   /** Resolves when nothing is runnable or running on this node. Throws WAIT_TIMEOUT. */
   idle(options?: { timeoutMs?: number }): Promise<void>;
   /**
-   * Brings bodies to a point where another kernel can go on with them, within `graceMs` (5 s), signs the log and closes
-   * the store. It is not cancellation: what can be run again is released, and only what never runs twice ends.
+   * Brings bodies to a point where another kernel can continue them, within `graceMs` (5 s), signs the log and closes the
+   * store. It is no cancellation: processes that can run again are released, and only those that never run twice end.
    */
   shutdown(options?: { graceMs?: number }): Promise<ShutdownReport>;
 }
 
-/** What a kernel did not finish. */
+/** The processes that a kernel did not finish. */
 export interface ShutdownReport extends RelinquishedProcesses {
-  /** Their bodies were still at work when the grace was over; what they do changes nothing any more. */
+  /** Processes whose bodies still ran when the grace was over; their calls are refused from then on. */
   readonly fenced: readonly Pid[];
 }
 
@@ -78,8 +78,8 @@ export interface ShutdownReport extends RelinquishedProcesses {
  * const kernel = await createKernel({ store: 'agents.db' });
  * const root = await kernel.processes.spawn({ goal: 'Write the report', budget: { children: 10 } });
  */
-export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
-  const options = parseOptions(given);
+export async function createKernel(rawOptions: KernelOptions = {}): Promise<Kernel> {
+  const options = parseOptions(rawOptions);
   const container = buildContainer(options);
   const store = container.get(Store);
   await store.open();
@@ -92,7 +92,7 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
   return new OpenKernel(container, options);
 }
 
-/** Brings time, ids and the feed up to what the store holds; checks the log before anything is added to it. */
+/** Continues time, ids and feed from the state of the store, and verifies the log before anything is added to it. */
 async function boot(container: Container, options: ParsedOptions): Promise<void> {
   const store = container.get(Store);
   const events = container.get(EventRepository);
@@ -211,7 +211,7 @@ class OpenKernel implements Kernel {
     return report;
   }
 
-  /** Bodies first, while everything that they need still works. */
+  /** Bodies are stopped first, while everything that they need still works. */
   private async stopRuns(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
     const { node, readOnly } = this.options;

@@ -18,13 +18,13 @@ export interface KernelOptions {
   readonly workspace?: string;
   readonly node?: {
     readonly name?: string;
-    /** false: runs no recovery and no timers, for tools that look at the database of a running kernel. */
+    /** false: runs no bodies, recovery or timers, for tools that open the database of a running kernel. */
     readonly executor?: boolean;
     /** How many bodies run at once; default 64. */
     readonly concurrency?: number;
-    /** After how long without a sign of life others take over what it runs; default 30,000. */
+    /** After this time without a renewal of its lease, other nodes take over its processes; default 30,000. */
     readonly leaseMs?: number;
-    /** How often the store is asked for commits of other programs; default 250. */
+    /** How often the store is polled for commits of other programs; default 250. */
     readonly pollMs?: number;
   };
   /** Whether an acknowledged call survives a power cut; default `full` for files. */
@@ -40,11 +40,11 @@ export interface KernelOptions {
   readonly clock?: Clock;
   readonly ids?: IdSource;
   readonly logger?: Logger;
-  /** Feeds clock, ids, salts and the signing key, so that a run can be repeated to the same audit root. */
+  /** Seeds clock, ids, salts and the signing key, so that a repeated run gives the same audit root. */
   readonly seed?: string;
-  /** Who operates this kernel, for the record; default: the user of the program. */
+  /** The operator of this kernel in audit records; default: the user of the program. */
   readonly operator?: string;
-  /** Loaded last: what they bind replaces the kernel's own. */
+  /** Loaded last: their bindings replace the kernel's own. */
   readonly modules?: readonly ContainerModule[];
 }
 
@@ -84,12 +84,12 @@ const schema = z.strictObject({
 export type ParsedOptions = z.output<typeof schema> & { readonly path: string };
 
 /** Options with defaults, a database path and a real workspace. Throws INVALID_INPUT. */
-export function parseOptions(given: KernelOptions): ParsedOptions {
-  const parsed = schema.safeParse(given);
+export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
+  const parsed = schema.safeParse(rawOptions);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    const at = ['options', ...(issue?.path ?? [])].join('.');
-    throw invalidInput(at, issue?.message ?? 'not valid', 'See KernelOptions in the API reference.');
+    const field = ['options', ...(issue?.path ?? [])].join('.');
+    throw invalidInput(field, issue?.message ?? 'not valid', 'See KernelOptions in the API reference.');
   }
   const options = parsed.data;
   return { ...options, workspace: realWorkspace(options.workspace), path: databasePath(options.store) };
@@ -118,12 +118,12 @@ function databasePath(store: string): string {
   });
 }
 
-/** One database has one name: its key and its checkpoints lie beside the file, not beside a link to it. */
+/** Resolves links, so that the key and the checkpoints of a database are beside the file itself. */
 function realFile(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    // A file that is not there yet is named by its folder; one whose folder is missing is refused when it is opened.
+    // A new file is resolved by its folder; a missing folder is refused when the file is opened.
   }
   try {
     return path.join(realpathSync(path.dirname(file)), path.basename(file));
@@ -137,7 +137,7 @@ function realWorkspace(workspace: string): string {
     const real = realpathSync(workspace);
     if (statSync(real).isDirectory()) return real;
   } catch {
-    // The refusal below says it.
+    // Refused below.
   }
   throw new InputError('INVALID_PATH', `options.workspace: there is no folder ${JSON.stringify(workspace)}.`, {
     facts: { path: workspace.slice(0, 200) },

@@ -21,7 +21,6 @@ import { ProcessLineage } from './process/process-lineage.js';
 import { ProcessLookup } from './process/process-lookup.js';
 import { ProcessResults } from './process/process-results.js';
 import { ShareableObjects } from './process/shareable-objects.js';
-import { SignalAuthority } from './signal/signal-authority.js';
 import { SignalTargets } from './signal/signal-targets.js';
 import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
@@ -89,7 +88,6 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ...syscalls,
     ShareableObjects,
     SignalTargets,
-    SignalAuthority,
     WorkingDirectories,
     FolderAccess,
     HostSyscalls,

@@ -1,6 +1,6 @@
 import type { ApprovalId, CapabilityId } from '../base/ids.js';
 
-/** On whose authority something is done, through which face, and when. */
+/** The actor of a unit, the face that the call came through, and the time. */
 export interface Act {
   /** A pid, `host` or `kernel`. */
   readonly actor: string;

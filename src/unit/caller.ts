@@ -3,7 +3,7 @@ import type { ReadTx, WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
 import type { AuditAction } from './actions.js';
 
-/** Which face a call came through. The host's face is trusted; a process's face acts as that process. */
+/** The face that a call came through. The host's face is trusted; a process's face acts as that process. */
 export type Caller = { readonly face: 'host' } | ProcessCaller;
 
 export interface ProcessCaller {
@@ -15,7 +15,7 @@ export interface ProcessCaller {
 
 export const hostCaller: Caller = { face: 'host' };
 
-/** One call of a syscall, for the record: by whom, and upon what. */
+/** One call of a syscall, with the facts that its audit record needs. */
 export interface Call {
   readonly caller: Caller;
   /** The process that a host call acts for, or `host` for the host's own acts. The process face acts as itself. */
@@ -26,7 +26,7 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a call waits for, as the process table shows it. */
+/** The reason of a wait, as the process table shows it. */
 export interface WaitReason {
   readonly kind: 'child' | 'message' | 'signal' | 'approval' | 'timer';
   /** For people: a pid, the name of a signal, the id of an approval. */
@@ -44,7 +44,7 @@ export interface RunHooks {
   beforeWrite(tx: WriteTx, act: Act): Promise<void>;
   /** Last in a write unit: journals the answer in the same commit. */
   afterWrite(tx: WriteTx, act: Act, answer: unknown): Promise<void>;
-  /** Around whatever the call waits for. */
+  /** Runs `wait`, and lets other runs use the slot of this one meanwhile. */
   whileWaiting<T>(reason: WaitReason, wait: () => Promise<T>): Promise<T>;
 }
 

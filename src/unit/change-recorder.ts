@@ -22,7 +22,7 @@ export interface Change<T extends EventType> {
   readonly approval?: ApprovalId | undefined;
   /** Ids, kinds, codes and numbers. */
   readonly facts?: JsonObject;
-  /** Text that people wrote: kept beside the record, so that it can be erased. */
+  /** Free text: stored beside the record, so that it can be erased. */
   readonly payload?: JsonObject;
   /** Whether `audit.lineage` of the process lists the record. Spawns and ends are read from the process row instead. */
   readonly lineage?: boolean;
@@ -52,7 +52,7 @@ export class ChangeRecorder {
     return this.auditWriter.append(tx, entry);
   }
 
-  /** The event and the audit record of a change of a process. */
+  /** Writes the event and the audit record of a change of a process. */
   record<T extends EventType>(tx: WriteTx, act: Act, process: ChangedProcess, change: Change<T>): void {
     const { pid, root, generation } = process;
     this.recordEvent(tx, { type: change.event, at: act.at, pid, root, data: change.data } as NewEvent);

@@ -49,7 +49,7 @@ export function hostFaceOf<Syscalls extends object>(
 
 /**
  * Adds the syscalls of a class to a class of faces. A method is made when it is asked for: a face that is kept costs
- * little, and its methods can be taken out of it.
+ * little, and its methods can be destructured.
  */
 export function addSyscalls<Face extends object, Syscalls extends object>(
   faces: ClassOf<Face>,

@@ -13,7 +13,7 @@ export interface RefusedCall {
 
 /** Reacts to refusals. Any number of observers can be bound. */
 export interface RefusalObserver {
-  /** In the transaction of the audit record: appends events. Not called for a refusal that was only counted. */
+  /** In the transaction of the audit record, to append events. Not called for a refusal that was only counted. */
   onRecord?(tx: WriteTx, refused: RefusedCall): void;
   /** After every refusal, in transactions of its own. */
   onRefusal?(refused: RefusedCall): Promise<void>;

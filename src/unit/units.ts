@@ -36,8 +36,8 @@ export class Units {
   }
 
   /**
-   * As `commit`, after `prepare` has looked at what no unit may look at, such as the file system. `work` throws
-   * OutdatedPreparation when it sees another state than `prepare` did, which prepares again.
+   * As `commit`, after `prepare` has read what no unit may read, such as the file system. `work` throws
+   * OutdatedPreparation when the state is no longer the one that `prepare` saw, and `prepare` runs again.
    */
   async commitPrepared<P, T>(
     call: Call,
@@ -54,7 +54,7 @@ export class Units {
     }
   }
 
-  /** One read unit, for what a call has to know before it writes. A refusal is recorded as in `commit`. */
+  /** One read unit, for checks before a write. A refusal is recorded as in `commit`. */
   read<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
     const run = runHooksOf(call);
     return this.recordRefusals(call, () =>
@@ -102,7 +102,7 @@ export class Units {
     }
   }
 
-  /** Errors of the store, of the form of the input and of an outdated preparation are no decisions of the kernel. */
+  /** Errors of the store, of the input's form and of an outdated preparation are no decisions of the kernel. */
   private isRefusal(error: unknown): error is KernelError {
     if (!(error instanceof KernelError) || error instanceof StoreError || error instanceof InputError) return false;
     return !(error instanceof OutdatedPreparation) && !this.interruptions.hasOwnRecord(error);
@@ -142,7 +142,7 @@ export class Units {
   }
 }
 
-/** What the preparation of a call saw is no longer so. Reaches the caller only when it changed again and again. */
+/** The state that a call was prepared for has changed. Reaches the caller only when it changed at every attempt. */
 export class OutdatedPreparation extends ProcessError {
   constructor(pid: Pid) {
     super('CONFLICT', `Process ${pid} changed while the call was being prepared.`, {

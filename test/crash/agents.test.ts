@@ -10,7 +10,7 @@ import { tempFolder } from '../support/kernel.js';
 import { isSweep, runsInSweep } from '../support/seeded.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
-const whole = ['lead 1', 'tides 1', 'tides 2', 'winds 1', 'winds 2'];
+const expectedNotes = ['lead 1', 'tides 1', 'tides 2', 'winds 1', 'winds 2'];
 const turnsInAll = 4 + 3 + 3;
 const kills = runsInSweep(20);
 
@@ -28,7 +28,7 @@ describe('agents of a program that is killed', () => {
       const ended = program.waitForLine((line) => line.startsWith('result'));
       isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * 60).then(() => false)]);
       ended.catch(() => undefined);
-      if (isDone) await agents.expectWhole(program);
+      if (isDone) await agents.expectResult(program);
       else {
         await program.kill();
         await agents.check();
@@ -61,7 +61,7 @@ class Agents {
   private readonly folder = tempFolder();
   private readonly store = join(this.folder, 'agents.db');
   private readonly log = join(this.folder, 'lines.txt');
-  private readonly server = new ChatServer(said);
+  private readonly server = new ChatServer(replyOf);
   private readonly url = this.server.listen();
   /** How often each turn had been asked when it was first seen to be completed. */
   private readonly completed = new Map<string, number>();
@@ -70,8 +70,8 @@ class Agents {
     onTestFinished(() => this.server.close());
   }
 
-  async start(...killing: string[]): Promise<Program> {
-    const program = new Program(join(programs, 'agents.js'), this.store, this.log, await this.url, ...killing);
+  async start(...killArgs: string[]): Promise<Program> {
+    const program = new Program(join(programs, 'agents.js'), this.store, this.log, await this.url, ...killArgs);
     onTestFinished(() => program.kill());
     await program.waitForLine((line) => line === 'ready');
     program.send('go');
@@ -81,11 +81,11 @@ class Agents {
 
   /** Runs it to its end. */
   async finish(): Promise<void> {
-    await this.expectWhole(await this.start());
+    await this.expectResult(await this.start());
   }
 
-  async expectWhole(program: Program): Promise<void> {
-    const line = await program.waitForLine((told) => told.startsWith('result'));
+  async expectResult(program: Program): Promise<void> {
+    const line = await program.waitForLine((text) => text.startsWith('result'));
     expect(JSON.parse(line.slice('result '.length))).toMatchObject({
       text: 'all about tides, all about winds',
       turns: 4,
@@ -121,7 +121,7 @@ class Agents {
     const { items } = await kernel.audit.list({ action: 'tool.call', resource: 'tool:note', limit: 1_000 });
     const noted = items.filter(({ outcome }) => outcome === 'ok').length;
     expect(lines.length).toBeGreaterThanOrEqual(noted);
-    expect(whole).toEqual(expect.arrayContaining(lines));
+    expect(expectedNotes).toEqual(expect.arrayContaining(lines));
   }
 
   private lines(): string[] {
@@ -161,15 +161,15 @@ function turnOf({ messages }: ChatRequest): string {
 }
 
 /** A child with the authority that it needs, and no more. */
-function worker(topic: string): JsonObject {
+function workerSpec(topic: string): JsonObject {
   const delegate = ['model:local/**', 'tool:note'].map((resource) => ({ resource, rights: ['call'] }));
   return { image: 'worker', name: topic, goal: topic, delegate };
 }
 
-/** The model: what it says follows from the turn alone, whatever became of its calls. */
-function said(request: ChatRequest): ChatReply {
+/** The model. Its reply depends on the turn alone, whatever became of its calls. */
+function replyOf(request: ChatRequest): ChatReply {
   const [goal = '', , turn = ''] = turnOf(request).split(' ');
-  const told = request.messages
+  const toolResults = request.messages
     .filter(({ role }) => role === 'tool')
     .slice(-2)
     .map(({ content }) => JSON.parse(content ?? ''));
@@ -178,11 +178,11 @@ function said(request: ChatRequest): ChatReply {
   }
   switch (turn) {
     case '1':
-      return { calls: ['tides', 'winds'].map((topic) => ['process_spawn', worker(topic)]) };
+      return { calls: ['tides', 'winds'].map((topic) => ['process_spawn', workerSpec(topic)]) };
     case '2':
-      return { calls: told.map(({ pid }) => ['process_wait', { pid }]) };
+      return { calls: toolResults.map(({ pid }) => ['process_wait', { pid }]) };
     case '3':
-      return { text: told.map(({ value }) => value.text).join(', '), calls: [['note', { line: 'lead 1' }]] };
+      return { text: toolResults.map(({ value }) => value.text).join(', '), calls: [['note', { line: 'lead 1' }]] };
     default:
       return { text: request.messages.findLast(({ role, content }) => role === 'assistant' && content)?.content ?? '' };
   }

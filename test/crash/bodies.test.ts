@@ -9,7 +9,7 @@ import { tempFolder } from '../support/kernel.js';
 import { isSweep, runsInSweep } from '../support/seeded.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
-const whole = ['parent', 'a', 'b', 'c'].flatMap((who) => [1, 2, 3, 4, 5].map((n) => `${who} ${n}`));
+const expectedLines = ['parent', 'a', 'b', 'c'].flatMap((who) => [1, 2, 3, 4, 5].map((n) => `${who} ${n}`));
 const kills = runsInSweep(30);
 
 let programs = '';
@@ -29,7 +29,7 @@ describe('bodies of a program that is killed', () => {
       if (!isDone) {
         await program.kill();
         await team.check();
-      } else await team.expectWhole(program);
+      } else await team.expectResult(program);
     }
     expect(isDone || (await team.finish())).toBe(true);
   });
@@ -61,8 +61,8 @@ class Team {
   /** How often each step had run when it was first seen to be completed. */
   private readonly completed = new Map<string, number>();
 
-  async start(...killing: string[]): Promise<Program> {
-    const program = new Program(join(programs, 'team.js'), this.store, this.log, ...killing);
+  async start(...killArgs: string[]): Promise<Program> {
+    const program = new Program(join(programs, 'team.js'), this.store, this.log, ...killArgs);
     await program.waitForLine((line) => line === 'ready');
     program.send('go');
     await program.waitForLine((line) => line === 'open');
@@ -72,16 +72,16 @@ class Team {
   /** Runs it to its end. */
   async finish(): Promise<boolean> {
     const program = await this.start();
-    await this.expectWhole(program);
+    await this.expectResult(program);
     return true;
   }
 
-  async expectWhole(program: Program): Promise<void> {
-    const line = await program.waitForLine((said) => said.startsWith('result'));
-    expect(JSON.parse(line.slice('result '.length))).toEqual(whole);
+  async expectResult(program: Program): Promise<void> {
+    const line = await program.waitForLine((text) => text.startsWith('result'));
+    expect(JSON.parse(line.slice('result '.length))).toEqual(expectedLines);
     await program.expectSuccess();
     await this.check();
-    expect([...new Set(this.lines())].sort()).toEqual([...whole].sort());
+    expect([...new Set(this.lines())].sort()).toEqual([...expectedLines].sort());
   }
 
   /** A step that is completed has not run again; there are no children but three; nothing is half done. */

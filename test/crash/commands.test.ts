@@ -17,19 +17,19 @@ beforeAll(async () => {
 type Mode = 'polite' | 'running' | 'stopping' | 'survive';
 
 /** A database whose kernel dies while a command of it runs. */
-class Deathbed {
+class CommandCrash {
   readonly workspace = tempFolder();
   readonly store = join(this.workspace, 'crash.db');
   readonly seconds = uniqueSeconds();
 
-  async start(mode: Mode, ...killing: string[]): Promise<Program> {
+  async start(mode: Mode, ...killArgs: string[]): Promise<Program> {
     const program = new Program(
       join(programs, 'commander.js'),
       this.store,
       this.workspace,
       this.seconds,
       mode,
-      ...killing,
+      ...killArgs,
     );
     await program.waitForLine((line) => line === 'ready');
     program.send('go');
@@ -57,7 +57,7 @@ class Deathbed {
     return (await kernel.processes.list({ kind: 'command' })).items[0];
   }
 
-  async expectNobodyLeft(): Promise<void> {
+  async expectNothingRuns(): Promise<void> {
     await expect.poll(() => findOsProcesses(this.seconds), { timeout: 10_000 }).toEqual([]);
   }
 
@@ -66,7 +66,7 @@ class Deathbed {
     const { pid = '' } = (await this.command(kernel)) ?? {};
     const ended = await kernel.processes.result(pid, { timeoutMs: 20_000 });
     expect(ended.outcome).toMatchObject(outcome);
-    await this.expectNobodyLeft();
+    await this.expectNothingRuns();
     await checkInvariants(kernel, this.store);
   }
 }
@@ -87,78 +87,82 @@ function guardsOf(parent: number): number[] {
 
 describe('a kernel that is killed', () => {
   it('before the program was started leaves a failed command, and nothing that runs', async () => {
-    const bed = new Deathbed();
-    await (await bed.start('running', '1', 'after')).waitForEnd();
-    expect(findOsProcesses(bed.seconds)).toEqual([]);
-    await bed.expectEnded(await bed.reopen(), { kind: 'failed', reason: 'not_started', evidence: { survivors: 0 } });
+    const crash = new CommandCrash();
+    await (await crash.start('running', '1', 'after')).waitForEnd();
+    expect(findOsProcesses(crash.seconds)).toEqual([]);
+    await crash.expectEnded(await crash.reopen(), {
+      kind: 'failed',
+      reason: 'not_started',
+      evidence: { survivors: 0 },
+    });
   });
 
   it('after the start of the program and before anybody knew of it leaves a failed command, and nothing that runs', async () => {
-    const bed = new Deathbed();
-    await (await bed.start('running', '2', 'before')).waitForEnd();
-    await bed.expectEnded(await bed.reopen(), { kind: 'failed', reason: 'not_started' });
+    const crash = new CommandCrash();
+    await (await crash.start('running', '2', 'before')).waitForEnd();
+    await crash.expectEnded(await crash.reopen(), { kind: 'failed', reason: 'not_started' });
   });
 
   it('while a command runs takes it along: the guard stops it', async () => {
-    const bed = new Deathbed();
-    await bed.kill('running', 'guarded');
-    await bed.expectNobodyLeft();
-    const kernel = await bed.reopen();
+    const crash = new CommandCrash();
+    await crash.kill('running', 'guarded');
+    await crash.expectNothingRuns();
+    const kernel = await crash.reopen();
     expect(kernel.recovery).toMatchObject({ adopted: 0, abandoned: { pid_gone: 1 } });
-    await bed.expectEnded(kernel, { kind: 'abandoned', reason: 'pid_gone', evidence: { kind: 'pid_gone' } });
+    await crash.expectEnded(kernel, { kind: 'abandoned', reason: 'pid_gone', evidence: { kind: 'pid_gone' } });
   });
 
   it('while a command runs, and a kernel that opens while the guard is at work, agree', async () => {
-    const bed = new Deathbed();
-    await bed.kill('running', 'guarded');
-    await bed.expectEnded(await bed.reopen(), { kind: 'abandoned', reason: 'pid_gone' });
+    const crash = new CommandCrash();
+    await crash.kill('running', 'guarded');
+    await crash.expectEnded(await crash.reopen(), { kind: 'abandoned', reason: 'pid_gone' });
   });
 
   it('with its guard leaves a command that the next kernel adopts and can stop', async () => {
-    const bed = new Deathbed();
-    await bed.kill('running', 'unguarded');
-    expect(findOsProcesses(bed.seconds).length).toBeGreaterThan(1);
-    const kernel = await bed.reopen();
+    const crash = new CommandCrash();
+    await crash.kill('running', 'unguarded');
+    expect(findOsProcesses(crash.seconds).length).toBeGreaterThan(1);
+    const kernel = await crash.reopen();
     expect(kernel.recovery).toMatchObject({ adopted: 1, abandoned: {} });
-    const command = await bed.command(kernel);
+    const command = await crash.command(kernel);
     expect(command).toMatchObject({ status: 'running', node: kernel.nodeId });
     await kernel.processes.cancel(command?.pid ?? '', 'found');
-    await bed.expectEnded(kernel, { kind: 'cancelled', reason: 'found' });
+    await crash.expectEnded(kernel, { kind: 'cancelled', reason: 'found' });
   });
 
   it('with its guard leaves a command that dies with the kernel that has adopted it', async () => {
-    const bed = new Deathbed();
-    await bed.kill('polite', 'unguarded');
-    const adopter = await bed.reopen();
+    const crash = new CommandCrash();
+    await crash.kill('polite', 'unguarded');
+    const adopter = await crash.reopen();
     expect(adopter.recovery.adopted).toBe(1);
     await adopter.shutdown();
-    expect(findOsProcesses(bed.seconds)).toEqual([]);
-    await bed.expectEnded(await bed.reopen(), { kind: 'abandoned', reason: 'owner_lost' });
+    expect(findOsProcesses(crash.seconds)).toEqual([]);
+    await crash.expectEnded(await crash.reopen(), { kind: 'abandoned', reason: 'owner_lost' });
   });
 
   it('leaves a command alone that survives it, and the next kernel has it', async () => {
-    const bed = new Deathbed();
-    await bed.kill('survive', 'unguarded');
-    const kernel = await bed.reopen();
+    const crash = new CommandCrash();
+    await crash.kill('survive', 'unguarded');
+    const kernel = await crash.reopen();
     expect(kernel.recovery).toMatchObject({ adopted: 1, abandoned: {} });
-    const command = await bed.command(kernel);
+    const command = await crash.command(kernel);
     await kernel.processes.kill(command?.pid ?? '');
-    await bed.expectEnded(kernel, { kind: 'killed' });
+    await crash.expectEnded(kernel, { kind: 'killed' });
   });
 
   for (const guard of ['guarded', 'unguarded'] as const) {
     it(`while a command was being stopped, ${guard}: the stop goes on, with the reason that was stored`, async () => {
-      const bed = new Deathbed();
-      await bed.kill('stopping', guard);
-      const kernel = await bed.reopen();
-      const { pid = '', status } = (await bed.command(kernel)) ?? {};
+      const crash = new CommandCrash();
+      await crash.kill('stopping', guard);
+      const kernel = await crash.reopen();
+      const { pid = '', status } = (await crash.command(kernel)) ?? {};
       // Its time to end is not over: whoever has it now may shorten that.
       if (status === 'stopping') await kernel.processes.kill(pid, 'now');
       const { outcome } = await kernel.processes.result(pid, { timeoutMs: 20_000 });
       expect(['cancelled', 'killed']).toContain(outcome.kind);
       expect(outcome.reason).toBe(outcome.kind === 'killed' ? 'now' : 'enough');
-      await bed.expectNobodyLeft();
-      await checkInvariants(kernel, bed.store);
+      await crash.expectNothingRuns();
+      await checkInvariants(kernel, crash.store);
     });
   }
 
@@ -166,16 +170,16 @@ describe('a kernel that is killed', () => {
     it(`${when} a commit of a command, whichever it is, leaves nothing half done`, { timeout: 300_000 }, async () => {
       const stride = isSweep ? 1 : 3;
       for (let at = when === 'before' ? 1 : 2; at < 30; at += stride) {
-        const bed = new Deathbed();
-        if (await (await bed.start('running', String(at), when)).waitForEnd()) break;
-        const kernel = await bed.reopen();
-        const command = await bed.command(kernel);
+        const crash = new CommandCrash();
+        if (await (await crash.start('running', String(at), when)).waitForEnd()) break;
+        const kernel = await crash.reopen();
+        const command = await crash.command(kernel);
         if (command !== undefined && command.exitedAt === undefined) {
           await kernel.processes.kill(command.pid);
           await kernel.processes.result(command.pid, { timeoutMs: 20_000 });
         }
-        await bed.expectNobodyLeft();
-        await checkInvariants(kernel, bed.store);
+        await crash.expectNothingRuns();
+        await checkInvariants(kernel, crash.store);
         await kernel.shutdown();
       }
     });

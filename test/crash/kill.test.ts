@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('a program that is killed while it spawns and ends processes', () => {
-  it(`leaves everything it was told of and nothing half done, ${kills} times on one file`, {
+  it(`leaves everything that was acknowledged and nothing half done, ${kills} times on one file`, {
     timeout: 180_000,
   }, async () => {
     const store = join(tempFolder(), 'killed.db');
@@ -41,11 +41,13 @@ describe('a program that is killed while it spawns and ends processes', () => {
         if (what === 'ended' && pid !== undefined) ended.add(pid);
       }
       const kernel = await createKernel({ store, node: { executor: false } });
-      expect({ kill, lost: await lost(kernel, spawned, ended), faults: await findInconsistencies(kernel) }).toEqual({
-        kill,
-        lost: [],
-        faults: [],
-      });
+      expect({ kill, lost: await findLost(kernel, spawned, ended), faults: await findInconsistencies(kernel) }).toEqual(
+        {
+          kill,
+          lost: [],
+          faults: [],
+        },
+      );
       await kernel.shutdown();
     }
     expect(spawned.size).toBeGreaterThan(kills);
@@ -78,17 +80,17 @@ describe('a program that works beside others that are killed', () => {
   });
 });
 
-/** What was acknowledged and is not there. */
-async function lost(kernel: Kernel, spawned: ReadonlySet<string>, ended: ReadonlySet<string>): Promise<string[]> {
-  const found = new Map<string, boolean>();
+/** Acknowledged calls whose effect is not in the database. */
+async function findLost(kernel: Kernel, spawned: ReadonlySet<string>, ended: ReadonlySet<string>): Promise<string[]> {
+  const hasEnded = new Map<string, boolean>();
   let after: string | undefined;
   do {
     const page = await kernel.processes.list({ limit: 1_000, ...(after === undefined ? {} : { after }) });
-    for (const { pid, exitedAt } of page.items) found.set(pid, exitedAt !== undefined);
+    for (const { pid, exitedAt } of page.items) hasEnded.set(pid, exitedAt !== undefined);
     after = page.next;
   } while (after !== undefined);
-  const missing = [...spawned].filter((pid) => !found.has(pid)).map((pid) => `${pid} was spawned`);
-  return [...missing, ...[...ended].filter((pid) => found.get(pid) !== true).map((pid) => `${pid} had ended`)];
+  const missing = [...spawned].filter((pid) => !hasEnded.has(pid)).map((pid) => `${pid} was spawned`);
+  return [...missing, ...[...ended].filter((pid) => hasEnded.get(pid) !== true).map((pid) => `${pid} had ended`)];
 }
 
 describe('a program that is killed while it creates its database', () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 describe('two nodes on one file', () => {
   it('run each process once, on one of them', { timeout: 60_000 }, async () => {
-    const { kernel, start } = await site();
+    const { kernel, start } = await nodesFixture();
     const left = await start('left');
     const right = await start('right');
     const pids = await Promise.all(
@@ -30,7 +30,7 @@ describe('two nodes on one file', () => {
   it('of which one stands still past its lease: the other finishes its processes, and it changes nothing', {
     timeout: 60_000,
   }, async () => {
-    const { kernel, start, spawn } = await site();
+    const { kernel, start, spawn } = await nodesFixture();
     const stopped = await start('stopped');
     const pid = await spawn(stopped, { image: 'slow', args: { steps: 4, ms: 300 } });
     await stopped.waitForLine((line) => line === `step 2 ${pid}`);
@@ -54,7 +54,7 @@ describe('two nodes on one file', () => {
   it('of which one stands still and is continued while the other runs its process: LEASE_LOST', {
     timeout: 60_000,
   }, async () => {
-    const { kernel, start, spawn } = await site();
+    const { kernel, start, spawn } = await nodesFixture();
     const stopped = await start('stopped');
     const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1_500 } });
     await stopped.waitForLine((line) => line === `step 1 ${pid}`);
@@ -76,7 +76,7 @@ describe('a process that never runs twice', () => {
     ['long after its lease has lapsed', 1_500],
   ] as const) {
     it(`is abandoned with evidence when its node was killed, ${name}`, { timeout: 60_000 }, async () => {
-      const { kernel, start, spawn } = await site();
+      const { kernel, start, spawn } = await nodesFixture();
       const killed = await start('killed');
       const pid = await spawn(killed, { image: 'never-twice' });
       await killed.waitForLine((line) => line === `began ${pid}`);
@@ -95,7 +95,7 @@ describe('a process that never runs twice', () => {
 });
 
 /** A file, a kernel that only looks at it, and nodes. */
-async function site(): Promise<{
+async function nodesFixture(): Promise<{
   kernel: Kernel;
   start(name: string): Promise<Program>;
   spawn(program: Program, spec: object): Promise<Pid>;
@@ -122,7 +122,7 @@ async function site(): Promise<{
       const known = program.lines.length;
       program.send(`spawn ${JSON.stringify(spec)}`);
       const line = await program.waitForLine(
-        (said) => said.startsWith('spawned') && program.lines.indexOf(said) >= known,
+        (text) => text.startsWith('spawned') && program.lines.indexOf(text) >= known,
       );
       return line.slice('spawned '.length);
     },

@@ -28,11 +28,11 @@ describe('calls of tools in a program that is killed', () => {
       let unknown = 0;
       let points = 0;
       for (let at = isSweep ? 1 : first; ; at += stride) {
-        const site = new Site();
-        const killed = await site.start(String(at), when);
+        const crash = new ToolCallCrash();
+        const killed = await crash.start(String(at), when);
         if (await killed.waitForEnd()) break;
         points++;
-        unknown += await site.finish();
+        unknown += await crash.finish();
       }
       expect(points).toBeGreaterThan(2);
       expect(unknown).toBeGreaterThan(0);
@@ -41,13 +41,13 @@ describe('calls of tools in a program that is killed', () => {
 });
 
 /** One database, and the lines that calls have written. */
-class Site {
+class ToolCallCrash {
   private readonly folder = tempFolder();
   private readonly store = join(this.folder, 'calls.db');
   private readonly log = join(this.folder, 'lines.txt');
 
-  async start(...killing: string[]): Promise<Program> {
-    const program = new Program(join(programs, 'caller.js'), this.store, this.log, ...killing);
+  async start(...killArgs: string[]): Promise<Program> {
+    const program = new Program(join(programs, 'caller.js'), this.store, this.log, ...killArgs);
     await program.waitForLine((line) => line === 'ready');
     program.send('go');
     await program.waitForLine((line) => line === 'open');
@@ -57,7 +57,7 @@ class Site {
   /** Runs it to its end. Answers with how many calls nobody knows the outcome of. */
   async finish(): Promise<number> {
     const program = await this.start();
-    const line = await program.waitForLine((said) => said.startsWith('result'));
+    const line = await program.waitForLine((text) => text.startsWith('result'));
     await program.expectSuccess();
     const answers = JSON.parse(line.slice('result '.length)) as string[];
     const unknown = answers.filter((answer) => answer === 'OUTCOME_UNKNOWN');
@@ -65,7 +65,7 @@ class Site {
     expect(answers.every((answer, index) => answer !== 'OUTCOME_UNKNOWN' || index % 2 === 0)).toBe(true);
     const lines = this.lines();
     for (const [index, call] of calls.entries()) {
-      const times = lines.filter((one) => one === call).length;
+      const times = lines.filter((line) => line === call).length;
       if (index % 2 === 1) expect({ call, isDone: times >= 1 }).toEqual({ call, isDone: true });
       else if (answers[index] === call) expect({ call, times }).toEqual({ call, times: 1 });
       else expect({ call, atMostOnce: times <= 1 }).toEqual({ call, atMostOnce: true });

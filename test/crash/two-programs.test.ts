@@ -24,8 +24,8 @@ describe('two programs on one file', () => {
     );
     for (const program of both) await program.waitForLine((line) => line === 'ready');
     for (const program of both) program.send(root);
-    const said = await Promise.all(both.map((program) => program.waitForLine((line) => /^(done|failed)/.test(line))));
-    expect(said).toEqual(['done', 'done']);
+    const answers = await Promise.all(both.map((program) => program.waitForLine((line) => /^(done|failed)/.test(line))));
+    expect(answers).toEqual(['done', 'done']);
     await Promise.all(both.map((program) => program.expectSuccess()));
     const children = await kernel.processes.children(root);
     expect(children.filter(({ status }) => status === 'exited')).toHaveLength(2 * each);
@@ -45,8 +45,8 @@ describe('two programs on one file', () => {
     const root = await kernel.processes.spawn({ budget: { children: 2 * each } });
     const both = Array.from({ length: 2 }, () => new Program(join(programs, 'burst.js'), store, String(each)));
     for (const program of both) program.send(root);
-    const said = await Promise.all(both.map((program) => program.waitForLine((line) => line.startsWith('refused'))));
-    expect(said).toEqual(['refused: ', 'refused: ']);
+    const answers = await Promise.all(both.map((program) => program.waitForLine((line) => line.startsWith('refused'))));
+    expect(answers).toEqual(['refused: ', 'refused: ']);
     await Promise.all(both.map((program) => program.expectSuccess()));
     expect((await kernel.processes.budget(root)).children).toMatchObject({ used: 2 * each, left: 0 });
     expect(await findInconsistencies(kernel)).toEqual([]);

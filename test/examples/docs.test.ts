@@ -48,8 +48,8 @@ describe('the page of errors', () => {
 });
 
 describe('the pages', () => {
-  it('print the transition table that the kernel uses', () => {
-    const script = path.join(repository, 'scripts', 'print-transitions.ts');
+  it('print the tables that the code has', () => {
+    const script = path.join(repository, 'scripts', 'print-tables.ts');
     execFileSync(process.execPath, ['--import', 'tsx', script, '--check'], { cwd: repository, stdio: 'pipe' });
   });
 

@@ -5,7 +5,7 @@ import { newStore, openKernel } from '../support/kernel.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('what a body spends', () => {
-  it('is spent once, however often the body is run, and a refusal is heard again', async () => {
+  it('is spent once, however often the body is run, and a rerun gets the same refusal', async () => {
     const store = newStore();
     const { opened, open } = gate();
     const image = defineImage({

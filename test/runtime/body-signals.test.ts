@@ -174,7 +174,7 @@ describe('exit and exec', () => {
     expect(await kernel.processes.get(pid)).toMatchObject({ image: 'child@1', generation: 2, attempt: 1 });
   });
 
-  it('of a host throw the run out', async () => {
+  it('of a host end the run with LEASE_LOST', async () => {
     const late = gate();
     const codes: string[] = [];
     const { kernel, pid } = await runningProcess(

@@ -7,11 +7,11 @@ import { openKernel, refusal } from '../support/kernel.js';
 const draft07 = 'http://json-schema.org/draft-07/schema#';
 const draft2020 = 'https://json-schema.org/draft/2020-12/schema';
 
-async function kernelWith(input: unknown): Promise<Kernel> {
+async function openKernelWith(input: unknown): Promise<Kernel> {
   return openKernel({ images: [externalImage({ name: 'counted', input: input as Schema })] });
 }
 
-const spawned = (kernel: Kernel, args: JsonValue) => kernel.processes.spawn({ image: 'counted', args });
+const spawnCounted = (kernel: Kernel, args: JsonValue) => kernel.processes.spawn({ image: 'counted', args });
 
 describe('a JSON Schema as the input of an image', () => {
   const input = {
@@ -44,9 +44,9 @@ describe('a JSON Schema as the input of an image', () => {
     ['text', 'spec.args', 'must be object'],
   ];
   it('refuses the others, naming where and why', async () => {
-    const kernel = await kernelWith(input);
+    const kernel = await openKernelWith(input);
     for (const [args, path, problem] of refused) {
-      expect(await refusal(spawned(kernel, args))).toEqual({
+      expect(await refusal(spawnCounted(kernel, args))).toEqual({
         code: 'INVALID_INPUT',
         facts: { path, problem, image: 'counted@1' },
       });
@@ -58,13 +58,15 @@ describe('a JSON Schema as the input of an image', () => {
     const tuple = [{ type: 'string' }, { type: 'number' }];
     const pair = { type: 'object', properties: { pair: { prefixItems: tuple } } };
     for (const schema of [pair, { ...pair, $schema: draft2020 }]) {
-      const kernel = await kernelWith(schema);
-      await spawned(kernel, { pair: ['a', 1] });
-      expect(await refusal(spawned(kernel, { pair: [1, 'a'] }))).toMatchObject({ facts: { path: 'spec.args.pair.0' } });
+      const kernel = await openKernelWith(schema);
+      await spawnCounted(kernel, { pair: ['a', 1] });
+      expect(await refusal(spawnCounted(kernel, { pair: [1, 'a'] }))).toMatchObject({
+        facts: { path: 'spec.args.pair.0' },
+      });
     }
-    const old = await kernelWith({ $schema: draft07, type: 'object', properties: { pair: { items: tuple } } });
-    await spawned(old, { pair: ['a', 1] });
-    expect(await refusal(spawned(old, { pair: [1, 'a'] }))).toMatchObject({ facts: { path: 'spec.args.pair.0' } });
+    const old = await openKernelWith({ $schema: draft07, type: 'object', properties: { pair: { items: tuple } } });
+    await spawnCounted(old, { pair: ['a', 1] });
+    expect(await refusal(spawnCounted(old, { pair: [1, 'a'] }))).toMatchObject({ facts: { path: 'spec.args.pair.0' } });
   });
 
   it('may refer to its own parts, have an $id that another has, and members that mean nothing', async () => {
@@ -82,25 +84,27 @@ describe('a JSON Schema as the input of an image', () => {
   });
 
   it('compares whole values', async () => {
-    const kernel = await kernelWith({ properties: { one: { const: { a: [1] } }, all: { uniqueItems: true } } });
-    await spawned(kernel, { one: { a: [1] }, all: [{ a: 1 }, { a: 2 }] });
-    expect(await refusal(spawned(kernel, { one: { a: [2] } }))).toMatchObject({ facts: { path: 'spec.args.one' } });
-    expect(await refusal(spawned(kernel, { all: [{ a: 1 }, { a: 1 }] }))).toMatchObject({
+    const kernel = await openKernelWith({ properties: { one: { const: { a: [1] } }, all: { uniqueItems: true } } });
+    await spawnCounted(kernel, { one: { a: [1] }, all: [{ a: 1 }, { a: 2 }] });
+    expect(await refusal(spawnCounted(kernel, { one: { a: [2] } }))).toMatchObject({
+      facts: { path: 'spec.args.one' },
+    });
+    expect(await refusal(spawnCounted(kernel, { all: [{ a: 1 }, { a: 1 }] }))).toMatchObject({
       facts: { path: 'spec.args.all' },
     });
   });
 
-  it('tells of an error in a bounded text', async () => {
-    const kernel = await kernelWith({ enum: Array.from({ length: 10_000 }, (_, index) => `value ${index}`) });
-    const { facts } = await refusal(spawned(kernel, 'none of them'));
+  it('describes an error in a bounded text', async () => {
+    const kernel = await openKernelWith({ enum: Array.from({ length: 10_000 }, (_, index) => `value ${index}`) });
+    const { facts } = await refusal(spawnCounted(kernel, 'none of them'));
     expect((facts as { problem: string }).problem.length).toBeLessThanOrEqual(300);
   });
 
   it('is taken as it was when the image was registered', async () => {
     const schema = { type: 'number' };
-    const kernel = await kernelWith(schema);
+    const kernel = await openKernelWith(schema);
     schema.type = 'string';
-    await spawned(kernel, 1);
+    await spawnCounted(kernel, 1);
   });
 
   const broken: Readonly<Record<string, [unknown, string]>> = {
@@ -112,9 +116,9 @@ describe('a JSON Schema as the input of an image', () => {
   };
   for (const [what, [schema, problem]] of Object.entries(broken)) {
     it(`that ${what} refuses everything, naming the image and the problem`, async () => {
-      const kernel = await kernelWith(schema);
+      const kernel = await openKernelWith(schema);
       for (let times = 0; times < 2; times++) {
-        expect(await refusal(spawned(kernel, 'text'))).toMatchObject({
+        expect(await refusal(spawnCounted(kernel, 'text'))).toMatchObject({
           code: 'INVALID_INPUT',
           facts: { path: 'spec.args', image: 'counted@1', problem: expect.stringContaining(problem) },
         });
@@ -122,7 +126,7 @@ describe('a JSON Schema as the input of an image', () => {
     });
   }
 
-  it('costs nothing where there is none', () => {
+  it('does not load its compiler before it is used', () => {
     const program = `
       import { createKernel, externalImage } from './src/index.ts';
       import { createRequire } from 'node:module';
@@ -143,9 +147,9 @@ describe('a Standard Schema as the input of an image', () => {
   it('gives its processes what it makes of the arguments', async () => {
     const input = z.object({ n: z.number().default(5) });
     const kernel = await openKernel({ images: [defineImage({ name: 'counted', input, run: (_ctx, args) => args })] });
-    const pid = await spawned(kernel, {});
+    const pid = await spawnCounted(kernel, {});
     expect((await kernel.processes.result(pid)).value).toEqual({ n: 5 });
-    expect(await refusal(spawned(kernel, { n: 'x' }))).toMatchObject({ facts: { path: 'spec.args.n' } });
+    expect(await refusal(spawnCounted(kernel, { n: 'x' }))).toMatchObject({ facts: { path: 'spec.args.n' } });
   });
 });
 

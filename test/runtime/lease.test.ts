@@ -9,7 +9,7 @@ import { nodeEvents, nodesIn } from '../support/node-rows.js';
 
 const leaseMs = 300;
 
-/** Kernels here register no images, so that what a test has put into their hands stays there. */
+/** Kernels here register no images, so that they do not run the processes that a test assigns to them. */
 function openNode(store: string, options: KernelOptions = {}): Promise<Kernel> {
   return openKernel({ store, durability: 'normal', node: { leaseMs }, ...options });
 }
@@ -18,7 +18,7 @@ function assertLive(kernel: Kernel): Promise<void> {
   return kernel.container.get(Store).read((tx) => kernel.container.get(NodeLease).assertLive(tx));
 }
 
-async function written(kernel: Kernel): Promise<unknown> {
+async function countRecords(kernel: Kernel): Promise<unknown> {
   const events = await kernel.events.list({ limit: 10_000 });
   const records = await kernel.audit.list({ limit: 10_000 });
   return { events: events.items.length, records: records.items.length };
@@ -41,7 +41,7 @@ describe('a node that runs processes', () => {
     await assertLive(kernel);
   });
 
-  it('is not what a kernel without an executor or without the right to write is', async () => {
+  it('is not registered by a kernel without an executor, or by one that only reads', async () => {
     const { kernel, path } = await kernelFixture();
     const reader = await createKernel({ store: path, readOnly: true });
     expect(nodesIn(path).all()).toEqual([]);
@@ -50,16 +50,16 @@ describe('a node that runs processes', () => {
     expect(nodesIn(path).all()).toEqual([]);
   });
 
-  it('renews its lease again and again, and says nothing of it', async () => {
+  it('renews its lease again and again, without events or audit records', async () => {
     const store = newStore();
     const kernel = await openNode(store);
     const nodes = nodesIn(store);
-    const before = await written(kernel);
+    const before = await countRecords(kernel);
     for (let renewal = 0; renewal < 3; renewal++) {
       const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
       await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(last);
     }
-    expect(await written(kernel)).toEqual(before);
+    expect(await countRecords(kernel)).toEqual(before);
     expect(nodes.get(kernel.nodeId)?.epoch).toBe(1);
   });
 
@@ -77,13 +77,13 @@ describe('a node that runs processes', () => {
 
   it('does not lose its lease to a file that was busy for longer than a call waits', async () => {
     const store = newStore();
-    const told: string[] = [];
-    const logger = { warn: () => undefined, error: (_facts: unknown, text: string) => void told.push(text) };
+    const logged: string[] = [];
+    const logger = { warn: () => undefined, error: (_facts: unknown, text: string) => void logged.push(text) };
     const kernel = await openNode(store, { logger });
     const nodes = nodesIn(store);
     {
       using _lock = nodes.lock();
-      await expect.poll(() => told, { timeout: 15_000 }).toContain('the lease of this node could not be renewed');
+      await expect.poll(() => logged, { timeout: 15_000 }).toContain('the lease of this node could not be renewed');
     }
     const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
     await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at, { timeout: 5_000 }).toBeGreaterThan(last);
@@ -91,17 +91,17 @@ describe('a node that runs processes', () => {
   });
 
   it('stops renewing when the store is closed under it', async () => {
-    const told: unknown[] = [];
-    const logger = { warn: () => undefined, error: (facts: unknown) => void told.push(facts) };
+    const logged: unknown[] = [];
+    const logger = { warn: () => undefined, error: (facts: unknown) => void logged.push(facts) };
     const kernel = await openNode(newStore(), { logger });
     await kernel.container.get(Store).close();
-    await expect.poll(() => told).toHaveLength(1);
+    await expect.poll(() => logged).toHaveLength(1);
     await sleep(leaseMs);
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
   });
 });
 
-describe('a node whose epoch somebody has ended', () => {
+describe('a node whose epoch was ended by another', () => {
   it('may claim nothing until it has registered again, with the next epoch', async () => {
     const store = newStore();
     const kernel = await openNode(store, { node: { leaseMs: 3_000 } });
@@ -121,16 +121,16 @@ describe('a node whose epoch somebody has ended', () => {
     await checkInvariants(kernel, store);
   });
 
-  it('does the same when its row is gone', async () => {
+  it('registers again when its row is gone', async () => {
     const store = newStore();
     const kernel = await openNode(store);
     const nodes = nodesIn(store);
     nodes.remove(kernel.nodeId);
     await expect.poll(() => nodes.get(kernel.nodeId)?.epoch).toBe(2);
-    await expect.poll(() => attempt(assertLive(kernel))).toBe('fine');
+    await expect.poll(() => codeOrFine(assertLive(kernel))).toBe('fine');
   });
 
-  it('tells nobody who has stopped listening', async () => {
+  it('does not call a listener that was disposed', async () => {
     const store = newStore();
     const kernel = await openNode(store);
     let lost = 0;
@@ -141,7 +141,7 @@ describe('a node whose epoch somebody has ended', () => {
     const nodes = nodesIn(store);
     nodes.edit(kernel.nodeId, { ended_at: 1 });
     await expect.poll(() => nodes.get(kernel.nodeId)?.epoch).toBe(2);
-    await expect.poll(() => attempt(assertLive(kernel))).toBe('fine');
+    await expect.poll(() => codeOrFine(assertLive(kernel))).toBe('fine');
     expect(lost).toBe(0);
   });
 
@@ -223,7 +223,7 @@ describe('a node that comes back under the id it had', () => {
   });
 });
 
-function attempt(call: Promise<void>): Promise<string> {
+function codeOrFine(call: Promise<void>): Promise<string> {
   return call.then(
     () => 'fine',
     () => 'refused',

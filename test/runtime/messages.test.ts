@@ -97,7 +97,7 @@ describe('a body', () => {
         return (await ctx.wait(child)).value ?? null;
       },
       async (ctx) => {
-        const parent = (await ctx.step('parent', () => kernelOf.parent)) as Pid;
+        const parent = (await ctx.step('parent', () => known.parent)) as Pid;
         try {
           await ctx.receive({ from: parent });
         } catch (error) {
@@ -106,8 +106,8 @@ describe('a body', () => {
         return 'received';
       },
     );
-    kernelOf.parent = pid;
-    const [child] = await childOf(kernel, pid);
+    known.parent = pid;
+    const [child] = await childrenOf(kernel, pid);
     expect((await kernel.processes.result(pid)).value).toEqual(['WAIT_CYCLE', [child, pid]]);
   });
 
@@ -181,9 +181,9 @@ describe('a body that never gets on', () => {
   });
 });
 
-const kernelOf = { parent: '' as Pid };
+const known = { parent: '' as Pid };
 
-async function childOf(kernel: Awaited<ReturnType<typeof runningProcess>>['kernel'], pid: Pid): Promise<Pid[]> {
+async function childrenOf(kernel: Awaited<ReturnType<typeof runningProcess>>['kernel'], pid: Pid): Promise<Pid[]> {
   await pollUntil(async () => (await kernel.processes.children(pid)).length > 0);
   return (await kernel.processes.children(pid)).map((row) => row.pid);
 }

@@ -53,7 +53,7 @@ describe('a program that is gone', () => {
 });
 
 describe.runIf(onLinux)('on Linux', () => {
-  it('a program that has the pid of another since is told from it by its start', () => {
+  it('a program with a reused pid is told from the earlier one by its start', () => {
     expect(os.isAlive({ ...here, startTicks: `${Number(here.startTicks) - 1}` })).toBe(false);
   });
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
   programs = await compilePrograms();
 });
 
-const none: RecoveryReport = {
+const emptyReport: RecoveryReport = {
   checked: 0,
   adopted: 0,
   rerun: 0,
@@ -29,7 +29,7 @@ const edited = { edited: true };
 const elsewhere = 'n_elsewhere';
 const leaseMs = 300;
 
-/** Kernels here register no images, so that what is released stays to be looked at. */
+/** Kernels here register no images, so that released processes stay runnable. */
 function openNode(store: string, options: KernelOptions = {}): Promise<Kernel> {
   return openKernel({ store, durability: 'normal', ...options });
 }
@@ -43,7 +43,7 @@ async function startNode(store: string): Promise<{ program: Program; node: strin
 }
 
 /** The node of a program that was killed: it holds what `hold` gives it, and its lease has long to go. */
-async function deadNode(set: KernelFixture, hold: (node: string) => Promise<void>): Promise<string> {
+async function startAndKillNode(set: KernelFixture, hold: (node: string) => Promise<void>): Promise<string> {
   const { program, node } = await startNode(set.path);
   await hold(node);
   await program.kill();
@@ -52,7 +52,7 @@ async function deadNode(set: KernelFixture, hold: (node: string) => Promise<void
 }
 
 /** A process as a node runs it. */
-async function held(
+async function spawnRunningOn(
   { kernel, edit }: KernelFixture,
   node: string,
   more: Parameters<KernelFixture['edit']>[1] = {},
@@ -72,10 +72,12 @@ describe('a node whose program was killed', () => {
     const set = await kernelFixture();
     const { row } = set;
     const pids: Pid[] = [];
-    const node = await deadNode(set, async (id) => {
+    const node = await startAndKillNode(set, async (id) => {
       const wait = JSON.stringify({ kind: 'timer', what: 'sleep', since: 1, on: ['timer:1'] });
-      pids.push(await held(set, id, { fence: 6, deadline_at: 5_000_000_000_000, alarm_at: 4_000_000_000_000 }));
-      pids.push(await held(set, id, { status: 'waiting', wait, fence: 1, alarm_at: 4_000_000_000_000 }));
+      pids.push(
+        await spawnRunningOn(set, id, { fence: 6, deadline_at: 5_000_000_000_000, alarm_at: 4_000_000_000_000 }),
+      );
+      pids.push(await spawnRunningOn(set, id, { status: 'waiting', wait, fence: 1, alarm_at: 4_000_000_000_000 }));
     });
     const kernel = await openNode(set.path);
     const released = { status: 'runnable', previous: null, node: null, wait: null };
@@ -83,7 +85,7 @@ describe('a node whose program was killed', () => {
       { ...released, fence: 7, alarm_at: 5_000_000_000_000 },
       { ...released, fence: 2, alarm_at: null },
     ]);
-    const report = { ...none, checked: 2, rerun: 2 };
+    const report = { ...emptyReport, checked: 2, rerun: 2 };
     expect(kernel.recovery).toEqual(report);
     expect((await nodeEvents(kernel)).map(({ type, data }) => [type, data])).toEqual([
       ['node.lapsed', { node, epoch: 1, reason: 'dead' }],
@@ -99,20 +101,20 @@ describe('a node whose program was killed', () => {
     const set = await kernelFixture();
     const kernel = await openNode(set.path, { node: { leaseMs } });
     const { program, node } = await startNode(set.path);
-    const pid = await held(set, node);
+    const pid = await spawnRunningOn(set, node);
     await program.kill();
     await expect.poll(() => set.row(pid).status).toBe('runnable');
-    await expect.poll(() => kernel.recovery).toEqual({ ...none, checked: 1, rerun: 1 });
+    await expect.poll(() => kernel.recovery).toEqual({ ...emptyReport, checked: 1, rerun: 1 });
   });
 
   it('is not mistaken for one that is alive', async () => {
     const set = await kernelFixture();
     const { program, node } = await startNode(set.path);
-    const pid = await held(set, node);
+    const pid = await spawnRunningOn(set, node);
     const before = set.row(pid);
     const kernel = await openNode(set.path);
     await kernel.container.get(Recovery).recoverLostNodes();
-    expect([set.row(pid), kernel.recovery]).toEqual([before, none]);
+    expect([set.row(pid), kernel.recovery]).toEqual([before, emptyReport]);
     await program.kill();
     await kernel.container.get(Recovery).recoverLostNodes();
     expect(kernel.recovery.rerun).toBe(1);
@@ -124,11 +126,11 @@ describe('a node on another machine', () => {
     const clock = manualClock();
     const set = await kernelFixture({ clock });
     nodesIn(set.path).addElsewhere(elsewhere, clock.now() + 60_000);
-    const pid = await held(set, elsewhere);
+    const pid = await spawnRunningOn(set, elsewhere);
     const kernel = await openNode(set.path, { clock, node: { leaseMs } });
     clock.advance(60_000);
     await kernel.container.get(Recovery).recoverLostNodes();
-    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', emptyReport]);
     clock.advance(1);
     await expect.poll(() => set.row(pid).status).toBe('runnable');
     expect(nodesIn(set.path).get(elsewhere)?.ended_at).toBe(clock.now());
@@ -140,7 +142,7 @@ describe('a node on another machine', () => {
     const set = await kernelFixture({ clock });
     const nodes = nodesIn(set.path);
     nodes.addElsewhere(elsewhere, clock.now());
-    const pid = await held(set, elsewhere);
+    const pid = await spawnRunningOn(set, elsewhere);
     const kernel = await openNode(set.path, { clock });
     clock.advance(1);
     const lock = nodes.lock();
@@ -150,7 +152,7 @@ describe('a node on another machine', () => {
     nodes.edit(elsewhere, { expires_at: clock.now() + 60_000 });
     lock[Symbol.dispose]();
     await running;
-    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', emptyReport]);
     expect(nodes.get(elsewhere)?.ended_at).toBeNull();
   });
 });
@@ -163,8 +165,8 @@ describe('what becomes of the processes of a lost node', () => {
     const clock = manualClock();
     const set = await kernelFixture({ clock });
     nodesIn(set.path).addElsewhere(elsewhere, clock.now());
-    const running = await held(set, elsewhere, { recovery: 'fail' });
-    const paused = await held(set, elsewhere, { recovery: 'fail', status: 'paused', previous: 'running' });
+    const running = await spawnRunningOn(set, elsewhere, { recovery: 'fail' });
+    const paused = await spawnRunningOn(set, elsewhere, { recovery: 'fail', status: 'paused', previous: 'running' });
     const notStarted = await set.kernel.processes.spawn({ image: 'worker' });
     set.edit(notStarted, { recovery: 'fail' });
     clock.advance(ms);
@@ -182,22 +184,22 @@ describe('what becomes of the processes of a lost node', () => {
       expect(await releasesOf(kernel, pid)).toEqual([]);
     }
     expect((await kernel.processes.get(notStarted)).status).toBe('runnable');
-    expect(kernel.recovery).toEqual({ ...none, checked: 2, abandoned: { owner_lost: 2 } });
+    expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2, abandoned: { owner_lost: 2 } });
     await checkInvariants(kernel, set.path, edited);
   });
 
   it('one that must not run twice and has not begun is given back', async () => {
     const set = await kernelFixture();
-    const pid = await held(set, elsewhere, { recovery: 'fail', started_at: null });
+    const pid = await spawnRunningOn(set, elsewhere, { recovery: 'fail', started_at: null });
     const kernel = await openNode(set.path);
-    expect([set.row(pid).status, kernel.recovery]).toEqual(['runnable', { ...none, checked: 1, rerun: 1 }]);
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['runnable', { ...emptyReport, checked: 1, rerun: 1 }]);
   });
 
   it('one that was being stopped ends with the reason that was stored, and keeps no grace', async () => {
     const set = await kernelFixture();
     const pids: Pid[] = [];
-    await deadNode(set, async (node) => {
-      pids.push(await held(set, node), await held(set, node, { recovery: 'fail' }));
+    await startAndKillNode(set, async (node) => {
+      pids.push(await spawnRunningOn(set, node), await spawnRunningOn(set, node, { recovery: 'fail' }));
       for (const pid of pids) await set.kernel.processes.cancel(pid, 'enough');
     });
     expect(pids.map((pid) => set.row(pid).status)).toEqual(['stopping', 'stopping']);
@@ -209,20 +211,20 @@ describe('what becomes of the processes of a lost node', () => {
         outcome: { kind: 'cancelled', reason: 'enough', by: 'host' },
       });
     }
-    expect(kernel.recovery).toEqual({ ...none, checked: 2, stopped: 2 });
+    expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2, stopped: 2 });
     await checkInvariants(kernel, set.path, edited);
   });
 
   it('one that was paused stays so, and can be claimed once it is resumed', async () => {
     const set = await kernelFixture();
     const pids: Pid[] = [];
-    await deadNode(set, async (node) => {
-      pids.push(await held(set, node), await held(set, node, { status: 'waiting' }));
+    await startAndKillNode(set, async (node) => {
+      pids.push(await spawnRunningOn(set, node), await spawnRunningOn(set, node, { status: 'waiting' }));
       for (const pid of pids) await set.kernel.processes.pause(pid, 'lunch');
     });
     const fences = pids.map((pid) => Number(set.row(pid).fence));
     const kernel = await openNode(set.path);
-    expect(kernel.recovery).toEqual({ ...none, checked: 2, paused: 2 });
+    expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2, paused: 2 });
     for (const [index, pid] of pids.entries()) {
       expect(set.row(pid)).toMatchObject({ status: 'paused', node: null, fence: (fences[index] ?? 0) + 1 });
       await kernel.processes.resume(pid);
@@ -236,30 +238,30 @@ describe('what becomes of the processes of a lost node', () => {
     const { kernel: host, edit, row } = set;
     const other = await openNode(set.path);
     const tree = { parent: '', same: '', others: '' };
-    await deadNode(set, async (node) => {
-      tree.parent = await held(set, node, { recovery: 'fail' });
+    await startAndKillNode(set, async (node) => {
+      tree.parent = await spawnRunningOn(set, node, { recovery: 'fail' });
       tree.same = await host.processes.spawnChild(tree.parent, { image: 'worker' });
       tree.others = await host.processes.spawnChild(tree.parent, { image: 'worker' });
       edit(tree.same, { status: 'running', node, started_at: 1 });
       edit(tree.others, { status: 'running', node: other.nodeId, started_at: 1 });
     });
     const kernel = await openNode(set.path);
-    expect(kernel.recovery).toEqual({ ...none, checked: 2, abandoned: { owner_lost: 1 }, stopped: 1 });
+    expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2, abandoned: { owner_lost: 1 }, stopped: 1 });
     expect(row(tree.parent).status).toBe('abandoned');
     expect((await kernel.processes.get(tree.same)).outcome).toEqual({ kind: 'parent_exited', by: tree.parent });
     expect(row(tree.others)).toMatchObject({ status: 'stopping', node: other.nodeId });
     await checkInvariants(kernel, set.path, edited);
   });
 
-  it('what runs elsewhere and what is not judged yet is left as it is, and nothing is told of it', async () => {
+  it('commands and external processes are left as they are, and no event is written', async () => {
     const set = await kernelFixture();
-    const command = await held(set, 'n_unknown', { kind: 'command' });
+    const command = await spawnRunningOn(set, 'n_unknown', { kind: 'command' });
     const external = await set.kernel.processes.spawn({});
     set.edit(external, { status: 'running', node: 'n_unknown', started_at: 1 });
     const before = [set.row(command), set.row(external)];
     const kernel = await openNode(set.path);
     expect([set.row(command), set.row(external)]).toEqual(before);
-    expect(kernel.recovery).toEqual({ ...none, checked: 2 });
+    expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2 });
     expect(await nodeEvents(kernel)).toEqual([]);
   });
 
@@ -270,10 +272,10 @@ describe('what becomes of the processes of a lost node', () => {
       const nodes = nodesIn(set.path);
       if (which === 'has ended') nodes.addElsewhere(elsewhere, 1);
       nodes.edit(elsewhere, { ended_at: 1 });
-      const pid = await held(set, elsewhere);
+      const pid = await spawnRunningOn(set, elsewhere);
       const kernel = await openNode(set.path);
       expect(set.row(pid)).toMatchObject({ status: 'runnable', node: null });
-      const report = { ...none, checked: 1, rerun: 1 };
+      const report = { ...emptyReport, checked: 1, rerun: 1 };
       expect((await nodeEvents(kernel)).map(({ type, data }) => [type, data])).toEqual([
         ['node.recovered', { node: elsewhere, reason: 'missing', ...report }],
       ]);
@@ -288,59 +290,59 @@ describe('recovery', () => {
     const clock = manualClock();
     const set = await kernelFixture({ clock });
     const kernel = await openNode(set.path, { clock });
-    const pid = await held(set, kernel.nodeId);
+    const pid = await spawnRunningOn(set, kernel.nodeId);
     clock.advance(86_400_000);
     await kernel.container.get(Recovery).recoverLostNodes();
-    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', none]);
+    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', emptyReport]);
   });
 
   it('a second time changes nothing more', async () => {
     const set = await kernelFixture();
     const pids: Pid[] = [];
-    await deadNode(set, async (node) => {
-      pids.push(await held(set, node), await held(set, node, { recovery: 'fail' }));
+    await startAndKillNode(set, async (node) => {
+      pids.push(await spawnRunningOn(set, node), await spawnRunningOn(set, node, { recovery: 'fail' }));
     });
     const first = await openNode(set.path);
     const rows = pids.map((pid) => set.row(pid));
-    const told = await nodeEvents(first);
+    const events = await nodeEvents(first);
     await first.container.get(Recovery).recoverLostNodes();
     const second = await openNode(set.path);
     expect(pids.map((pid) => set.row(pid))).toEqual(rows);
-    expect(await nodeEvents(second)).toEqual(told);
-    expect(second.recovery).toEqual(none);
+    expect(await nodeEvents(second)).toEqual(events);
+    expect(second.recovery).toEqual(emptyReport);
   });
 
   it('is done by one of several programs that find the same node gone', { timeout: 60_000 }, async () => {
     const set = await kernelFixture();
     const pids: Pid[] = [];
-    const node = await deadNode(set, async (id) => {
-      for (let n = 0; n < 20; n++) pids.push(await held(set, id, { fence: 0 }));
+    const node = await startAndKillNode(set, async (id) => {
+      for (let n = 0; n < 20; n++) pids.push(await spawnRunningOn(set, id, { fence: 0 }));
     });
     const racers = Array.from({ length: 3 }, () => new Program(join(programs, 'node.js'), set.path));
     for (const racer of racers) await racer.waitForLine((line) => line === 'ready');
     for (const racer of racers) racer.send('go');
     const kernels = await Promise.all([openNode(set.path), openNode(set.path)]);
     for (const racer of racers) await racer.waitForLine((line) => line.startsWith('node '));
-    const told = await nodeEvents(set.kernel);
-    expect(told.map(({ type, data }) => [type, 'node' in data && data.node])).toEqual([
+    const events = await nodeEvents(set.kernel);
+    expect(events.map(({ type, data }) => [type, 'node' in data && data.node])).toEqual([
       ['node.lapsed', node],
       ['node.recovered', node],
     ]);
     expect(pids.map((pid) => set.row(pid).fence)).toEqual(pids.map(() => 1));
     const doneHere = kernels.filter(({ recovery }) => recovery.checked > 0);
-    expect(doneHere.length).toBe(kernels.some(({ nodeId }) => nodeId === told[0]?.node) ? 1 : 0);
+    expect(doneHere.length).toBe(kernels.some(({ nodeId }) => nodeId === events[0]?.node) ? 1 : 0);
     for (const racer of racers) await racer.kill();
   });
 
   it('of ten thousand processes is one transaction', { timeout: 120_000 }, async () => {
     const count = 10_000;
     const set = await kernelFixture();
-    const node = await deadNode(set, async (id) => {
+    const node = await startAndKillNode(set, async (id) => {
       await Promise.all(Array.from({ length: count }, () => set.kernel.processes.spawn({ image: 'worker' })));
       nodesIn(set.path).holdAll(id);
     });
     const kernel = await openNode(set.path);
-    expect(kernel.recovery).toEqual({ ...none, checked: count, rerun: count });
+    expect(kernel.recovery).toEqual({ ...emptyReport, checked: count, rerun: count });
     const [lapsed, recovered, ...more] = await nodeEvents(kernel);
     expect(more).toEqual([]);
     expect(lapsed).toMatchObject({ type: 'node.lapsed', data: { node } });
@@ -349,10 +351,10 @@ describe('recovery', () => {
     expect((await kernel.processes.list({ node })).items).toEqual([]);
   });
 
-  it('believes what a caller binds in place of the operating system', async () => {
+  it('uses the OsProcesses that a caller binds', async () => {
     const set = await kernelFixture();
     nodesIn(set.path).addElsewhere(elsewhere, 9_000_000_000_000);
-    const pid = await held(set, elsewhere);
+    const pid = await spawnRunningOn(set, elsewhere);
     const self = { machine: 'm', boot: 'b', pid: 1, startTicks: '1' };
     const module = new ContainerModule(({ bind }) => {
       bind(OsProcesses).toConstantValue({ self: () => self, isAlive: ({ machine }) => machine !== 'elsewhere' });
@@ -362,14 +364,14 @@ describe('recovery', () => {
     expect(JSON.parse(nodesIn(set.path).get(kernel.nodeId)?.host ?? '')).toEqual(self);
   });
 
-  it('is nothing that a kernel without an executor does', async () => {
+  it('is not done by a kernel without an executor', async () => {
     const set = await kernelFixture();
     let pid = '';
-    await deadNode(set, async (node) => {
-      pid = await held(set, node);
+    await startAndKillNode(set, async (node) => {
+      pid = await spawnRunningOn(set, node);
     });
     const before = set.row(pid);
     const looker = await openNode(set.path, { node: { executor: false } });
-    expect([set.row(pid), looker.recovery]).toEqual([before, none]);
+    expect([set.row(pid), looker.recovery]).toEqual([before, emptyReport]);
   });
 });

@@ -6,7 +6,7 @@ import { newStore, openKernel, refusal } from '../support/kernel.js';
 const child = defineImage({ name: 'child', run: () => 'done' });
 
 describe('the journal of a process', () => {
-  it('tells what its calls were answered, in that order, and what has begun', async () => {
+  it('lists the answered calls in the order of their answers, then those that have begun', async () => {
     const store = newStore();
     const { opened, open } = gate();
     const image = defineImage({

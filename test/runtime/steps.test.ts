@@ -151,7 +151,7 @@ describe('a step', () => {
 });
 
 describe('a body that is run again', () => {
-  it('beside which others ran goes the same way, in the order of the first run', async () => {
+  it('with concurrent branches interleaves them as in the first run', async () => {
     const store = newStore();
     const orders: string[][] = [];
     const image = (isLast: boolean) =>
@@ -183,7 +183,7 @@ describe('a body that is run again', () => {
     expect(value).toEqual(orders[0]);
   });
 
-  it('and asks for something else is stopped with what was recorded and what was asked', async () => {
+  it('and makes another call fails with the recorded call and the one that was made', async () => {
     const outcome = await rerunAs(
       async (ctx) => void (await ctx.step('charge the card', () => 1)),
       async (ctx) => void (await ctx.step('charge another card', () => 2)),
@@ -195,7 +195,7 @@ describe('a body that is run again', () => {
     });
   });
 
-  it('and asks in another order is stopped', async () => {
+  it('and makes its calls in another order fails', async () => {
     const outcome = await rerunAs(
       async (ctx) => {
         await ctx.step('a', () => 1);
@@ -212,7 +212,7 @@ describe('a body that is run again', () => {
     });
   });
 
-  it('and ends before it has asked for everything is stopped', async () => {
+  it('and ends before it has made all recorded calls fails', async () => {
     const outcome = await rerunAs(
       async (ctx) => void (await ctx.step('a', () => 1)),
       async () => undefined,
@@ -285,7 +285,7 @@ describe('a body that is run again', () => {
     expect(sent).toBe(1);
   });
 
-  it('sleeps no longer than it was told in its first run', async () => {
+  it('sleeps no longer than its first run asked for', async () => {
     const store = newStore();
     const image = defineImage({ name: 'sleeper', run: async (ctx) => void (await ctx.sleep(4_000)) });
     const kernel = await openKernel({ store, images: [image] });
@@ -326,7 +326,7 @@ function flaky(failures: number, retry: object): Image {
   });
 }
 
-/** How a body ends whose second run is another one. */
+/** The outcome of a process whose body is `first` in its first run and `second` in its rerun. */
 async function rerunAs(first: (ctx: Syscalls) => Promise<void>, second: (ctx: Syscalls) => Promise<void>) {
   const store = newStore();
   const reached = gate();

@@ -38,34 +38,34 @@ interface Team {
   readonly store: string;
 }
 
-async function team(spec: Partial<SupervisorSpec> = {}, images: readonly Image[] = []): Promise<Team> {
+async function startTeam(spec: Partial<SupervisorSpec> = {}, images: readonly Image[] = []): Promise<Team> {
   const store = newStore();
   const kernel = await openKernel({ store, images: [worker, ...images, supervisor(spec)] });
   const pid = await kernel.processes.spawn({ image: 'team' });
-  await isSettled({ kernel, pid, store });
+  await waitUntilSettled({ kernel, pid, store });
   return { kernel, pid, store };
 }
 
-/** The supervisor has done what it had to, and waits for its children, or has ended. */
-async function isSettled({ kernel, pid }: Team): Promise<void> {
+/** Waits until the supervisor waits for its children or has ended. */
+async function waitUntilSettled({ kernel, pid }: Team): Promise<void> {
   await kernel.idle({ timeoutMs: 20_000 });
   const { status } = await kernel.processes.get(pid);
   expect(['waiting', 'exited', 'failed']).toContain(status);
 }
 
-async function live({ kernel, pid }: Team): Promise<ProcessRecord[]> {
+async function liveChildren({ kernel, pid }: Team): Promise<ProcessRecord[]> {
   const children = await kernel.processes.children(pid);
   return children.filter(({ outcome }) => outcome === undefined);
 }
 
-async function named(of: Team, name: string): Promise<Pid> {
-  const found = (await live(of)).filter((record) => record.name === name);
-  expect(found).toHaveLength(1);
-  return found[0]?.pid ?? '';
+async function livePidOf(team: Team, name: string): Promise<Pid> {
+  const matching = (await liveChildren(team)).filter((record) => record.name === name);
+  expect(matching).toHaveLength(1);
+  return matching[0]?.pid ?? '';
 }
 
-/** Which children were started and how they ended, in order. */
-async function story({ kernel, pid }: Team): Promise<string[]> {
+/** The starts and ends of children, in order: `+name` and `-name outcome`. */
+async function childHistory({ kernel, pid }: Team): Promise<string[]> {
   const names = new Map((await kernel.processes.children(pid)).map((record) => [record.pid, record.name]));
   const { items } = await kernel.events.list({
     tree: pid,
@@ -74,65 +74,77 @@ async function story({ kernel, pid }: Team): Promise<string[]> {
   });
   return items
     .filter((event) => event.pid !== pid)
-    .map(({ type, pid: of, data }) =>
+    .map(({ type, pid: child, data }) =>
       type === 'process.spawned'
-        ? `+${names.get(of ?? '')}`
-        : `-${names.get(of ?? '')} ${'outcome' in data ? data.outcome : ''}`,
+        ? `+${names.get(child ?? '')}`
+        : `-${names.get(child ?? '')} ${'outcome' in data ? data.outcome : ''}`,
     );
 }
 
-async function restarts({ kernel, pid }: Team): Promise<unknown[]> {
+async function restartEvents({ kernel, pid }: Team): Promise<unknown[]> {
   const { items } = await kernel.events.list({ tree: pid, types: ['process.restarted'] });
   return items.map(({ data }) => data);
 }
 
-/** Fails the child of that name, and waits until the supervisor has dealt with it. */
-async function fail(of: Team, name: string): Promise<Pid> {
-  const pid = await named(of, name);
-  await of.kernel.processes.fail(pid, `${name} broke`);
-  await isSettled(of);
+/** Fails the child of that name, and waits until the supervisor has handled it. */
+async function failChild(team: Team, name: string): Promise<Pid> {
+  const pid = await livePidOf(team, name);
+  await team.kernel.processes.fail(pid, `${name} broke`);
+  await waitUntilSettled(team);
   return pid;
 }
 
-async function complete(of: Team, name: string): Promise<Pid> {
-  const pid = await named(of, name);
-  await of.kernel.processes.complete(pid, name);
-  await isSettled(of);
+async function completeChild(team: Team, name: string): Promise<Pid> {
+  const pid = await livePidOf(team, name);
+  await team.kernel.processes.complete(pid, name);
+  await waitUntilSettled(team);
   return pid;
 }
 
 describe('a supervisor', () => {
   it('starts its children left to right, each with its name and its spec', async () => {
-    const of = await team({
+    const team = await startTeam({
       children: [{ ...child('a'), args: { n: 1 }, goal: 'Watch', budget: { tokens: 5 } }, child('b')],
     });
-    const [a, b] = await live(of);
+    const [a, b] = await liveChildren(team);
     expect([a, b]).toMatchObject([
-      { name: 'a', image: 'worker@1', budget: { tokens: 5 }, parent: of.pid },
+      { name: 'a', image: 'worker@1', budget: { tokens: 5 }, parent: team.pid },
       { name: 'b', image: 'worker@1', budget: {} },
     ]);
-    expect((await of.kernel.memory.read(a?.pid ?? '', a?.goal ?? '')).payload).toEqual({ text: 'Watch' });
-    expect(await story(of)).toEqual(['+a', '+b']);
-    expect(await of.kernel.processes.get(of.pid)).toMatchObject({ kind: 'agent', status: 'waiting' });
+    expect((await team.kernel.memory.read(a?.pid ?? '', a?.goal ?? '')).payload).toEqual({ text: 'Watch' });
+    expect(await childHistory(team)).toEqual(['+a', '+b']);
+    expect(await team.kernel.processes.get(team.pid)).toMatchObject({ kind: 'agent', status: 'waiting' });
   });
 
   it('one_for_one: starts again the child that failed, as a new process, and leaves the others alone', async () => {
-    const of = await team();
-    const [a, , c] = await live(of);
-    const failed = await fail(of, 'b');
-    expect((await live(of)).map(({ name }) => name)).toEqual(['a', 'c', 'b']);
-    expect([await named(of, 'a'), await named(of, 'c')]).toEqual([a?.pid, c?.pid]);
-    const again = await named(of, 'b');
+    const team = await startTeam();
+    const [a, , c] = await liveChildren(team);
+    const failed = await failChild(team, 'b');
+    expect((await liveChildren(team)).map(({ name }) => name)).toEqual(['a', 'c', 'b']);
+    expect([await livePidOf(team, 'a'), await livePidOf(team, 'c')]).toEqual([a?.pid, c?.pid]);
+    const again = await livePidOf(team, 'b');
     expect(again).not.toBe(failed);
-    expect(await story(of)).toEqual(['+a', '+b', '+c', '-b failed', '+b']);
-    expect(await restarts(of)).toEqual([{ supervisor: of.pid, child: 'b', instead: failed, reason: 'failed' }]);
+    expect(await childHistory(team)).toEqual(['+a', '+b', '+c', '-b failed', '+b']);
+    expect(await restartEvents(team)).toEqual([
+      { supervisor: team.pid, child: 'b', instead: failed, reason: 'failed' },
+    ]);
   });
 
   it('one_for_all: stops all the others right to left, then starts all left to right', async () => {
-    const of = await team({ strategy: 'one_for_all' });
-    await fail(of, 'b');
-    expect(await story(of)).toEqual(['+a', '+b', '+c', '-b failed', '-c cancelled', '-a cancelled', '+a', '+b', '+c']);
-    expect(await restarts(of)).toMatchObject([
+    const team = await startTeam({ strategy: 'one_for_all' });
+    await failChild(team, 'b');
+    expect(await childHistory(team)).toEqual([
+      '+a',
+      '+b',
+      '+c',
+      '-b failed',
+      '-c cancelled',
+      '-a cancelled',
+      '+a',
+      '+b',
+      '+c',
+    ]);
+    expect(await restartEvents(team)).toMatchObject([
       { child: 'a', reason: 'one_for_all' },
       { child: 'b', reason: 'failed' },
       { child: 'c', reason: 'one_for_all' },
@@ -140,82 +152,82 @@ describe('a supervisor', () => {
   });
 
   it('rest_for_one: stops those that were started after it, and starts it and them again', async () => {
-    const of = await team({ strategy: 'rest_for_one' });
-    const a = await named(of, 'a');
-    await fail(of, 'b');
-    expect(await story(of)).toEqual(['+a', '+b', '+c', '-b failed', '-c cancelled', '+b', '+c']);
-    expect(await named(of, 'a')).toBe(a);
+    const team = await startTeam({ strategy: 'rest_for_one' });
+    const a = await livePidOf(team, 'a');
+    await failChild(team, 'b');
+    expect(await childHistory(team)).toEqual(['+a', '+b', '+c', '-b failed', '-c cancelled', '+b', '+c']);
+    expect(await livePidOf(team, 'a')).toBe(a);
   });
 
   it('starts a permanent child again that exited, and one that was killed', async () => {
-    const of = await team({ children: [child('a')] });
-    await complete(of, 'a');
-    await of.kernel.processes.kill(await named(of, 'a'));
-    await isSettled(of);
-    expect(await story(of)).toEqual(['+a', '-a completed', '+a', '-a killed', '+a']);
-    expect(await restarts(of)).toMatchObject([{ reason: 'completed' }, { reason: 'killed' }]);
+    const team = await startTeam({ children: [child('a')] });
+    await completeChild(team, 'a');
+    await team.kernel.processes.kill(await livePidOf(team, 'a'));
+    await waitUntilSettled(team);
+    expect(await childHistory(team)).toEqual(['+a', '-a completed', '+a', '-a killed', '+a']);
+    expect(await restartEvents(team)).toMatchObject([{ reason: 'completed' }, { reason: 'killed' }]);
   });
 
   it('starts a transient child again that failed, and not one that exited', async () => {
-    const of = await team({ children: [child('a', 'transient'), child('b')] });
-    await fail(of, 'a');
-    await complete(of, 'a');
-    expect(await story(of)).toEqual(['+a', '+b', '-a failed', '+a', '-a completed']);
+    const team = await startTeam({ children: [child('a', 'transient'), child('b')] });
+    await failChild(team, 'a');
+    await completeChild(team, 'a');
+    expect(await childHistory(team)).toEqual(['+a', '+b', '-a failed', '+a', '-a completed']);
   });
 
   it('never starts a temporary child again, also not with the others', async () => {
-    const of = await team({ strategy: 'one_for_all', children: [child('a', 'temporary'), child('b')] });
-    await fail(of, 'b');
-    expect(await story(of)).toEqual(['+a', '+b', '-b failed', '-a cancelled', '+b']);
-    const other = await team({ children: [child('a', 'temporary'), child('b')] });
-    await fail(other, 'a');
-    expect(await story(other)).toEqual(['+a', '+b', '-a failed']);
+    const team = await startTeam({ strategy: 'one_for_all', children: [child('a', 'temporary'), child('b')] });
+    await failChild(team, 'b');
+    expect(await childHistory(team)).toEqual(['+a', '+b', '-b failed', '-a cancelled', '+b']);
+    const second = await startTeam({ children: [child('a', 'temporary'), child('b')] });
+    await failChild(second, 'a');
+    expect(await childHistory(second)).toEqual(['+a', '+b', '-a failed']);
   });
 
   it('exits when no child is left that it would start again', async () => {
-    const of = await team({ children: [child('a', 'transient'), child('b', 'temporary')] });
-    await complete(of, 'a');
-    expect((await of.kernel.processes.get(of.pid)).status).toBe('waiting');
-    await fail(of, 'b');
-    expect(await of.kernel.processes.result(of.pid)).toMatchObject({
+    const team = await startTeam({ children: [child('a', 'transient'), child('b', 'temporary')] });
+    await completeChild(team, 'a');
+    expect((await team.kernel.processes.get(team.pid)).status).toBe('waiting');
+    await failChild(team, 'b');
+    expect(await team.kernel.processes.result(team.pid)).toMatchObject({
       status: 'exited',
       outcome: { kind: 'completed' },
     });
   });
 
-  it('has the reason of each restart on record, in the commit of the birth', async () => {
-    const of = await team({ strategy: 'rest_for_one', children: [child('a'), child('b')] });
-    const b = await named(of, 'b');
-    const a = await fail(of, 'a');
-    const { items } = await of.kernel.audit.list({ action: 'process.restart' });
-    const common = { actor: of.pid, via: 'process', outcome: 'ok' };
+  it('records the reason of each restart, in the commit of the spawn', async () => {
+    const team = await startTeam({ strategy: 'rest_for_one', children: [child('a'), child('b')] });
+    const b = await livePidOf(team, 'b');
+    const a = await failChild(team, 'a');
+    const { items } = await team.kernel.audit.list({ action: 'process.restart' });
+    const common = { actor: team.pid, via: 'process', outcome: 'ok' };
     expect(items).toMatchObject([
       {
         ...common,
-        target: await named(of, 'a'),
+        target: await livePidOf(team, 'a'),
         payload: { child: 'a' },
-        facts: { supervisor: of.pid, instead: a, reason: 'failed', because: a },
+        facts: { supervisor: team.pid, instead: a, reason: 'failed', because: a },
       },
       {
         ...common,
-        target: await named(of, 'b'),
+        target: await livePidOf(team, 'b'),
         payload: { child: 'b' },
-        facts: { supervisor: of.pid, instead: b, reason: 'rest_for_one', because: a },
+        facts: { supervisor: team.pid, instead: b, reason: 'rest_for_one', because: a },
       },
     ]);
-    const births = (await of.kernel.audit.list({ action: 'process.spawnChild' })).items.slice(-2);
-    expect(items.map(({ seq }) => seq)).toEqual(births.map(({ seq }) => seq + 1));
-    expect(await of.kernel.audit.verify()).toMatchObject({ ok: true });
+    const spawns = (await team.kernel.audit.list({ action: 'process.spawnChild' })).items.slice(-2);
+    expect(items.map(({ seq }) => seq)).toEqual(spawns.map(({ seq }) => seq + 1));
+    expect(await team.kernel.audit.verify()).toMatchObject({ ok: true });
   });
 });
 
 describe('the intensity of a supervisor', () => {
   it('allows so many restarts within the period; the next failure stops the others right to left and fails it', async () => {
-    const of = await team({ intensity: 2 });
-    await fail(of, 'b');
-    await fail(of, 'b');
-    const last = await fail(of, 'b');
-    expect(await of.kernel.processes.result(of.pid)).toMatchObject({
+    const team = await startTeam({ intensity: 2 });
+    await failChild(team, 'b');
+    await failChild(team, 'b');
+    const last = await failChild(team, 'b');
+    expect(await team.kernel.processes.result(team.pid)).toMatchObject({
       status: 'failed',
       outcome: {
         kind: 'failed',
@@ -224,57 +236,60 @@ describe('the intensity of a supervisor', () => {
       },
       message: 'Child "b" ended (failed) after 2 restarts within 60000 ms.',
     });
-    expect((await story(of)).slice(-4)).toEqual(['+b', '-b failed', '-c cancelled', '-a cancelled']);
+    expect((await childHistory(team)).slice(-4)).toEqual(['+b', '-b failed', '-c cancelled', '-a cancelled']);
   });
 
-  it('of nothing allows none', async () => {
-    const of = await team({ intensity: 0, children: [child('a')] });
-    await fail(of, 'a');
-    expect((await of.kernel.processes.result(of.pid)).outcome).toMatchObject({ reason: 'SUPERVISOR_INTENSITY' });
-    expect(await restarts(of)).toEqual([]);
+  it('of zero allows no restart', async () => {
+    const team = await startTeam({ intensity: 0, children: [child('a')] });
+    await failChild(team, 'a');
+    expect((await team.kernel.processes.result(team.pid)).outcome).toMatchObject({ reason: 'SUPERVISOR_INTENSITY' });
+    expect(await restartEvents(team)).toEqual([]);
   });
 
   it('forgets restarts that are longer ago than the period', async () => {
-    const of = await team({ intensity: 1, periodMs: 50, children: [child('a')] });
+    const team = await startTeam({ intensity: 1, periodMs: 50, children: [child('a')] });
     for (let times = 0; times < 3; times++) {
-      await fail(of, 'a');
+      await failChild(team, 'a');
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
-    expect(await restarts(of)).toHaveLength(3);
-    expect((await of.kernel.processes.get(of.pid)).status).toBe('waiting');
+    expect(await restartEvents(team)).toHaveLength(3);
+    expect((await team.kernel.processes.get(team.pid)).status).toBe('waiting');
   });
 
   it('counts the restart of all as one', async () => {
-    const of = await team({ strategy: 'one_for_all', intensity: 1 });
-    await fail(of, 'a');
-    expect(await restarts(of)).toHaveLength(3);
-    expect((await of.kernel.processes.get(of.pid)).status).toBe('waiting');
+    const team = await startTeam({ strategy: 'one_for_all', intensity: 1 });
+    await failChild(team, 'a');
+    expect(await restartEvents(team)).toHaveLength(3);
+    expect((await team.kernel.processes.get(team.pid)).status).toBe('waiting');
   });
 });
 
 describe('the backoff of a supervisor', () => {
   it('waits longer before each restart, and deals with the others meanwhile', async () => {
-    const of = await team({ backoff: { baseMs: 400, factor: 2 }, children: [child('a'), child('b', 'transient')] });
+    const team = await startTeam({
+      backoff: { baseMs: 400, factor: 2 },
+      children: [child('a'), child('b', 'transient')],
+    });
     const started = Date.now();
-    await of.kernel.processes.fail(await named(of, 'a'), 'broke');
-    await pollUntil(async () => (await of.kernel.processes.get(of.pid)).wait?.deadline !== undefined);
-    await of.kernel.processes.complete(await named(of, 'b'));
-    await pollUntil(async () => (await live(of)).length === 1);
+    await team.kernel.processes.fail(await livePidOf(team, 'a'), 'broke');
+    await pollUntil(async () => (await team.kernel.processes.get(team.pid)).wait?.deadline !== undefined);
+    await team.kernel.processes.complete(await livePidOf(team, 'b'));
+    await pollUntil(async () => (await liveChildren(team)).length === 1);
     expect(Date.now() - started).toBeGreaterThanOrEqual(400);
-    await of.kernel.processes.fail(await named(of, 'a'), 'broke again');
+    await team.kernel.processes.fail(await livePidOf(team, 'a'), 'broke again');
     const again = Date.now();
-    await pollUntil(async () => (await live(of)).length === 1);
+    await pollUntil(async () => (await liveChildren(team)).length === 1);
     expect(Date.now() - again).toBeGreaterThanOrEqual(800);
-    expect(await story(of)).toEqual(['+a', '+b', '-a failed', '-b completed', '+a', '-a failed', '+a']);
+    expect(await childHistory(team)).toEqual(['+a', '+b', '-a failed', '-b completed', '+a', '-a failed', '+a']);
   });
 });
 
-/** Hears that it is to end, and does not. */
-const stubborn = (asked: string[] = []) =>
+/** Is cancelled, and does not end. */
+const stubborn = (codes: string[] = []) =>
   defineImage({
     name: 'stubborn',
     run: async (ctx) => {
-      await ctx.sleep(1_000_000).catch(({ code }) => asked.push(code));
+      await ctx.sleep(1_000_000).catch(({ code }) => codes.push(code));
       await new Promise(() => undefined);
     },
   });
@@ -282,7 +297,7 @@ const stubborn = (asked: string[] = []) =>
 describe('a supervisor that stops a child', () => {
   it('asks it first, and kills it when its time is over, before it goes on with the next', async () => {
     const asked: string[] = [];
-    const of = await team(
+    const team = await startTeam(
       {
         strategy: 'one_for_all',
         children: [child('a'), { name: 'b', image: 'stubborn', restart: 'permanent', shutdownMs: 300 }, child('c')],
@@ -290,43 +305,50 @@ describe('a supervisor that stops a child', () => {
       [stubborn(asked)],
     );
     const before = Date.now();
-    await fail(of, 'c');
-    await pollUntil(async () => (await restarts(of)).length === 3);
+    await failChild(team, 'c');
+    await pollUntil(async () => (await restartEvents(team)).length === 3);
     expect(Date.now() - before).toBeGreaterThanOrEqual(290);
     expect(Date.now() - before).toBeLessThan(4_000);
     expect(asked).toEqual(['CANCELLED']);
-    expect((await story(of)).slice(3)).toEqual(['-c failed', '-b cancelled', '-a cancelled', '+a', '+b', '+c']);
+    expect((await childHistory(team)).slice(3)).toEqual([
+      '-c failed',
+      '-b cancelled',
+      '-a cancelled',
+      '+a',
+      '+b',
+      '+c',
+    ]);
   });
 });
 
 describe('a supervisor whose kernel is closed and opened again', () => {
   it('finds its children again and starts none twice', async () => {
-    const of = await team();
-    await fail(of, 'b');
-    const before = (await live(of)).map(({ pid }) => pid);
-    await of.kernel.shutdown();
+    const team = await startTeam();
+    await failChild(team, 'b');
+    const before = (await liveChildren(team)).map(({ pid }) => pid);
+    await team.kernel.shutdown();
 
-    const kernel = await openKernel({ store: of.store, images: [worker, supervisor({})] });
-    const again = { ...of, kernel };
-    await isSettled(again);
-    expect((await live(again)).map(({ pid }) => pid)).toEqual(before);
-    await fail(again, 'a');
-    expect(await story(again)).toEqual(['+a', '+b', '+c', '-b failed', '+b', '-a failed', '+a']);
-    expect(await restarts(again)).toMatchObject([{ child: 'b' }, { child: 'a' }]);
+    const kernel = await openKernel({ store: team.store, images: [worker, supervisor({})] });
+    const again = { ...team, kernel };
+    await waitUntilSettled(again);
+    expect((await liveChildren(again)).map(({ pid }) => pid)).toEqual(before);
+    await failChild(again, 'a');
+    expect(await childHistory(again)).toEqual(['+a', '+b', '+c', '-b failed', '+b', '-a failed', '+a']);
+    expect(await restartEvents(again)).toMatchObject([{ child: 'b' }, { child: 'a' }]);
   });
 
   it('deals with what ended meanwhile, and remembers how often it has restarted', async () => {
-    const of = await team({ intensity: 1 });
-    await fail(of, 'b');
-    const b = await named(of, 'b');
-    await of.kernel.shutdown();
-    const looking = await openKernel({ store: of.store, images: [worker], node: { executor: false } });
+    const team = await startTeam({ intensity: 1 });
+    await failChild(team, 'b');
+    const b = await livePidOf(team, 'b');
+    await team.kernel.shutdown();
+    const looking = await openKernel({ store: team.store, images: [worker], node: { executor: false } });
     await looking.processes.fail(b, 'while nobody looked');
     await looking.shutdown();
 
-    const kernel = await openKernel({ store: of.store, images: [worker, supervisor({ intensity: 1 })] });
-    expect(await kernel.processes.result(of.pid)).toMatchObject({ outcome: { reason: 'SUPERVISOR_INTENSITY' } });
-    expect((await story({ ...of, kernel })).slice(-3)).toEqual(['-b failed', '-c cancelled', '-a cancelled']);
+    const kernel = await openKernel({ store: team.store, images: [worker, supervisor({ intensity: 1 })] });
+    expect(await kernel.processes.result(team.pid)).toMatchObject({ outcome: { reason: 'SUPERVISOR_INTENSITY' } });
+    expect((await childHistory({ ...team, kernel })).slice(-3)).toEqual(['-b failed', '-c cancelled', '-a cancelled']);
   });
 
   it('goes on with a stop that was under way', async () => {
@@ -342,16 +364,23 @@ describe('a supervisor whose kernel is closed and opened again', () => {
     const kernel = await openKernel({ store, images });
     const pid = await kernel.processes.spawn({ image: 'team' });
     await kernel.idle({ timeoutMs: 20_000 });
-    const of = { kernel, pid, store };
-    await kernel.processes.fail(await named(of, 'c'), 'broke');
-    const b = await named(of, 'b');
+    const team = { kernel, pid, store };
+    await kernel.processes.fail(await livePidOf(team, 'c'), 'broke');
+    const b = await livePidOf(team, 'b');
     await pollUntil(async () => (await kernel.processes.get(b)).status === 'stopping');
     await kernel.shutdown({ graceMs: 10 });
 
-    const again = { ...of, kernel: await openKernel({ store, images }) };
-    await pollUntil(async () => (await restarts(again)).length === 3);
-    expect((await story(again)).filter((line) => line.startsWith('+'))).toEqual(['+a', '+b', '+c', '+a', '+b', '+c']);
-    expect((await live(again)).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    const again = { ...team, kernel: await openKernel({ store, images }) };
+    await pollUntil(async () => (await restartEvents(again)).length === 3);
+    expect((await childHistory(again)).filter((line) => line.startsWith('+'))).toEqual([
+      '+a',
+      '+b',
+      '+c',
+      '+a',
+      '+b',
+      '+c',
+    ]);
+    expect((await liveChildren(again)).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     await again.kernel.shutdown({ graceMs: 10 });
   });
 });
@@ -363,40 +392,40 @@ describe('the authority of a supervisor', () => {
   it('is handed down to its children, to each one that is started', async () => {
     const kernel = await openKernel({ images: [worker, supervisor({ children })] });
     const grant = { resource: 'tool:search', rights: ['call' as const], delegable: true };
-    const of = { kernel, store: '', pid: await kernel.processes.spawn({ image: 'team', capabilities: [grant] }) };
-    await isSettled(of);
-    await fail(of, 'b');
-    expect((await kernel.capabilities.check(await named(of, 'b'), 'call', 'tool:search')).effect).toBe('allow');
-    expect((await kernel.capabilities.check(await named(of, 'a'), 'call', 'tool:search')).effect).toBe('deny');
+    const team = { kernel, store: '', pid: await kernel.processes.spawn({ image: 'team', capabilities: [grant] }) };
+    await waitUntilSettled(team);
+    await failChild(team, 'b');
+    expect((await kernel.capabilities.check(await livePidOf(team, 'b'), 'call', 'tool:search')).effect).toBe('allow');
+    expect((await kernel.capabilities.check(await livePidOf(team, 'a'), 'call', 'tool:search')).effect).toBe('deny');
   });
 
   it('that does not reach fails it, and none of its children stays', async () => {
-    const of = await team({ children });
-    expect(await of.kernel.processes.result(of.pid)).toMatchObject({
+    const team = await startTeam({ children });
+    expect(await team.kernel.processes.result(team.pid)).toMatchObject({
       status: 'failed',
       message: expect.stringContaining('Child "b" could not be started'),
       outcome: { reason: 'AMPLIFICATION', evidence: { facts: { child: 'b' } } },
     });
-    expect(await story(of)).toEqual(['+a', '-a cancelled']);
+    expect(await childHistory(team)).toEqual(['+a', '-a cancelled']);
   });
 
   it('for an image that nobody registered fails it', async () => {
-    const of = await team({ children: [{ ...child('a'), image: 'nobody' }] });
-    expect(await of.kernel.processes.result(of.pid)).toMatchObject({ outcome: { reason: 'NO_SUCH_IMAGE' } });
+    const team = await startTeam({ children: [{ ...child('a'), image: 'nobody' }] });
+    expect(await team.kernel.processes.result(team.pid)).toMatchObject({ outcome: { reason: 'NO_SUCH_IMAGE' } });
   });
 });
 
 describe('a supervisor that is cancelled', () => {
   it('ends with all of its children, and starts none again', async () => {
-    const of = await team();
-    await of.kernel.processes.cancel(of.pid, 'enough');
-    expect(await of.kernel.processes.result(of.pid)).toMatchObject({
+    const team = await startTeam();
+    await team.kernel.processes.cancel(team.pid, 'enough');
+    expect(await team.kernel.processes.result(team.pid)).toMatchObject({
       status: 'killed',
       outcome: { kind: 'cancelled', reason: 'enough' },
     });
-    await of.kernel.idle({ timeoutMs: 20_000 });
-    expect(await live(of)).toEqual([]);
-    expect(await restarts(of)).toEqual([]);
+    await team.kernel.idle({ timeoutMs: 20_000 });
+    expect(await liveChildren(team)).toEqual([]);
+    expect(await restartEvents(team)).toEqual([]);
   });
 });
 

@@ -28,7 +28,7 @@ const branch = `
 `;
 
 /** Runs a program in which a body has begun calls that it does not wait for yet, and answers with what it printed. */
-function run(end: string, body = begunCalls): string {
+function runProgram(end: string, body = begunCalls): string {
   const program = `
     import { createKernel, defineImage } from '${library}';
     const image = defineImage({
@@ -49,16 +49,16 @@ function run(end: string, body = begunCalls): string {
 describe('a call that a body has begun and does not wait for yet', () => {
   // It was an unhandled rejection, which ended the program of the host.
   it('is no danger to the host when it fails, and fails the body when that waits for it', () => {
-    const told = run('console.log((await kernel.processes.result(pid)).outcome.kind);');
-    expect(told.split('\n')).toEqual(['failed', 'still there']);
+    const output = runProgram('console.log((await kernel.processes.result(pid)).outcome.kind);');
+    expect(output.split('\n')).toEqual(['failed', 'still there']);
   });
 
   it('is no danger to the host when its process is cancelled', () => {
-    expect(run("await kernel.processes.cancel(pid, 'enough');")).toBe('still there');
+    expect(runProgram("await kernel.processes.cancel(pid, 'enough');")).toBe('still there');
   });
 
   it('is no danger to the host when the kernel is closed', () => {
-    expect(run('')).toBe('still there');
+    expect(runProgram('')).toBe('still there');
   });
 });
 
@@ -70,12 +70,12 @@ describe('a branch of a body that nobody waits for', () => {
   ] as const) {
     it(`is no danger to the host when ${what}`, () => {
       const later = 'setTimeout(() => console.log("and later"), 50);';
-      expect(run(`${end}${later}`, branch).split('\n')).toEqual(['still there', 'and later']);
+      expect(runProgram(`${end}${later}`, branch).split('\n')).toEqual(['still there', 'and later']);
     });
   }
 
-  it('ends the host, as without us, when it is rejected for another reason', () => {
+  it('ends the host, as without a kernel, when it is rejected for another reason', () => {
     const own = `void Promise.reject(new Error('of the body itself'));`;
-    expect(() => run('', own)).toThrow(/of the body itself/);
+    expect(() => runProgram('', own)).toThrow(/of the body itself/);
   });
 });

@@ -27,21 +27,22 @@ export class Chdir {
       { caller, actor: 'host', action: 'process.chdir', target: pid },
       async () => {
         const { cwd: from } = await this.store.read((tx) => this.lookup.getLive(tx, pid));
-        const { cwd: to, folderQuestion: folder } = await this.folderAccess.check(caller, 'process.chdir', from, path);
-        return { from, to, folder };
+        const { cwd: to, folderQuestion } = await this.folderAccess.check(caller, 'process.chdir', from, path);
+        return { from, to, folderQuestion };
       },
-      async (tx, act, { from, to, folder }) => {
+      async (tx, act, { from, to, folderQuestion }) => {
         const row = await this.lookup.getLive(tx, pid);
         if (row.cwd !== from) throw new OutdatedPreparation(pid);
-        const warrant = folder === undefined ? undefined : await this.folderAccess.authorize(tx, act, folder);
+        const authorization =
+          folderQuestion === undefined ? undefined : await this.folderAccess.authorize(tx, act, folderQuestion);
         const next = { ...row, cwd: to, version: row.version + 1, updatedAt: act.at };
         await saveProcess(this.processes, tx, next);
         this.recorder.record(tx, act, next, {
           event: 'process.moved',
           data: { cwd: to },
           action: 'process.chdir',
-          capability: warrant?.capability,
-          approval: warrant?.approval,
+          capability: authorization?.capability,
+          approval: authorization?.approval,
           payload: { from, to },
           lineage: true,
         });

@@ -65,10 +65,10 @@ export class Send {
     act: Act,
     from: Pid,
     to: Pid,
-    { body, attachments: enclosures }: ParsedBody,
+    { body, attachments }: ParsedBody,
   ): Promise<Authorization> {
     await this.lookup.getLive(tx, from);
-    const objects = enclosures.map(({ path, object }) => ({ path, object }));
+    const objects = attachments.map(({ path, object }) => ({ path, object }));
     const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
     return this.authorizer.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
   }

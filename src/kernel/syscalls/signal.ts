@@ -1,18 +1,22 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
-import { InputError, KernelError, ProcessError } from '../../base/errors.js';
+import { CapabilityError, InputError, KernelError, ProcessError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { Authorizer } from '../../capability/decision/authorizer.js';
+import { plainQuestion } from '../../capability/decision/question.js';
+import { parseRequest } from '../../capability/resource/resource.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
+import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState, type ProcessEvent } from '../process/transitions.js';
 import { isUserSignal, type Refusal, type SignalName, type SignalReport } from '../signal/signal.js';
-import { SignalAuthority } from '../signal/signal-authority.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { SignalTargets, type Target } from '../signal/signal-targets.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
@@ -20,7 +24,7 @@ import { Waker } from '../waiting/waker.js';
 
 type Options = z.output<typeof signalOptions>;
 
-/** Sends a signal to a process, its subtree, or everything a scope selects: in one unit, all of it. */
+/** Sends a signal to a process, its subtree, or everything that a scope selects, in one unit. */
 @injectable()
 export class Signal {
   constructor(
@@ -28,25 +32,26 @@ export class Signal {
     @inject(SignalTargets) private readonly targets: SignalTargets,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(SignalRepository) private readonly signals: SignalRepository,
-    @inject(SignalAuthority) private readonly authority: SignalAuthority,
+    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Waker) private readonly waker: Waker,
   ) {}
 
   /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */
-  run(caller: Caller, given: unknown, name: unknown, rest: unknown = {}): Promise<SignalReport> {
-    const target = caller.face === 'process' ? parsePid(given, 'child') : parseTarget(given);
+  run(caller: Caller, rawTarget: unknown, name: unknown, rawOptions: unknown = {}): Promise<SignalReport> {
+    const target = caller.face === 'process' ? parsePid(rawTarget, 'child') : parseTarget(rawTarget);
     const signal = parse(signalName, name, 'signal');
-    const options = parse(signalOptions, rest, 'options');
+    const options = parse(signalOptions, rawOptions, 'options');
     const isUser = isUserSignal(signal);
     if (isUser && options.tree === true) throw userSignalToTree();
     const call: Call = { caller, actor: 'host', action: isUser ? 'process.signal' : `process.${signal}` };
-    return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, unproven) => {
-      const act = await this.authorize(tx, caller, unproven, target, signal);
+    return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, plainAct) => {
+      const act = await this.authorize(tx, caller, plainAct, target, signal);
       const hash = sha256Hex(canonicalJson({ target, signal, options } as JsonValue));
-      const earlier = await this.findReceipt(tx, options.id, hash);
-      if (earlier !== undefined) return earlier;
+      const earlierReport = await this.findReceipt(tx, options.id, hash);
+      if (earlierReport !== undefined) return earlierReport;
       const matched = await this.targets.match(tx, target, options.tree ?? !isUser);
       const live = matched.filter(({ status }) => !isTerminal(status));
       const { delivered, refused } = await this.deliver(tx, act, live, signal, options);
@@ -64,17 +69,28 @@ export class Signal {
     });
   }
 
-  /** The host signals by its own right; a process by what it is or holds. */
+  /**
+   * The act with the authority by which a process signals: as the parent of the target, or by a capability on it. A target
+   * that does not exist is refused like one that is no child. Throws NOT_A_CHILD, CAPABILITY_DENIED where a rule forbids
+   * it, PROCESS_TERMINATED, ApprovalNeeded.
+   */
   private async authorize(tx: WriteTx, caller: Caller, act: Act, target: Target, signal: string): Promise<Act> {
     if (caller.face === 'host' || typeof target !== 'string') return act;
-    const { capability, approval } = await this.authority.of(tx, act, caller.pid, target, signal);
-    return { ...act, capability, ...(approval === undefined ? {} : { approval }) };
+    const { pid } = caller;
+    await this.lookup.getLive(tx, pid);
+    try {
+      const question = plainQuestion(pid, 'signal', parseRequest(`process:${target}`), { signal });
+      const { capability, approval } = await this.authorizer.authorize(tx, act, question);
+      return { ...act, capability, ...(approval === undefined ? {} : { approval }) };
+    } catch (error) {
+      throw isUnheld(error) ? notSignallable(pid, target) : error;
+    }
   }
 
   private async findReceipt(tx: ReadTx, id: string | undefined, hash: string): Promise<SignalReport | undefined> {
     const receipt = id === undefined ? undefined : await this.signals.findReceipt(tx, id);
     if (receipt === undefined) return undefined;
-    if (receipt.hash !== hash) throw idTaken(id ?? '');
+    if (receipt.hash !== hash) throw signalIdTaken(id ?? '');
     return receipt.report as object as SignalReport;
   }
 
@@ -118,7 +134,7 @@ export class Signal {
       const next = { ...nextState(row, signal), updatedAt: act.at };
       await saveProcess(this.processes, tx, next);
       const { reason } = options;
-      const told = {
+      const change = {
         action: `process.${signal}`,
         before: row.status,
         after: next.status,
@@ -126,9 +142,9 @@ export class Signal {
         lineage: true,
       } as const;
       if (signal === 'pause') {
-        this.recorder.record(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...told });
+        this.recorder.record(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...change });
       } else {
-        this.recorder.record(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...told });
+        this.recorder.record(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...change });
       }
     }
     return { delivered, refused };
@@ -160,7 +176,7 @@ interface Delivery {
   readonly refused: Refusal[];
 }
 
-/** Those whose state takes `event`, and why the others' does not. */
+/** Separates the rows whose status allows `event` from the others, which get a refusal. */
 function splitByTransition(
   rows: readonly ProcessRow[],
   event: ProcessEvent,
@@ -183,14 +199,25 @@ function reasonOf({ reason }: Options): { reason?: string } {
   return reason === undefined ? {} : { reason };
 }
 
-function parseTarget(given: unknown): Target {
-  if (typeof given === 'string') return parsePid(given, 'target');
-  const scope = parse(signalScope, given, 'target');
+function parseTarget(target: unknown): Target {
+  if (typeof target === 'string') return parsePid(target, 'target');
+  const scope = parse(signalScope, target, 'target');
   const selectors = Object.values(scope).flatMap((value) => (typeof value === 'object' ? Object.keys(value) : [value]));
   if (selectors.length > 0) return scope;
   throw new InputError('INVALID_INPUT', 'The scope is empty: it would reach every process.', {
     facts: { path: 'target' },
     hint: 'Name at least one selector, such as { owner: { session } } or { tree: pid }.',
+  });
+}
+
+function isUnheld(error: unknown): boolean {
+  return error instanceof CapabilityError && error.facts.code !== 'DENY_RULE';
+}
+
+function notSignallable(pid: Pid, child: Pid): ProcessError {
+  return new ProcessError('NOT_A_CHILD', `Process ${pid} has no child ${JSON.stringify(child)}.`, {
+    facts: { pid, child },
+    hint: 'A process signals its own children, and those that it holds the right "signal" on.',
   });
 }
 
@@ -201,7 +228,7 @@ function userSignalToTree(): InputError {
   });
 }
 
-function idTaken(id: string): ProcessError {
+function signalIdTaken(id: string): ProcessError {
   return new ProcessError('CONFLICT', `A different signal was sent with the id ${JSON.stringify(id)}.`, {
     facts: { id },
     hint: 'Use a new id for a new signal.',

@@ -18,8 +18,8 @@ export class WaitSignal {
   ) {}
 
   /**
-   * The payload of the oldest signal `user.NAME` that no wait has taken, or of the next that comes. `name` may be given
-   * with the `user.` or without. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT.
+   * The payload of the oldest signal `user.NAME` that no wait has received, or of the next that comes. `name` may have the
+   * prefix `user.` or not. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT.
    */
   async run(caller: Caller, input: unknown, name: unknown, options: unknown = {}): Promise<JsonValue> {
     const pid = parsePid(input);

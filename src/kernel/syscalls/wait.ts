@@ -16,7 +16,7 @@ import { parse, parsePid, pidList, waitOptions } from '../specs.js';
 import { ExitWait } from '../waiting/exit-wait.js';
 import { WaitRepository } from '../waiting/wait-repository.js';
 
-/** wait, waitAny, waitAll and result. Waiting through these faces changes no status; it ends with the child or the waiter. */
+/** wait, waitAny, waitAll and result. A wait changes no status by itself; it ends with the child or the waiter. */
 @injectable()
 export class Wait {
   constructor(
@@ -33,9 +33,9 @@ export class Wait {
   ) {}
 
   /** Resolves when the child has ended. Throws NOT_A_CHILD, WAIT_CYCLE, WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED. */
-  async waitOne(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult> {
+  async waitOne(caller: Caller, input: unknown, rawChild: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
-    const child = parsePid(given, 'child');
+    const child = parsePid(rawChild, 'child');
     const limits = parse(waitOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
     await this.units.read(call, async (tx) => {
@@ -46,22 +46,22 @@ export class Wait {
     return this.reapOne(caller, pid, child);
   }
 
-  /** The first of them that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN. */
-  async waitAny(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult> {
+  /** The first that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN, as waitOne. */
+  async waitAny(caller: Caller, input: unknown, rawChildren: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
-    const children = await this.findAwaited(caller, pid, given);
+    const children = await this.findAwaited(caller, pid, rawChildren);
     if (children.length === 0) throw noChildren(pid);
     const [first] = await this.exits.waitUntil(caller, new Set(children), 1, pid, limits);
     return this.reapOne(caller, pid, (first as ProcessRow).pid);
   }
 
-  /** All of them, in the order asked. Throws as waitAny. */
-  async waitAll(caller: Caller, input: unknown, given: unknown, options: unknown = {}): Promise<ProcessResult[]> {
+  /** All of them, in the order of the list. Throws as waitAny. */
+  async waitAll(caller: Caller, input: unknown, rawChildren: unknown, options: unknown = {}): Promise<ProcessResult[]> {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
-    const children = await this.findAwaited(caller, pid, given);
-    if (children.length === 0 && given === undefined) throw noChildren(pid);
+    const children = await this.findAwaited(caller, pid, rawChildren);
+    if (children.length === 0 && rawChildren === undefined) throw noChildren(pid);
     const distinct = new Set(children);
     await this.exits.waitUntil(caller, distinct, distinct.size, pid, limits);
     return this.units.commit({ caller, actor: pid, action: 'process.wait' }, async (tx, act) => {
@@ -71,7 +71,7 @@ export class Wait {
     });
   }
 
-  /** The host waits for any process; nothing is marked as waited for. */
+  /** For the host: waits for any process, and marks none as returned by a wait. */
   async waitResult(input: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
     const limits = parse(waitOptions, options, 'options');
@@ -83,12 +83,12 @@ export class Wait {
     });
   }
 
-  private async findAwaited(caller: Caller, pid: Pid, given: unknown): Promise<Pid[]> {
-    const stated = given === undefined ? undefined : parse(pidList, given, 'children');
+  private async findAwaited(caller: Caller, pid: Pid, rawChildren: unknown): Promise<Pid[]> {
+    const listed = rawChildren === undefined ? undefined : parse(pidList, rawChildren, 'children');
     return this.units.read({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.getLive(tx, pid);
-      for (const child of stated ?? []) await this.assertChild(tx, caller, pid, child);
-      const children = stated ?? (await this.waits.findUnreaped(tx, pid));
+      for (const child of listed ?? []) await this.assertChild(tx, caller, pid, child);
+      const children = listed ?? (await this.waits.findUnreaped(tx, pid));
       await this.checkRules(tx, caller, pid, children, this.clock.peek());
       return children;
     });
@@ -96,12 +96,12 @@ export class Wait {
 
   private async assertChild(tx: ReadTx, caller: Caller, pid: Pid, child: Pid): Promise<void> {
     await this.lookup.getLive(tx, pid);
-    if (child === pid) throw waitCycle(pid, child);
+    if (child === pid) throw waitForAncestor(pid, child);
     const row = await this.processes.find(tx, child);
     if (row?.parent === pid) return;
     if (row === undefined) throw caller.face === 'host' ? noSuchProcess(child) : notAChild(pid, child);
     const ancestors = await this.processes.findAncestors(tx, pid);
-    throw ancestors.some((ancestor) => ancestor.pid === child) ? waitCycle(pid, child) : notAChild(pid, child);
+    throw ancestors.some((ancestor) => ancestor.pid === child) ? waitForAncestor(pid, child) : notAChild(pid, child);
   }
 
   private checkRules(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
@@ -133,7 +133,7 @@ export class Wait {
   }
 }
 
-function waitCycle(pid: Pid, child: Pid): ProcessError {
+function waitForAncestor(pid: Pid, child: Pid): ProcessError {
   return new ProcessError('WAIT_CYCLE', `Process ${pid} cannot wait for ${child}: it is itself or stands above it.`, {
     facts: { pid, child, cycle: pid === child ? [pid] : [pid, child] },
     hint: 'Wait for a child.',

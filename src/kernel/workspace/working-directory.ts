@@ -22,17 +22,18 @@ const refusedPatterns: readonly [pattern: RegExp, problem: string][] = [
 export class WorkingDirectories {
   constructor(@inject(Workspace) private readonly workspace: string) {}
 
-  /** `path` as seen from `from`, in canonical form. Looks at the disk, so it stands before the unit. Throws INVALID_PATH. */
-  async resolve(from: string, given: string): Promise<string> {
-    const normal = normalizePath(from, given);
-    const missing = () => {
-      throw invalidPath(given, 'there is no such folder');
+  /** `spelled` relative to `from`, in canonical form. Reads the disk, so it is not for units. Throws INVALID_PATH. */
+  async resolve(from: string, spelled: string): Promise<string> {
+    const normal = normalizePath(from, spelled);
+    const throwMissing = () => {
+      throw invalidPath(spelled, 'there is no such folder');
     };
-    const real = await realpath(path.join(this.workspace, normal)).catch(missing);
-    if (segmentsWithin(this.workspace, real) === undefined)
-      throw invalidPath(given, 'a link leads out of the workspace');
-    // It may have gone since.
-    if (!(await stat(real).catch(missing)).isDirectory()) throw invalidPath(given, 'it is not a folder');
+    const real = await realpath(path.join(this.workspace, normal)).catch(throwMissing);
+    if (segmentsWithin(this.workspace, real) === undefined) {
+      throw invalidPath(spelled, 'a link leads out of the workspace');
+    }
+    // It may have been removed meanwhile.
+    if (!(await stat(real).catch(throwMissing)).isDirectory()) throw invalidPath(spelled, 'it is not a folder');
     return normal;
   }
 }

@@ -4,7 +4,7 @@ import { type CapabilitySpec, createKernel, defineTool, Store } from '../../../s
 import { agentImage } from '../../../src/integrations/ai-sdk/index.js';
 import { chatModel } from '../../support/integrations/chat-server.js';
 import { killAtWrite } from './fault-point.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * An agent with two agents below it, which it starts and waits for with the kernel's own tools. Their model is on the server at
@@ -14,7 +14,7 @@ const [store = '', log = '', url = '', killAt = '', when = ''] = process.argv.sl
 const callModel: CapabilitySpec = { resource: 'model:local/**', rights: ['call'] };
 const callTools: CapabilitySpec = { resource: 'tool:**', rights: ['call'] };
 
-const note = defineTool({
+const noteTool = defineTool({
   name: 'note',
   description: 'Writes a line.',
   effect: 'once',
@@ -26,7 +26,7 @@ print('ready');
 await nextLine();
 const model = chatModel(url);
 const images = [agentImage({ name: 'lead', model }), agentImage({ name: 'worker', model, tools: ['note'] })];
-const kernel = await createKernel({ store, images, tools: [note], node: { leaseMs: 1_000 } });
+const kernel = await createKernel({ store, images, tools: [noteTool], node: { leaseMs: 1_000 } });
 if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');
 const pid = await kernel.processes.spawn({

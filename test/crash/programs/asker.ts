@@ -1,5 +1,5 @@
 import { createKernel } from '../../../src/index.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * A process that uses a tool as often as it can, each use with other arguments, where a rule wants a person to be asked.

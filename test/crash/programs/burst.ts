@@ -1,5 +1,5 @@
 import { createKernel, KernelError } from '../../../src/index.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /** Spawns so many children of a given parent all at once, and tells what came of it. */
 const [store = '', count = '0'] = process.argv.slice(2);

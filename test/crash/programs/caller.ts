@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { createKernel, defineImage, defineTool, KernelError, Store } from '../../../src/index.js';
 import { killAtWrite } from './fault-point.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * A body that calls a tool which may happen once and one that may happen again, in turn. Each call appends a line to a

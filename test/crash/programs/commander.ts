@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKernel, Store } from '../../../src/index.js';
 import { killAtWrite } from './fault-point.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * A process that runs a command in the background, with a child that has left its group, both of which sleep for so many

@@ -1,5 +1,5 @@
 import { createKernel } from '../../../src/index.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /** Opens a database that may not be there yet, spawns one process, and ends. */
 const [store = ''] = process.argv.slice(2);

@@ -1,22 +1,22 @@
 import type { Store, WriteTx } from '../../../src/index.js';
 
-/** Counts the writes of the store from here on, and dies at one of them: in the unit, or when it has committed. */
-export function killAtWrite(store: Store, at: number, when: string): void {
+/** Kills the program at the write with this number, counted from now: `before` or after its commit. */
+export function killAtWrite(store: Store, writeNumber: number, when: string): void {
   const write = store.write.bind(store);
   let writes = 0;
   store.write = async <T>(unit: (tx: WriteTx) => Promise<T>): Promise<T> => {
-    const isIt = ++writes === at;
+    const isFatal = ++writes === writeNumber;
     const answer = await write(async (tx) => {
       const value = await unit(tx);
-      if (isIt && when === 'before') killItself();
+      if (isFatal && when === 'before') killSelf();
       return value;
     });
-    if (isIt) killItself();
+    if (isFatal) killSelf();
     return answer;
   };
 }
 
-function killItself(): never {
+function killSelf(): never {
   process.kill(process.pid, 'SIGKILL');
   for (;;);
 }

@@ -1,5 +1,5 @@
 import { createKernel } from '../../../src/index.js';
-import { nextLine, print } from './tell.js';
+import { nextLine, print } from './stdio.js';
 
 /** A kernel that connects an MCP server, tells the numbers of its programs, and does nothing until it is killed. */
 const [store = '', server = ''] = process.argv.slice(2);

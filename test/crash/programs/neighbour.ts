@@ -1,5 +1,5 @@
 import { createKernel, KernelError } from '../../../src/index.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * One of two programs on one file. Spawns children under a shared root, signals and ends those of the other as it sees
@@ -27,18 +27,18 @@ async function spawnAndWait(): Promise<void> {
   await Promise.all(waits);
 }
 
-async function endTheOthers(): Promise<void> {
+async function endChildrenOfNeighbour(): Promise<void> {
   const ended: Promise<void>[] = [];
   for await (const event of kernel.events.stream({ tree: root, types: ['process.spawned'] })) {
     const { pid } = event;
     if (pid === undefined || pid === root || event.node === kernel.nodeId) continue;
-    ended.push(endOne(pid));
+    ended.push(endChild(pid));
     if (ended.length === count) break;
   }
   await Promise.all(ended);
 }
 
-async function endOne(pid: string): Promise<void> {
+async function endChild(pid: string): Promise<void> {
   const record = await processes.get(pid);
   expectEqual((await processes.signal(pid, 'user.seen', { payload: name })).delivered[0], pid);
   await processes.charge(pid, { tokens: 1 });
@@ -50,7 +50,7 @@ function expectEqual(found: unknown, expected: unknown): void {
 }
 
 try {
-  await Promise.all([spawnAndWait(), endTheOthers()]);
+  await Promise.all([spawnAndWait(), endChildrenOfNeighbour()]);
   print('done');
 } catch (error) {
   print(`failed ${error instanceof KernelError ? error.code : ''} ${String(error)}`);

@@ -1,5 +1,5 @@
 import { createKernel } from '../../../src/index.js';
-import { nextLine, print } from './tell.js';
+import { nextLine, print } from './stdio.js';
 
 /** A kernel that registers its node, tells its id, and does nothing until it is killed. */
 const [store = ''] = process.argv.slice(2);

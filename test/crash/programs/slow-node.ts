@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKernel, defineImage, type KernelError } from '../../../src/index.js';
-import { nextLine, print } from './tell.js';
+import { nextLine, print } from './stdio.js';
 
 /** A node that takes what is runnable, tells every step that it runs, and what became of its runs. */
 const [store = '', name = '', leaseMs = '500'] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { createKernel } from '../../../src/index.js';
-import { nextLine, print } from './tell.js';
+import { nextLine, print } from './stdio.js';
 
 /** Four callers spawn trees and end them, and tell every call that was acknowledged. Runs until it is killed. */
 const [store = ''] = process.argv.slice(2);

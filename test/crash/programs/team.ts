@@ -1,11 +1,11 @@
 import { appendFileSync } from 'node:fs';
 import { createKernel, defineImage, Store, type Syscalls } from '../../../src/index.js';
 import { killAtWrite } from './fault-point.js';
-import { nextLine, print, stopListening } from './tell.js';
+import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * A parent with three children, twenty steps in all, each of which appends a line to a file. With a number, it kills
- * itself at that write of the store: in the unit, or after its commit and before anybody has heard of it.
+ * itself at that write of the store: in the unit, or after its commit and before the caller gets the answer.
  */
 const [store = '', log = '', killAt = '', when = ''] = process.argv.slice(2);
 const stepsEach = 5;

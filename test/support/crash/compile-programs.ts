@@ -8,7 +8,7 @@ import { afterAll } from 'vitest';
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const programs = join(repository, 'test/crash/programs');
 
-/** The programs here as JavaScript, each in one file with the kernel in it: they start several times as fast. */
+/** Bundles each program with the kernel into one file, which starts several times as fast. Answers with their folder. */
 export async function compilePrograms(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'procura-programs-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** A program of ours in an OS process of its own. It says `ready` when it is loaded, and begins when it is told to. */
+/** A program of test/crash/programs in an OS process of its own. It prints `ready` when it is loaded, and begins with the first line it gets. */
 export class Program {
   readonly lines: string[] = [];
   private readonly child: ChildProcess;
@@ -22,7 +22,7 @@ export class Program {
     stderr.on('data', (chunk) => {
       this.errors += String(chunk);
     });
-    // A line that was cut by the kill comes too, when the stream ends.
+    // A line that was cut off by a kill is delivered when the stream ends.
     this.exited = Promise.all([once(this.child, 'exit'), once(lines, 'close')]).then(() => this.changed());
   }
 
@@ -57,19 +57,19 @@ export class Program {
     this.child.kill(name);
   }
 
-  /** Ends it as a power cut of the program would: at once, wherever it stands. */
+  /** Kills it with SIGKILL, and waits for its end. */
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.exited;
   }
 
-  /** Waits for its end, whatever it is. Answers whether it was its own. */
+  /** Waits for its end. Answers whether it exited with 0. */
   async waitForEnd(): Promise<boolean> {
     await this.exited;
     return this.child.exitCode === 0;
   }
 
-  /** Waits for its own end; throws what it printed when it failed. */
+  /** Waits for its end. Throws with its stderr when it did not exit with 0. */
   async expectSuccess(): Promise<void> {
     await this.exited;
     if (this.child.exitCode !== 0) throw new Error(`the program failed: ${this.errors}`);
