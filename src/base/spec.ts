@@ -1,8 +1,9 @@
+import { types } from 'node:util';
 import { z } from 'zod';
 import { controlCharacters } from './characters.js';
 import { type InputError, invalidInput } from './errors.js';
+import type { JsonValue } from './json.js';
 import { pageLimitDefault, pageLimitMax } from './page.js';
-import { copyPlain, type PlainLimits, specLimits } from './plain.js';
 
 /**
  * Copies the input of a caller to plain data and parses it. `name` is what the message calls the value, such as `spec`;
@@ -76,3 +77,131 @@ export const pageOptions = {
     .regex(/^\d{1,15}$/, 'is not a cursor')
     .optional(),
 };
+
+export interface PlainLimits {
+  /** The most UTF-8 bytes of the JSON text. */
+  readonly bytesMax: number;
+  readonly depthMax: number;
+}
+
+/** The limits of arguments and of other data outside of objects, whose limit is an option of the kernel. */
+export const payloadLimits: PlainLimits = { bytesMax: 1024 * 1024, depthMax: 64 };
+/** The limits of a spec, which contains arguments and payloads some levels down. */
+export const specLimits: PlainLimits = { bytesMax: 4 * 1024 * 1024, depthMax: 72 };
+
+/**
+ * Copies `value` to plain data without prototypes. Throws INVALID_INPUT for accessors, functions, class instances,
+ * proxies, cycles, NaN, BigInt, lone surrogates, `__proto__` members, and data that is too deep or too large. Undefined
+ * members are left out. Values that `opaque` accepts, such as handles, are taken over as they are.
+ */
+export function copyPlain(
+  value: unknown,
+  path: string,
+  limits: PlainLimits,
+  opaque: (value: object) => boolean = () => false,
+): JsonValue {
+  const state: CopyState = { bytesLeft: limits.bytesMax, limits, opaque };
+  return copy(value, path, 0, state) as JsonValue;
+}
+
+interface CopyState {
+  bytesLeft: number;
+  readonly limits: PlainLimits;
+  readonly opaque: (value: object) => boolean;
+}
+
+function copy(value: unknown, path: string, depth: number, state: CopyState): unknown {
+  switch (typeof value) {
+    case 'string':
+      return copyText(value, path, state);
+    case 'number':
+      if (!Number.isFinite(value)) throw notJson(path, `${value} is not a JSON number`);
+      spend(String(value).length, path, state);
+      return value === 0 ? 0 : value;
+    case 'boolean':
+      spend(value ? 4 : 5, path, state);
+      return value;
+    case 'object':
+      if (value !== null) return copyObject(value, path, depth, state);
+      spend(4, path, state);
+      return null;
+    default:
+      throw notJson(path, `${typeof value} is not JSON`);
+  }
+}
+
+function copyText(text: string, path: string, state: CopyState): string {
+  // A text has at least as many bytes as characters, so a text that is far too long is refused without reading it.
+  spend(text.length > state.bytesLeft ? text.length : jsonBytes(text), path, state);
+  if (!text.isWellFormed()) throw notJson(path, 'the text has a lone surrogate');
+  return text;
+}
+
+/** Printable ASCII without quotes and backslashes has one byte per character in JSON. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/** The UTF-8 bytes of a text in JSON, with its quotes. */
+function jsonBytes(text: string): number {
+  return plainText.test(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
+}
+
+function copyObject(value: object, path: string, depth: number, state: CopyState): unknown {
+  if (types.isProxy(value)) throw notJson(path, 'a proxy is not data');
+  if (state.opaque(value)) return value;
+  if (depth >= state.limits.depthMax) {
+    throw notJson(path.slice(0, 200), `nested deeper than ${state.limits.depthMax}`, {
+      depthMax: state.limits.depthMax,
+    });
+  }
+  spend(2, path, state);
+  if (Array.isArray(value)) return copyArray(value, path, depth, state);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw notJson(path, 'an instance of a class is not data');
+  }
+  const out: Record<string, unknown> = Object.create(null);
+  let isFirst = true;
+  for (const key of Reflect.ownKeys(value)) {
+    if (typeof key === 'symbol') continue;
+    if (key === '__proto__') throw notJson(path, 'a member may not be named __proto__');
+    const member = Object.getOwnPropertyDescriptor(value, key);
+    if (member === undefined || !('value' in member)) throw notJson(`${path}.${key}`, 'a getter is not data');
+    if (!member.enumerable || member.value === undefined) continue;
+    spend(1 + Number(!isFirst), path, state);
+    isFirst = false;
+    copyText(key, path, state);
+    out[key] = copy(member.value, `${path}.${key}`, depth + 1, state);
+  }
+  return out;
+}
+
+function copyArray(value: readonly unknown[], path: string, depth: number, state: CopyState): unknown[] {
+  const out: unknown[] = [];
+  for (let index = 0; index < value.length; index++) {
+    const item = Object.getOwnPropertyDescriptor(value, index);
+    if (item === undefined || !('value' in item) || item.value === undefined) {
+      throw notJson(`${path}[${index}]`, 'the item is a hole, undefined or a getter');
+    }
+    if (index > 0) spend(1, path, state);
+    out.push(copy(item.value, `${path}[${index}]`, depth + 1, state));
+  }
+  return out;
+}
+
+function spend(bytes: number, path: string, state: CopyState): void {
+  state.bytesLeft -= bytes;
+  if (state.bytesLeft < 0) {
+    throw notJson(path.slice(0, 200), `larger than ${state.limits.bytesMax} bytes`, {
+      bytesMax: state.limits.bytesMax,
+    });
+  }
+}
+
+function notJson(path: string, problem: string, facts: Record<string, number> = {}): InputError {
+  return invalidInput(
+    path,
+    problem,
+    'Give plain JSON: objects, arrays, text, finite numbers, booleans and null.',
+    facts,
+  );
+}

@@ -59,27 +59,24 @@ export class LogEventBus implements EventBus {
   private readonly emitter = new EventEmitter();
   private readonly closed = new AbortController();
   private readonly trees: TreeMembership;
+  /** To the commits of this node, from the first listener on. */
+  private subscription: Disposable | undefined;
 
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(EventRepository) private readonly repository: EventRepository,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(Logger) private readonly logger: Logger,
-    @inject(EventOutbox) outbox: EventOutbox,
+    @inject(EventOutbox) private readonly outbox: EventOutbox,
   ) {
     this.trees = new TreeMembership(store, repository);
-    outbox.onCommit((events) => {
-      for (const event of events) {
-        this.emitter.emit(event.type, event);
-        this.emitter.emit('*', event);
-      }
-    });
   }
 
   on(type: EventType | '*', listener: (event: never) => unknown, filter: EventFilter = {}): Disposable {
     if (type !== '*' && !isEventType(type)) throw unknownType(type);
     if (typeof listener !== 'function') throw notAListener();
     const { pid, tree } = parseSpec(onFilter, filter, 'filter');
+    this.subscription ??= this.outbox.onCommit((events) => this.emit(events));
     let subscribed = true;
     const call = (event: KernelEvent) => (subscribed ? this.call(listener as EventListener, event) : undefined);
     const wrapped =
@@ -141,6 +138,7 @@ export class LogEventBus implements EventBus {
   close(): void {
     this.closed.abort();
     this.emitter.removeAllListeners();
+    this.subscription?.[Symbol.dispose]();
   }
 
   private async matches(
@@ -150,6 +148,13 @@ export class LogEventBus implements EventBus {
     if (filter.types !== undefined && !filter.types.includes(event.type)) return false;
     if (filter.pid !== undefined && event.pid !== filter.pid) return false;
     return filter.tree === undefined || (await this.trees.contains(filter.tree, event.pid));
+  }
+
+  private emit(events: readonly KernelEvent[]): void {
+    for (const event of events) {
+      this.emitter.emit(event.type, event);
+      this.emitter.emit('*', event);
+    }
   }
 
   /** Whether an event belongs to a tree may have to be read from the store; a chain of promises keeps the order. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { JsonValue } from '../base/json.js';
-import type { PlainLimits } from '../base/plain.js';
-import { amount, isAbortSignal, label, parseSpec, reasonText } from '../base/spec.js';
+import { amount, isAbortSignal, label, type PlainLimits, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
 import { rights } from '../capability/resource/rights.js';
 import { forkModes, objectTypes } from '../memory/object/object.js';

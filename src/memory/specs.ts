@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
-import type { PlainLimits } from '../base/plain.js';
-import { amount, label, pageOptions, parseSpec } from '../base/spec.js';
+import { amount, label, type PlainLimits, pageOptions, parseSpec } from '../base/spec.js';
 import { parseRequest } from '../capability/resource/resource.js';
 import { rights } from '../capability/resource/rights.js';
 import { objectTypes, relations } from './object/object.js';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../base/errors.js';
 import type { JsonObject } from '../base/json.js';
-import { copyPlain, payloadLimits } from '../base/plain.js';
-import { timeLimitMs } from '../base/spec.js';
+import { copyPlain, payloadLimits, timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
 import { isStandardSchema, type Schema, type StandardSchema, toStandardSchema } from '../runtime/image/schema.js';
 import type { Tool } from './tool.js';

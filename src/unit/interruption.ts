@@ -12,7 +12,7 @@ export abstract class Interruption extends KernelError {}
 /** The process of the caller's run is paused. Resolved when the process is resumed. */
 export class PausedInterruption extends Interruption {
   constructor(readonly waitUntilResumed: () => Promise<void>) {
-    super('PAUSED', 'The process is paused.', { hint: 'The call goes on when the process is resumed.' });
+    super('PARKED', 'The process is paused.', { hint: 'The call goes on when the process is resumed.' });
   }
 }
 

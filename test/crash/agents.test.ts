@@ -63,7 +63,7 @@ class Agents {
   private readonly log = join(this.folder, 'lines.txt');
   private readonly server = new ChatServer(replyOf);
   private readonly url = this.server.listen();
-  /** How often each turn had been asked when it was first seen to be completed. */
+  /** The number of requests for each turn when it was first found completed. */
   private readonly completed = new Map<string, number>();
 
   constructor() {
@@ -155,7 +155,7 @@ async function completedTurns(kernel: Kernel): Promise<string[]> {
   return turns;
 }
 
-/** Which turn of whose conversation it is: the first message is the goal, and every turn before has left an answer. */
+/** The goal and number of a turn: the first message is the goal, and every earlier turn has left an answer. */
 function turnOf({ messages }: ChatRequest): string {
   return `${messages[0]?.content} turn ${1 + messages.filter(({ role }) => role === 'assistant').length}`;
 }

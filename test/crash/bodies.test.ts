@@ -58,7 +58,7 @@ class Team {
   private readonly folder = tempFolder();
   private readonly store = join(this.folder, 'team.db');
   private readonly log = join(this.folder, 'lines.txt');
-  /** How often each step had run when it was first seen to be completed. */
+  /** The number of times that each step had run when it was first found completed. */
   private readonly completed = new Map<string, number>();
 
   async start(...killArgs: string[]): Promise<Program> {

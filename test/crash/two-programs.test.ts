@@ -24,7 +24,9 @@ describe('two programs on one file', () => {
     );
     for (const program of both) await program.waitForLine((line) => line === 'ready');
     for (const program of both) program.send(root);
-    const answers = await Promise.all(both.map((program) => program.waitForLine((line) => /^(done|failed)/.test(line))));
+    const answers = await Promise.all(
+      both.map((program) => program.waitForLine((line) => /^(done|failed)/.test(line))),
+    );
     expect(answers).toEqual(['done', 'done']);
     await Promise.all(both.map((program) => program.expectSuccess()));
     const children = await kernel.processes.children(root);

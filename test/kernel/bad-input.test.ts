@@ -1,27 +1,27 @@
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Kernel, KernelError, type Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
+import { RawTables } from '../support/storage/raw-tables.js';
 
 class Instance {
   readonly name = 'x';
 }
 
-function nested(depth: number): unknown {
+function nestedArrays(depth: number): unknown {
   let value: unknown = 1;
   for (let level = 0; level < depth; level++) value = level % 2 === 0 ? [value] : { a: value };
   return value;
 }
 
-function cyclic(): unknown {
+function cyclicValue(): unknown {
   const value: Record<string, unknown> = { a: 1 };
   value.self = value;
   return value;
 }
 
-function revoked(): unknown {
+function revokedProxy(): unknown {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   return proxy;
@@ -30,7 +30,7 @@ function revoked(): unknown {
 const trap = () => {
   throw new Error('touched');
 };
-const angry = new Proxy(
+const throwingProxy = new Proxy(
   {},
   { get: trap, ownKeys: trap, getPrototypeOf: trap, has: trap, getOwnPropertyDescriptor: trap },
 );
@@ -41,8 +41,8 @@ const notData: Readonly<Record<string, unknown>> = {
   'a nested member named __proto__': JSON.parse('{"a":[{"__proto__":{"polluted":true}}]}'),
   'a getter': Object.defineProperty({}, 'text', { get: trap, enumerable: true }),
   'a getter in an array': Object.defineProperty([1], 0, { get: trap, enumerable: true }),
-  'a cycle': cyclic(),
-  'a depth of 20,000': nested(20_000),
+  'a cycle': cyclicValue(),
+  'a depth of 20,000': nestedArrays(20_000),
   'a text of 50 MB': { text: 'x'.repeat(50_000_000) },
   'five million numbers': { list: Array(5_000_000).fill(1) },
   'a sparse array': { list: Array(2 ** 32 - 1) },
@@ -53,9 +53,9 @@ const notData: Readonly<Record<string, unknown>> = {
   'a Map': { map: new Map([[1, 2]]) },
   'a Date': { at: new Date(0) },
   'a Buffer': { bytes: Buffer.from('x') },
-  'a proxy': angry,
-  'a nested proxy': { a: angry },
-  'a revoked proxy': { a: revoked() },
+  'a proxy': throwingProxy,
+  'a nested proxy': { a: throwingProxy },
+  'a revoked proxy': { a: revokedProxy() },
   'a function': { f: trap },
   'a symbol': { s: Symbol('x') },
   NaN: { n: Number.NaN },
@@ -64,7 +64,7 @@ const notData: Readonly<Record<string, unknown>> = {
 };
 
 /** One live tree, one ended process. */
-async function populated(): Promise<KernelFixture & { live: Pid; child: Pid; ended: Pid }> {
+async function populatedFixture(): Promise<KernelFixture & { live: Pid; child: Pid; ended: Pid }> {
   const set = await kernelFixture();
   const live = await set.kernel.processes.spawn({ image: 'worker' });
   const child = await set.kernel.processes.spawnChild(live, {});
@@ -76,7 +76,7 @@ async function populated(): Promise<KernelFixture & { live: Pid; child: Pid; end
 describe('a payload that is not data', () => {
   for (const [name, payload] of Object.entries(notData)) {
     it(`is refused everywhere: ${name}`, async () => {
-      const { kernel, live, child, refused } = await populated();
+      const { kernel, live, child, refused } = await populatedFixture();
       const bad = payload as never;
       const calls = [
         () => kernel.processes.spawn({ goal: bad }),
@@ -138,7 +138,7 @@ describe('a payload that is data', () => {
 
   it('as deep and as large as allowed is taken, one more is refused', async () => {
     const { kernel, refused } = await kernelFixture();
-    const at = (depth: number) => ({ args: nested(depth) as never });
+    const at = (depth: number) => ({ args: nestedArrays(depth) as never });
     let deepest = 0;
     for (let depth = 1; depth <= 70; depth++) {
       const taken = await kernel.processes.spawn(at(depth)).then(
@@ -189,7 +189,7 @@ describe('a name', () => {
   });
 
   it('that is empty, unprintable or too long is refused', async () => {
-    const { kernel, live, refused } = await populated();
+    const { kernel, live, refused } = await populatedFixture();
     for (const name of refusedNames) {
       const calls = [
         () => kernel.processes.spawn({ name }),
@@ -212,7 +212,7 @@ describe('a name', () => {
 
 describe('an unknown property', () => {
   it('of any spec is refused, and named', async () => {
-    const { kernel, live, ended, refused } = await populated();
+    const { kernel, live, ended, refused } = await populatedFixture();
     const odd = { surprise: 1 } as never;
     const with_ = (more: object) => ({ ...more, surprise: 1 }) as never;
     const calls: [string, () => Promise<unknown>][] = [
@@ -359,10 +359,10 @@ describe('any argument of any public method', () => {
   const groups = { processes, capabilities, approvals, memory, audit, events, others };
   for (const [group, methods] of Object.entries(groups)) {
     it(`of ${group} is taken or refused with a KernelError, and a refusal changes nothing`, async () => {
-      const { kernel, path, live, ended } = await populated();
+      const { kernel, path, live, ended } = await populatedFixture();
       const object = await kernel.memory.create(live, { type: 'claim', payload: 1, immutable: false });
-      const db = new Database(path, { readonly: true });
-      const rows = () => counted.split(' ').map((table) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+      using tables = new RawTables(path);
+      const rows = () => counted.split(' ').map((table) => tables.count(table));
       const known = [ended, 'p_none', '', 'kill', 'tool:x', 'read', 1];
       if (group === 'memory') known.push(live, live, object.id, 'claim', 'supports');
       const argument = fc.oneof(value, fc.constantFrom(...known));
@@ -372,7 +372,7 @@ describe('any argument of any public method', () => {
           fc.array(argument, { maxLength: 4 }),
           async ([name, call], args) => {
             const before = rows();
-            const refusal = await outcome(() => call(kernel, args.map(metWithin)));
+            const refusal = await refusalOf(() => call(kernel, args.map(metWithin)));
             if (refusal === undefined) return;
             if (!(refusal instanceof KernelError)) throw new Error(`${name} threw`, { cause: refusal });
             expect(refusal.hint).not.toBe('');
@@ -382,14 +382,13 @@ describe('any argument of any public method', () => {
         { numRuns: group === 'processes' || group === 'memory' ? 400 : 150, seed: 7 },
       );
       expect(({} as { polluted?: unknown }).polluted).toBe(undefined);
-      db.close();
       await checkInvariants(kernel, path);
     });
   }
 });
 
 /** What a call was refused with; of an iterable, its first step. One that waits for what comes is taken as it is. */
-async function outcome(call: () => unknown): Promise<unknown> {
+async function refusalOf(call: () => unknown): Promise<unknown> {
   try {
     const returned = await call();
     if (typeof returned !== 'object' || returned === null || !(Symbol.asyncIterator in returned)) return undefined;

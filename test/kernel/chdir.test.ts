@@ -6,7 +6,7 @@ import { tempFolder } from '../support/kernel.js';
 import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
 /** A workspace with folders, a file, and links inside, outside and nowhere. */
-async function withFolders(): Promise<KernelFixture & { readonly workspace: string }> {
+async function folderFixture(): Promise<KernelFixture & { readonly workspace: string }> {
   const workspace = tempFolder();
   const outside = tempFolder();
   mkdirSync(join(workspace, 'src', 'app', 'deep'), { recursive: true });
@@ -62,7 +62,7 @@ const bad: readonly string[] = [
 
 describe('cwd in a spec', () => {
   it('is relative to the workspace, normalised, and the root is a dot', async () => {
-    const { kernel } = await withFolders();
+    const { kernel } = await folderFixture();
     const cwd = async (given?: string) => {
       const pid = await kernel.processes.spawn(given === undefined ? {} : { cwd: given });
       return (await kernel.processes.get(pid)).cwd;
@@ -79,7 +79,7 @@ describe('cwd in a spec', () => {
   });
 
   it('is inherited by children and forks, unless they name their own', async () => {
-    const { kernel } = await withFolders();
+    const { kernel } = await folderFixture();
     const root = await kernel.processes.spawn({ cwd: 'src/app' });
     const cwd = async (pid: string) => (await kernel.processes.get(pid)).cwd;
     expect(await cwd(await kernel.processes.spawnChild(root, {}))).toBe('src/app');
@@ -88,7 +88,7 @@ describe('cwd in a spec', () => {
   });
 
   it('that is bad is refused with INVALID_PATH, and nothing is left behind', async () => {
-    const { kernel, refused } = await withFolders();
+    const { kernel, refused } = await folderFixture();
     const root = await kernel.processes.spawn({});
     for (const cwd of bad) {
       for (const call of [
@@ -104,7 +104,7 @@ describe('cwd in a spec', () => {
 
 describe('chdir', () => {
   it('is relative to the present directory and answers with the new one', async () => {
-    const { kernel, path } = await withFolders();
+    const { kernel, path } = await folderFixture();
     const pid = await kernel.processes.spawn({});
     expect(await kernel.processes.chdir(pid, 'src')).toBe('src');
     expect(await kernel.processes.chdir(pid, 'app/deep')).toBe('src/app/deep');
@@ -117,7 +117,7 @@ describe('chdir', () => {
   });
 
   it('refuses every bad path and stays where it is', async () => {
-    const { kernel, refused } = await withFolders();
+    const { kernel, refused } = await folderFixture();
     const pid = await kernel.processes.spawn({});
     for (const path of bad) {
       expect([path, (await refused(() => kernel.processes.chdir(pid, path))).code]).toEqual([path, codeOf(path)]);
@@ -126,7 +126,7 @@ describe('chdir', () => {
   });
 
   it('refuses to climb out from below', async () => {
-    const { kernel, refused } = await withFolders();
+    const { kernel, refused } = await folderFixture();
     const pid = await kernel.processes.spawn({ cwd: 'src/app' });
     expect((await refused(() => kernel.processes.chdir(pid, '../../..'))).code).toBe('INVALID_PATH');
     expect((await refused(() => kernel.processes.chdir(pid, '../../../src'))).code).toBe('INVALID_PATH');
@@ -134,7 +134,7 @@ describe('chdir', () => {
   });
 
   it('of many at once ends in one of the places, step by step', async () => {
-    const { kernel, path } = await withFolders();
+    const { kernel, path } = await folderFixture();
     const pid = await kernel.processes.spawn({});
     const moves = await Promise.allSettled(Array.from({ length: 6 }, () => kernel.processes.chdir(pid, '.')));
     expect(moves.map(({ status }) => status)).toEqual(Array(6).fill('fulfilled'));
@@ -142,7 +142,7 @@ describe('chdir', () => {
   });
 
   it('refuses a folder that has become a link out of the workspace', async () => {
-    const { kernel, refused, workspace } = await withFolders();
+    const { kernel, refused, workspace } = await folderFixture();
     const pid = await kernel.processes.spawn({ cwd: 'src' });
     expect(await kernel.processes.chdir(pid, 'app')).toBe('src/app');
     await kernel.processes.chdir(pid, '..');
@@ -154,7 +154,7 @@ describe('chdir', () => {
 
 describe('chdir on the process face', () => {
   it('needs read on the folder', async () => {
-    const { kernel } = await withFolders();
+    const { kernel } = await folderFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src/**', rights: ['read'] }] });
     expect(await kernel.as(pid).chdir('src/app')).toBe('src/app');
     expect(await kernel.as(pid).chdir('..')).toBe('src');
@@ -163,7 +163,7 @@ describe('chdir on the process face', () => {
   it('goes by one name, composed or decomposed', async () => {
     // A folder that is granted, and beside it a link whose name differs only in how the accent is written: the right was
     // asked for by the composed name, and the process then worked behind the other one.
-    const { kernel, workspace } = await withFolders();
+    const { kernel, workspace } = await folderFixture();
     const [composed, decomposed] = ['caf\u00e9', 'cafe\u0301'];
     mkdirSync(join(workspace, composed));
     symlinkSync('src', join(workspace, decomposed));
@@ -176,7 +176,7 @@ describe('chdir on the process face', () => {
   });
 
   it('is denied elsewhere, whether or not the folder exists, and the denial is on record', async () => {
-    const { kernel, refused } = await withFolders();
+    const { kernel, refused } = await folderFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src/**', rights: ['read'] }] });
     expect((await refused(() => kernel.as(pid).chdir('.'))).code).toBe('CAPABILITY_DENIED');
     expect((await refused(() => kernel.as(pid).chdir('doc'))).code).toBe('CAPABILITY_DENIED');
@@ -190,7 +190,7 @@ describe('chdir on the process face', () => {
   });
 
   it('gives a child no folder that the process itself may not read', async () => {
-    const { kernel, refused } = await withFolders();
+    const { kernel, refused } = await folderFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src/**', rights: ['read'] }] });
     const child = await kernel.as(pid).spawnChild({ cwd: 'src/app' });
     expect((await kernel.processes.get(child)).cwd).toBe('src/app');
@@ -203,7 +203,7 @@ describe('chdir on the process face', () => {
 
   it('gives a child a folder by a capability that is on record, and takes a use of it', async () => {
     // A birth took the use, and its record did not say of what.
-    const { kernel, path } = await withFolders();
+    const { kernel, path } = await folderFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src', rights: ['read'], uses: 3 }] });
     const [capability] = (await kernel.capabilities.list(pid)).filter(({ resource }) => resource === 'fs:src');
     const spawned = await kernel.as(pid).spawnChild({ cwd: 'src' });

@@ -1,10 +1,10 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
 import { newStore, tempFolder } from '../support/kernel.js';
 import { worker } from '../support/kernel-fixture.js';
+import { RawTables } from '../support/storage/raw-tables.js';
 
-async function script(kernel: Kernel): Promise<void> {
+async function runScript(kernel: Kernel): Promise<void> {
   const root = await kernel.processes.spawn({ goal: 'plan', budget: { tokens: 100, children: 5 }, name: 'root' });
   const a = await kernel.processes.spawnChild(root, { image: 'worker', goal: { a: 1 } });
   const b = await kernel.processes.fork(root, { id: 'b', mode: 'copy' });
@@ -19,27 +19,25 @@ async function script(kernel: Kernel): Promise<void> {
 }
 
 async function rootOf(seed: string, store: string): Promise<string> {
-  await using kernel = await open(seed, store);
-  await script(kernel);
+  await using kernel = await openSeeded(seed, store);
+  await runScript(kernel);
   return (await kernel.audit.verify()).root;
 }
 
-function open(seed: string, store: string): Promise<Kernel> {
+function openSeeded(seed: string, store: string): Promise<Kernel> {
   return createKernel({ store, seed, workspace: tempFolder(), node: { executor: false }, images: [worker] });
 }
 
 function idsIn(path: string): string[] {
-  const db = new Database(path, { readonly: true });
-  const pluck = (sql: string) => db.prepare(sql).pluck().all() as string[];
-  const ids = [
-    ...pluck('SELECT pid FROM processes'),
-    ...pluck('SELECT id FROM objects'),
-    ...pluck('SELECT id FROM capabilities'),
-    ...pluck("SELECT json_extract(body, '$.id') FROM audit_records"),
-    ...pluck('SELECT DISTINCT node FROM events'),
+  using tables = new RawTables(path);
+  const column = (table: string, name: string) => tables.rows(table).map((row) => `${row[name]}`);
+  return [
+    ...column('processes', 'pid'),
+    ...column('objects', 'id'),
+    ...column('capabilities', 'id'),
+    ...column('audit_records', 'body').map((body) => (JSON.parse(body) as { id: string }).id),
+    ...new Set(column('events', 'node')),
   ];
-  db.close();
-  return ids;
 }
 
 describe('a seed', () => {
@@ -63,7 +61,7 @@ describe('a seed', () => {
   it('never repeats an id on a store that is opened again', async () => {
     const store = newStore();
     for (let round = 0; round < 3; round++) {
-      await using kernel = await open('alpha', store);
+      await using kernel = await openSeeded('alpha', store);
       await kernel.processes.spawn({});
       await kernel.processes.spawn({ goal: 'again' });
     }
@@ -73,8 +71,8 @@ describe('a seed', () => {
 
   it('gives the same signing key, so that one run’s checkpoint is the other’s', async () => {
     const checkpoint = async () => {
-      await using kernel = await open('alpha', newStore());
-      await script(kernel);
+      await using kernel = await openSeeded('alpha', newStore());
+      await runScript(kernel);
       return kernel.audit.checkpoint();
     };
     expect(await checkpoint()).toEqual(await checkpoint());

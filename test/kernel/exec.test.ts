@@ -5,7 +5,7 @@ import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js'
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 
-async function withPlanner(): Promise<KernelFixture> {
+async function plannerFixture(): Promise<KernelFixture> {
   const set = await kernelFixture();
   set.kernel.images.register(externalImage({ name: 'planner' }));
   set.kernel.images.register(
@@ -16,7 +16,7 @@ async function withPlanner(): Promise<KernelFixture> {
 
 describe('exec', () => {
   it('replaces the program and keeps pid, parent, children, cwd and what was used', async () => {
-    const { kernel, path } = await withPlanner();
+    const { kernel, path } = await plannerFixture();
     const root = await kernel.processes.spawn({});
     const pid = await kernel.processes.spawnChild(root, { image: 'worker', goal: 'first', budget: { tokens: 10 } });
     const child = await kernel.processes.spawnChild(pid, {});
@@ -36,7 +36,7 @@ describe('exec', () => {
   });
 
   it('bumps generation and fence, begins again at attempt 1 and drops what it waited for', async () => {
-    const { kernel, edit, row } = await withPlanner();
+    const { kernel, edit, row } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
     const wait = JSON.stringify({ kind: 'timer', what: 'x', since: 1 });
     edit(pid, { status: 'waiting', node: 'n_other', attempt: 3, wait });
@@ -45,7 +45,7 @@ describe('exec', () => {
   });
 
   it('leaves a paused process paused', async () => {
-    const { kernel } = await withPlanner();
+    const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', held: true });
     await kernel.processes.exec(pid, { image: 'planner' });
     expect((await kernel.processes.get(pid)).status).toBe('paused');
@@ -54,7 +54,7 @@ describe('exec', () => {
   });
 
   it('takes all authority but the own namespace', async () => {
-    const { kernel } = await withPlanner();
+    const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
     await kernel.processes.exec(pid, { image: 'planner' });
     expect((await kernel.capabilities.list(pid)).map(({ resource }) => resource)).toEqual([`ns:process/${pid}/**`]);
@@ -62,7 +62,7 @@ describe('exec', () => {
   });
 
   it('keeps authority with preserveCapabilities, also over a second exec, until one does not', async () => {
-    const { kernel } = await withPlanner();
+    const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
     await kernel.processes.exec(pid, { image: 'planner', preserveCapabilities: true });
     await kernel.processes.exec(pid, { image: 'worker', preserveCapabilities: true });
@@ -72,7 +72,7 @@ describe('exec', () => {
   });
 
   it('takes from the children what they had from it', async () => {
-    const { kernel } = await withPlanner();
+    const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [{ ...search, delegable: true }] });
     const child = await kernel.processes.spawnChild(pid, { delegate: [search] });
     await kernel.processes.exec(pid, { image: 'planner' });
@@ -80,7 +80,7 @@ describe('exec', () => {
   });
 
   it('gives a new goal and, without preserveMemory, a fresh view', async () => {
-    const { kernel, row } = await withPlanner();
+    const { kernel, row } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', goal: 'first' });
     const { view } = row(pid);
     await kernel.processes.exec(pid, { image: 'planner', goal: 'second' });
@@ -93,7 +93,7 @@ describe('exec', () => {
   });
 
   it('gives a goal that is a handle to read, although its authority shrinks', async () => {
-    const { kernel } = await withPlanner();
+    const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
     const child = await kernel.processes.spawnChild(pid, {});
     await kernel.processes.complete(child, { found: 1 });
@@ -105,7 +105,7 @@ describe('exec', () => {
   });
 
   it('refuses a goal that the process cannot read', async () => {
-    const { kernel, refused } = await withPlanner();
+    const { kernel, refused } = await plannerFixture();
     const stranger = await kernel.processes.spawn({});
     await kernel.processes.complete(stranger, 'secret');
     const { result } = await kernel.processes.result(stranger);
@@ -117,7 +117,7 @@ describe('exec', () => {
   });
 
   it('meets the requirements of the new image with what is left', async () => {
-    const { kernel, refused } = await withPlanner();
+    const { kernel, refused } = await plannerFixture();
     const mail = { resource: 'tool:mail', rights: ['call' as const] };
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [mail] });
     expect((await refused(() => kernel.processes.exec(pid, { image: 'mailer' }))).code).toBe('CAPABILITY_DENIED');
@@ -126,14 +126,14 @@ describe('exec', () => {
   });
 
   it('refuses an unknown image before anything changes', async () => {
-    const { kernel, refused } = await withPlanner();
+    const { kernel, refused } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
     expect((await refused(() => kernel.processes.exec(pid, { image: 'none' }))).code).toBe('NO_SUCH_IMAGE');
     expect((await refused(() => kernel.processes.exec(pid, {} as never))).code).toBe('INVALID_INPUT');
   });
 
   it('refuses a process that has not started elsewhere, is being stopped, has ended or never was', async () => {
-    const { kernel, refused, edit } = await withPlanner();
+    const { kernel, refused, edit } = await plannerFixture();
     const exec = (pid: string) => () => kernel.processes.exec(pid, { image: 'planner' });
     const pid = await kernel.processes.spawn({});
     expect((await refused(exec(pid))).code).toBe('INVALID_TRANSITION');

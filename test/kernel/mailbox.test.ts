@@ -14,7 +14,7 @@ interface Family extends KernelFixture {
   readonly stranger: Pid;
 }
 
-async function family(given?: KernelFixture): Promise<Family> {
+async function familyFixture(given?: KernelFixture): Promise<Family> {
   const place = given ?? (await kernelFixture());
   const { processes } = place.kernel;
   const parent = await processes.spawn({ image: 'worker' });
@@ -23,14 +23,14 @@ async function family(given?: KernelFixture): Promise<Family> {
   return { ...place, parent, child, stranger };
 }
 
-function another(path: string): Promise<Kernel> {
+function openSecondKernel(path: string): Promise<Kernel> {
   return createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
 }
 
 const poll = { timeoutMs: 0 };
 
 /** What waits in a mailbox, taken out of it. */
-async function emptied(kernel: Kernel, pid: Pid): Promise<Message[]> {
+async function takeAll(kernel: Kernel, pid: Pid): Promise<Message[]> {
   const taken: Message[] = [];
   for (;;) {
     const next = await kernel
@@ -47,7 +47,7 @@ async function emptied(kernel: Kernel, pid: Pid): Promise<Message[]> {
 
 describe('send', () => {
   it('reaches a child and the parent, and what was sent comes out as it was', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     const body = { text: 'hello', list: [1, null, { deep: true }] };
     await kernel.as(parent).send(child, body);
     await kernel.as(child).send(parent, 'thanks');
@@ -65,14 +65,14 @@ describe('send', () => {
   });
 
   it('carries null, an empty text, and members whose names belong to every object', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     const bodies = [null, '', 0, false, [], {}, JSON.parse('{"constructor":1,"toString":{"valueOf":null}}')];
     for (const body of bodies) await kernel.as(parent).send(child, body);
-    expect((await emptied(kernel, child)).map(({ body }) => body)).toEqual(bodies);
+    expect((await takeAll(kernel, child)).map(({ body }) => body)).toEqual(bodies);
   });
 
   it('is on record by kinship, with the body beside the record, and told as an event of the receiver', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     const before = await lastSeq(kernel);
     await kernel.as(parent).send(child, { secret: 'tea' });
     const { id } = await kernel.as(child).receive();
@@ -90,7 +90,7 @@ describe('send', () => {
   });
 
   it('reaches a stranger by a capability, which the record names', async () => {
-    const { kernel, path, parent, stranger } = await family();
+    const { kernel, path, parent, stranger } = await familyFixture();
     const { id } = await kernel.capabilities.grant(parent, { resource: `process:${stranger}`, rights: ['send'] });
     await kernel.as(parent).send(stranger, 1);
     expect(await kernel.as(stranger).receive()).toMatchObject({ from: parent, body: 1 });
@@ -99,7 +99,7 @@ describe('send', () => {
   });
 
   it('takes a use of a capability that has finite ones, and none where it is refused', async () => {
-    const { kernel, parent, stranger, refused } = await family();
+    const { kernel, parent, stranger, refused } = await familyFixture();
     const spec = { resource: `process:${stranger}`, rights: ['send' as const], uses: 2 };
     const { id } = await kernel.capabilities.grant(parent, spec);
     await kernel.as(parent).send(stranger, 1);
@@ -112,7 +112,7 @@ describe('send', () => {
   });
 
   it('refuses a stranger, a grandchild, one that has ended and nobody, all alike, and itself', async () => {
-    const { kernel, path, parent, child, stranger, refused } = await family();
+    const { kernel, path, parent, child, stranger, refused } = await familyFixture();
     const below = await kernel.processes.spawnChild(child, { image: 'worker' });
     const gone = await kernel.processes.spawn({});
     await kernel.processes.exit(gone);
@@ -131,7 +131,7 @@ describe('send', () => {
   });
 
   it('refuses one that it may send to and that has ended, but not one that is being stopped', async () => {
-    const { kernel, parent, child, refused, edit } = await family();
+    const { kernel, parent, child, refused, edit } = await familyFixture();
     edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(child);
     expect((await kernel.processes.get(child)).status).toBe('stopping');
@@ -145,14 +145,14 @@ describe('send', () => {
   });
 
   it('is refused to a process that has ended or never was', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     await kernel.processes.exit(parent);
     expect((await refused(() => kernel.as(parent).send(child, 1))).code).toBe('PROCESS_TERMINATED');
     expect((await refused(() => kernel.as('p_none').send(child, 1))).code).toBe('NO_SUCH_PROCESS');
   });
 
   it('is bound by a rule that denies it, also between kin', async () => {
-    const { kernel, path, parent, child, refused } = await family();
+    const { kernel, path, parent, child, refused } = await familyFixture();
     const rule = await kernel.capabilities.deny(child, { resource: `process:${parent}`, rights: ['send'] });
     expect(await refused(() => kernel.as(child).send(parent, 1))).toMatchObject({
       code: 'CAPABILITY_DENIED',
@@ -161,12 +161,12 @@ describe('send', () => {
     await kernel.as(parent).send(child, 1);
     await kernel.capabilities.lift(rule.id);
     await kernel.as(child).send(parent, 2);
-    expect((await emptied(kernel, parent)).map(({ body }) => body)).toEqual([2]);
+    expect((await takeAll(kernel, parent)).map(({ body }) => body)).toEqual([2]);
     await checkInvariants(kernel, path);
   });
 
   it('waits where a rule asks, and an answer is for this message and no other', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     await kernel.capabilities.ask(parent, { resource: 'process:**', rights: ['send'] });
     const first = trackCall(kernel.as(parent).send(child, 'harmless'));
     const question = await waitForPending(kernel);
@@ -177,23 +177,23 @@ describe('send', () => {
     await kernel.approvals.answer((await waitForPending(kernel)).id, { decision: 'deny', by: 'ann' });
     await second.done;
     expect([first.state, second.state]).toEqual(['resolved', 'APPROVAL_DENIED']);
-    expect((await emptied(kernel, child)).map(({ body }) => body)).toEqual(['harmless']);
+    expect((await takeAll(kernel, child)).map(({ body }) => body)).toEqual(['harmless']);
     await checkInvariants(kernel, path);
   });
 
   it('refuses what is no data, too large or too deep', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     let deep: unknown = 1;
     for (let level = 0; level < 65; level++) deep = [deep];
     for (const body of [undefined, 'x'.repeat(1024 * 1024), deep, { at: new Date(0) }, { f: () => 1 }, Number.NaN]) {
       expect((await refused(() => kernel.as(parent).send(child, body as never))).code).toBe('INVALID_INPUT');
     }
     await kernel.as(parent).send(child, 'x'.repeat(1_000_000));
-    expect(await emptied(kernel, child)).toHaveLength(1);
+    expect(await takeAll(kernel, child)).toHaveLength(1);
   });
 
   it('fills a mailbox up to its bound, and goes on when something was taken', async () => {
-    const { kernel, path, parent, child, refused } = await family();
+    const { kernel, path, parent, child, refused } = await familyFixture();
     await Promise.all(Array.from({ length: 1_000 }, (_, n) => kernel.as(parent).send(child, n)));
     const full = () => kernel.as(parent).send(child, 'one more');
     expect(await refused(full)).toEqual({ code: 'MAILBOX_FULL', facts: { to: child, limit: 1_000 } });
@@ -206,7 +206,7 @@ describe('send', () => {
   });
 
   it('that comes to the last place with many others finds exactly one place', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     await Promise.all(Array.from({ length: 999 }, (_, n) => kernel.as(parent).send(child, n)));
     const racing = Array.from({ length: 20 }, () => trackCall(kernel.as(parent).send(child, 'last')));
     await Promise.all(racing.map(({ done }) => done));
@@ -217,7 +217,7 @@ describe('send', () => {
 
 describe('receive', () => {
   it('gets what each of many concurrent senders sent in its order, and each message once', async () => {
-    const { kernel, path, parent } = await family();
+    const { kernel, path, parent } = await familyFixture();
     const senders = await Promise.all(Array.from({ length: 8 }, () => kernel.processes.spawnChild(parent, {})));
     const sending = senders.flatMap((pid) => Array.from({ length: 25 }, (_, n) => kernel.as(pid).send(parent, n)));
     const receiving = Array.from({ length: 200 }, () => kernel.as(parent).receive());
@@ -233,7 +233,7 @@ describe('receive', () => {
   });
 
   it('of 20 callers at once gets each of 20 messages exactly once, whether they come before or after', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     for (const isFirst of [true, false]) {
       const receive = () => Array.from({ length: 20 }, () => kernel.as(child).receive());
       const send = () => Promise.all(Array.from({ length: 20 }, (_, n) => kernel.as(parent).send(child, n)));
@@ -242,24 +242,24 @@ describe('receive', () => {
       const bodies = (await Promise.all(isFirst ? early : receive())).map(({ body }) => body);
       expect(bodies).toEqual(Array.from({ length: 20 }, (_, n) => n));
     }
-    expect(await emptied(kernel, child)).toEqual([]);
+    expect(await takeAll(kernel, child)).toEqual([]);
     await checkInvariants(kernel, path);
   });
 
   it('finds what was sent before the kernel was closed and opened again', async () => {
     const path = newStore();
-    const first = await family(await kernelFixture({ store: path }));
+    const first = await familyFixture(await kernelFixture({ store: path }));
     const { parent, child } = first;
     for (const n of [1, 2, 3]) await first.kernel.as(parent).send(child, n);
     await first.kernel.as(child).receive();
     await first.kernel.shutdown();
     const { kernel } = await kernelFixture({ store: path });
-    expect((await emptied(kernel, child)).map(({ body }) => body)).toEqual([2, 3]);
+    expect((await takeAll(kernel, child)).map(({ body }) => body)).toEqual([2, 3]);
     await checkInvariants(kernel, path);
   });
 
   it('takes only what the named process sent, and leaves the rest in its order', async () => {
-    const { kernel, path, parent } = await family();
+    const { kernel, path, parent } = await familyFixture();
     const [a, b] = [await kernel.processes.spawnChild(parent), await kernel.processes.spawnChild(parent)];
     await kernel.as(a).send(parent, 'a1');
     await kernel.as(b).send(parent, 'b1');
@@ -275,18 +275,18 @@ describe('receive', () => {
   });
 
   it('that waits for one sender is not satisfied by another', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     const other = await kernel.processes.spawnChild(parent);
     const waiting = trackCall(kernel.as(parent).receive({ from: child }));
     await kernel.as(other).send(parent, 'not this');
     await kernel.as(child).send(parent, 'this');
     expect(await waiting.done).toMatchObject({ body: 'this' });
-    expect((await emptied(kernel, parent)).map(({ body }) => body)).toEqual(['not this']);
+    expect((await takeAll(kernel, parent)).map(({ body }) => body)).toEqual(['not this']);
   });
 
   it('is woken by a message that another kernel on the same file commits', async () => {
-    const { kernel, path, parent, child } = await family();
-    await using other = await another(path);
+    const { kernel, path, parent, child } = await familyFixture();
+    await using other = await openSecondKernel(path);
     const waiting = kernel.as(child).receive();
     await other.as(parent).send(child, 'from afar');
     expect(await waiting).toMatchObject({ body: 'from afar' });
@@ -294,8 +294,8 @@ describe('receive', () => {
   });
 
   it('of two kernels on one file shares a mailbox: each message is taken once', async () => {
-    const { kernel, path, parent, child } = await family();
-    await using other = await another(path);
+    const { kernel, path, parent, child } = await familyFixture();
+    await using other = await openSecondKernel(path);
     const receiving = [kernel, other].flatMap((one) => Array.from({ length: 10 }, () => one.as(child).receive()));
     const sending = Array.from({ length: 20 }, (_, n) => [kernel, other][n % 2]?.as(parent).send(child, n));
     await Promise.all(sending);
@@ -305,7 +305,7 @@ describe('receive', () => {
   });
 
   it('gives up after its timeout, and a poll at once; nothing is written', async () => {
-    const { kernel, child, refused } = await family();
+    const { kernel, child, refused } = await familyFixture();
     const facts = { pid: child, kind: 'message', what: '' };
     expect(await refused(() => kernel.as(child).receive(poll))).toEqual({
       code: 'WAIT_TIMEOUT',
@@ -320,14 +320,14 @@ describe('receive', () => {
   });
 
   it('gets what comes before its timeout is over', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     const waiting = kernel.as(child).receive({ timeoutMs: 20_000 });
     await kernel.as(parent).send(child, 'in time');
     expect(await waiting).toMatchObject({ body: 'in time' });
   });
 
   it('is given up by the signal of its caller, before and while it waits', async () => {
-    const { kernel, child, refused } = await family();
+    const { kernel, child, refused } = await familyFixture();
     const signal = AbortSignal.abort();
     expect((await refused(() => kernel.as(child).receive({ signal }))).code).toBe('CANCELLED');
     const controller = new AbortController();
@@ -338,13 +338,13 @@ describe('receive', () => {
   });
 
   it('takes what is there although its caller has given up', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     await kernel.as(parent).send(child, 1);
     expect(await kernel.as(child).receive({ signal: AbortSignal.abort() })).toMatchObject({ body: 1 });
   });
 
   it('ends with the stop and the end of its process', async () => {
-    const { kernel, child, edit } = await family();
+    const { kernel, child, edit } = await familyFixture();
     edit(child, { status: 'running', node: 'n_other' });
     const stopped = trackCall(kernel.as(child).receive());
     await kernel.processes.cancel(child);
@@ -361,7 +361,7 @@ describe('receive', () => {
   });
 
   it('is woken when the kernel closes', async () => {
-    const { kernel, child } = await family();
+    const { kernel, child } = await familyFixture();
     const waiting = trackCall(kernel.as(child).receive());
     await new Promise((resolve) => setTimeout(resolve, 10));
     await kernel.shutdown();
@@ -370,7 +370,7 @@ describe('receive', () => {
   });
 
   it('goes on after an exec with what was there, and not after the end', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     await kernel.as(parent).send(child, 'kept');
     await kernel.processes.exec(child, { image: 'worker' });
     expect(await kernel.as(child).receive()).toMatchObject({ body: 'kept' });
@@ -380,7 +380,7 @@ describe('receive', () => {
   });
 
   it('refuses options that it does not know', async () => {
-    const { kernel, child, refused } = await family();
+    const { kernel, child, refused } = await familyFixture();
     for (const options of [{ timeoutMs: -1 }, { from: 5 }, { surprise: 1 }, { signal: {} }, null, 7]) {
       expect((await refused(() => kernel.as(child).receive(options as never))).code).toBe('INVALID_INPUT');
     }
@@ -394,7 +394,7 @@ describe('a message that a process waits for', () => {
   });
 
   it('wakes it in the commit of the sending, whoever it waits for it from', async () => {
-    const { kernel, parent, child, edit, row } = await family();
+    const { kernel, parent, child, edit, row } = await familyFixture();
     for (const token of ['message:*', `message:${parent}`]) {
       edit(child, { ...waiting([token]), node: 'n_other' });
       const before = await lastSeq(kernel);
@@ -408,7 +408,7 @@ describe('a message that a process waits for', () => {
   });
 
   it('from another process does not wake it', async () => {
-    const { kernel, parent, child, edit, row } = await family();
+    const { kernel, parent, child, edit, row } = await familyFixture();
     edit(child, waiting(['message:p_other']));
     await kernel.as(parent).send(child, 1);
     expect(row(child).status).toBe('waiting');
@@ -432,7 +432,7 @@ describe('a receive in the run of a body', () => {
   }
 
   it('tells the run what it is blocked on, and leaves its answer in the unit that takes it', async () => {
-    const { kernel, parent, child } = await family();
+    const { kernel, parent, child } = await familyFixture();
     const run = noting();
     const waiting = kernel.container.get(ProcessFaces).of(child, run).receive({ from: parent, timeoutMs: 20_000 });
     await expect.poll(() => run.noted.length).toBe(2);
@@ -444,7 +444,7 @@ describe('a receive in the run of a body', () => {
   });
 
   it('leaves nothing where it finds nothing, or where another was faster', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     const runs = [noting(), noting(), noting()];
     const faces = runs.map((run) => kernel.container.get(ProcessFaces).of(child, run));
     await refused(() => faces[0]?.receive(poll) ?? Promise.resolve());
@@ -462,7 +462,7 @@ describe('a handle in a message', () => {
     kernel.memory.create(pid, { type: 'claim', payload: payload as never });
 
   it('gives the receiver the reading of the object, at any depth', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     const [one, two] = [await note(kernel, parent, 1), await note(kernel, parent, 2)];
     await kernel.as(parent).send(child, { look: [{ at: one }, 'and', two], plain: null });
     await kernel.as(parent).send(child, two);
@@ -481,7 +481,7 @@ describe('a handle in a message', () => {
   });
 
   it('gives a capability that is derived from the sender’s, seen at once, and on record', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     const handle = await note(kernel, parent);
     expect((await kernel.capabilities.check(child, 'read', `object:${handle.id}`)).effect).toBe('deny');
     await kernel.as(parent).send(child, [handle]);
@@ -498,7 +498,7 @@ describe('a handle in a message', () => {
 
   it('is a handle again after the kernel was closed and opened again', async () => {
     const path = newStore();
-    const first = await family(await kernelFixture({ store: path }));
+    const first = await familyFixture(await kernelFixture({ store: path }));
     const { parent, child } = first;
     await first.kernel.as(parent).send(child, { it: await note(first.kernel, parent) });
     await first.kernel.shutdown();
@@ -509,7 +509,7 @@ describe('a handle in a message', () => {
   });
 
   it('that the sender may not hand on, may not see, or that is gone is refused alike, and nothing is sent', async () => {
-    const { kernel, path, parent, child, stranger, refused } = await family();
+    const { kernel, path, parent, child, stranger, refused } = await familyFixture();
     const foreign = await note(kernel, stranger);
     const lent = await kernel.memory.share(stranger, parent, foreign, ['read']);
     const ofOther = await note(kernel, stranger, 2);
@@ -521,12 +521,12 @@ describe('a handle in a message', () => {
         facts: { object: handle.id },
       });
     }
-    expect(await emptied(kernel, child)).toEqual([]);
+    expect(await takeAll(kernel, child)).toEqual([]);
     await checkInvariants(kernel, path);
   });
 
   it('that may be handed on goes on to the next', async () => {
-    const { kernel, path, parent, child, stranger } = await family();
+    const { kernel, path, parent, child, stranger } = await familyFixture();
     const foreign = await note(kernel, stranger);
     await kernel.memory.share(stranger, parent, foreign, ['read', 'grant']);
     await kernel.as(parent).send(child, foreign);
@@ -536,7 +536,7 @@ describe('a handle in a message', () => {
   });
 
   it('received by a message cannot be sent on: it was given to read', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     const below = await kernel.processes.spawnChild(child);
     await kernel.as(parent).send(child, await note(kernel, parent));
     const handle = (await kernel.as(child).receive()).body as ObjectHandle;
@@ -544,7 +544,7 @@ describe('a handle in a message', () => {
   });
 
   it('that came from the receiver goes back as its own', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     const own = await note(kernel, parent);
     await kernel.memory.share(parent, child, own, ['read', 'grant']);
     await kernel.as(child).send(parent, { about: own });
@@ -557,7 +557,7 @@ describe('a handle in a message', () => {
   });
 
   it('of a child that has ended stays readable by what the child leaves', async () => {
-    const { kernel, path, parent, child } = await family();
+    const { kernel, path, parent, child } = await familyFixture();
     await kernel.as(child).send(parent, await note(kernel, child));
     await kernel.processes.exit(child);
     const handle = (await kernel.as(parent).receive()).body as ObjectHandle;
@@ -566,7 +566,7 @@ describe('a handle in a message', () => {
   });
 
   it('that looks like one in JSON stays data, and gives nothing', async () => {
-    const { kernel, parent, child, stranger } = await family();
+    const { kernel, parent, child, stranger } = await familyFixture();
     const own = await note(kernel, parent);
     const foreign = await note(kernel, stranger);
     const forged = [own.toJSON(), foreign.toJSON(), { object: own.id }, own.id];
@@ -580,7 +580,7 @@ describe('a handle in a message', () => {
   });
 
   it('does not leave the reach of a rule that binds the sender', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     const own = await note(kernel, child);
     await kernel.capabilities.deny(child, { resource: `object:${own.id}`, rights: ['materialize', 'read'] });
     expect((await refused(() => kernel.as(child).send(parent, own))).code).toBe('NO_SUCH_OBJECT');
@@ -591,7 +591,7 @@ describe('a handle in a message', () => {
   });
 
   it('is refused to a receiver that is being stopped, which gets nothing any more', async () => {
-    const { kernel, parent, child, refused, edit } = await family();
+    const { kernel, parent, child, refused, edit } = await familyFixture();
     edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(child);
     const own = await note(kernel, parent);
@@ -599,7 +599,7 @@ describe('a handle in a message', () => {
   });
 
   it('is one of a hundred at most', async () => {
-    const { kernel, parent, child, refused } = await family();
+    const { kernel, parent, child, refused } = await familyFixture();
     const own = await note(kernel, parent);
     expect(await refused(() => kernel.as(parent).send(child, Array(101).fill(own)))).toMatchObject({
       code: 'INVALID_INPUT',

@@ -3,7 +3,7 @@ import type { Kernel, Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
-async function place(kernel: Kernel, pid: Pid): Promise<Record<string, unknown>> {
+async function positionOf(kernel: Kernel, pid: Pid): Promise<Record<string, unknown>> {
   const { parent, bornUnder, root, depth, status } = await kernel.processes.get(pid);
   return { parent, bornUnder, root, depth, status };
 }
@@ -39,8 +39,20 @@ describe('when a process ends, a child', () => {
     const below = await kernel.processes.spawnChild(child, {});
     const seq = await lastSeq(kernel);
     await kernel.processes.exit(parent);
-    expect(await place(kernel, child)).toEqual({ parent: root, bornUnder: parent, root, depth: 2, status: 'created' });
-    expect(await place(kernel, below)).toEqual({ parent: child, bornUnder: child, root, depth: 3, status: 'created' });
+    expect(await positionOf(kernel, child)).toEqual({
+      parent: root,
+      bornUnder: parent,
+      root,
+      depth: 2,
+      status: 'created',
+    });
+    expect(await positionOf(kernel, below)).toEqual({
+      parent: child,
+      bornUnder: child,
+      root,
+      depth: 3,
+      status: 'created',
+    });
     expect(await eventsAfter(kernel, seq)).toEqual([
       ['process.exited', parent],
       ['process.reparented', child],
@@ -56,8 +68,8 @@ describe('when a process ends, a child', () => {
     const child = await kernel.processes.spawnChild(root, { onParentExit: 'reparent' });
     const below = await kernel.processes.spawnChild(child, {});
     await kernel.processes.exit(root);
-    expect(await place(kernel, child)).toMatchObject({ parent: null, bornUnder: root, root: child, depth: 1 });
-    expect(await place(kernel, below)).toMatchObject({ parent: child, root: child, depth: 2 });
+    expect(await positionOf(kernel, child)).toMatchObject({ parent: null, bornUnder: root, root: child, depth: 1 });
+    expect(await positionOf(kernel, below)).toMatchObject({ parent: child, root: child, depth: 2 });
     await checkInvariants(kernel, path);
   });
 
@@ -68,7 +80,7 @@ describe('when a process ends, a child', () => {
     const b = await kernel.processes.spawnChild(a, { name: 'gone', onParentExit: 'reparent' });
     const c = await kernel.processes.spawnChild(b, { onParentExit: 'reparent' });
     await kernel.processes.signal({ name: 'gone' }, 'kill', { tree: false });
-    expect(await place(kernel, c)).toMatchObject({ parent: root, root });
+    expect(await positionOf(kernel, c)).toMatchObject({ parent: root, root });
     await checkInvariants(kernel, path);
   });
 
@@ -79,13 +91,13 @@ describe('when a process ends, a child', () => {
     const child = await kernel.processes.spawnChild(parent, { onParentExit: 'detach' });
     const below = await kernel.processes.spawnChild(child, {});
     await kernel.processes.exit(parent);
-    expect(await place(kernel, child)).toMatchObject({ parent: null, bornUnder: parent, root: child });
-    expect(await place(kernel, below)).toMatchObject({ parent: child, root: child });
+    expect(await positionOf(kernel, child)).toMatchObject({ parent: null, bornUnder: parent, root: child });
+    expect(await positionOf(kernel, below)).toMatchObject({ parent: child, root: child });
     const later = await kernel.processes.spawnChild(below, {});
-    expect(await place(kernel, later)).toMatchObject({ root: child, depth: 4 });
+    expect(await positionOf(kernel, later)).toMatchObject({ root: child, depth: 4 });
     expect((await kernel.processes.list({ root: child })).items.length).toBe(3);
     await kernel.processes.kill(root);
-    expect(await place(kernel, child)).toMatchObject({ status: 'created' });
+    expect(await positionOf(kernel, child)).toMatchObject({ status: 'created' });
     await checkInvariants(kernel, path);
   });
 
@@ -97,9 +109,9 @@ describe('when a process ends, a child', () => {
     const y = await kernel.processes.spawnChild(b, { onParentExit: 'reparent' });
     const z = await kernel.processes.spawnChild(y, {});
     await kernel.processes.signal({ name: 'gone' }, 'kill', { tree: false });
-    expect(await place(kernel, x)).toMatchObject({ parent: null, root: x });
-    expect(await place(kernel, y)).toMatchObject({ parent: x, root: x });
-    expect(await place(kernel, z)).toMatchObject({ parent: y, root: x });
+    expect(await positionOf(kernel, x)).toMatchObject({ parent: null, root: x });
+    expect(await positionOf(kernel, y)).toMatchObject({ parent: x, root: x });
+    expect(await positionOf(kernel, z)).toMatchObject({ parent: y, root: x });
     await checkInvariants(kernel, path);
   });
 

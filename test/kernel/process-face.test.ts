@@ -4,7 +4,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
-async function family({ kernel }: KernelFixture): Promise<{ root: Pid; child: Pid; below: Pid; stranger: Pid }> {
+async function spawnFamily({ kernel }: KernelFixture): Promise<{ root: Pid; child: Pid; below: Pid; stranger: Pid }> {
   const root = await kernel.processes.spawn({ image: 'worker' });
   const child = await kernel.processes.spawnChild(root, { image: 'worker' });
   const below = await kernel.processes.spawnChild(child, { image: 'worker' });
@@ -106,7 +106,7 @@ describe('the process face', () => {
   it('waits for its own children and reads what they left', async () => {
     const set = await kernelFixture();
     const { kernel } = set;
-    const { root, child } = await family(set);
+    const { root, child } = await spawnFamily(set);
     const waiting = kernel.as(root).wait(child);
     await kernel.as(child).exit({ result: { n: 1 } });
     const { result } = await waiting;
@@ -118,7 +118,7 @@ describe('the process face', () => {
   it('refuses to signal a stranger, a grandchild, its parent, itself and nobody, all alike, and says so on record', async () => {
     const set = await kernelFixture();
     const { kernel, refused } = set;
-    const { root, child, below, stranger } = await family(set);
+    const { root, child, below, stranger } = await spawnFamily(set);
     const face = kernel.as(child);
     for (const signal of ['kill', 'cancel', 'pause', 'resume'] as const) {
       for (const pid of [stranger, root, child, 'p_none']) {
@@ -136,7 +136,7 @@ describe('the process face', () => {
 
   it('gives a child the time to end that it names, and refuses what is no duration', async () => {
     const set = await kernelFixture();
-    const { root, child } = await family(set);
+    const { root, child } = await spawnFamily(set);
     set.edit(child, { status: 'running', node: 'n_other' });
     const face = set.kernel.as(root);
     for (const options of [{ graceMs: -1 }, { graceMs: 0.5 }, { tree: false }, 5]) {
@@ -150,7 +150,7 @@ describe('the process face', () => {
   it('lists its own children, live and ended, and nobody else whatever it asks for', async () => {
     const set = await kernelFixture();
     const { kernel, refused } = set;
-    const { root, child, below, stranger } = await family(set);
+    const { root, child, below, stranger } = await spawnFamily(set);
     const ended = await kernel.as(root).spawnChild({ name: 'short' });
     await kernel.processes.complete(ended, 1);
     const face = kernel.as(root);
@@ -166,7 +166,7 @@ describe('the process face', () => {
   it('refuses to wait for a stranger, and says so on record', async () => {
     const set = await kernelFixture();
     const { kernel, refused } = set;
-    const { child, stranger } = await family(set);
+    const { child, stranger } = await spawnFamily(set);
     expect((await refused(() => kernel.as(child).wait(stranger))).code).toBe('NOT_A_CHILD');
     const { items } = await kernel.audit.list({ actor: child, outcome: 'refused' });
     expect(items.map(({ code, action, target }) => [code, action, target])).toEqual([
@@ -195,7 +195,7 @@ describe('the process face', () => {
   it('of an ended process does nothing more, not even to a child that is still stopping', async () => {
     const set = await kernelFixture();
     const { kernel, refused, edit } = set;
-    const { root, child } = await family(set);
+    const { root, child } = await spawnFamily(set);
     edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.exit(root);
     expect((await kernel.processes.get(child)).status).toBe('stopping');

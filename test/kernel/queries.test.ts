@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Kernel, Pid, ProcessFilter, ProcessTree } from '../../src/index.js';
 import { kernelFixture, worker } from '../support/kernel-fixture.js';
+import { RawTables } from '../support/storage/raw-tables.js';
 
-async function pids(kernel: Kernel, filter: ProcessFilter): Promise<Pid[]> {
+async function listPids(kernel: Kernel, filter: ProcessFilter): Promise<Pid[]> {
   return (await kernel.processes.list(filter)).items.map(({ pid }) => pid);
 }
 
@@ -74,7 +75,8 @@ describe('list', () => {
       [{ parent: root, live: true, kind: 'external' }, [child]],
       [{ labels: {}, owner: {} }, [root, child, gone, waiting]],
     ];
-    for (const [filter, expected] of cases) expect([filter, await pids(kernel, filter)]).toEqual([filter, expected]);
+    for (const [filter, expected] of cases)
+      expect([filter, await listPids(kernel, filter)]).toEqual([filter, expected]);
   });
 
   it('refuses unknown keys, unknown values and cursors that are none', async () => {
@@ -126,16 +128,12 @@ describe('list', () => {
   it('looks at no more than 10,000 rows per page, and then says that there may be more', async () => {
     const { kernel, path } = await kernelFixture({ durability: 'normal' });
     const first = await kernel.processes.spawn({ name: 'needle' });
-    const { default: Database } = await import('better-sqlite3');
-    const db = new Database(path);
-    const columns = (db.pragma('table_info(processes)') as { name: string }[]).map(({ name }) => name);
-    const copied = columns.map((name) => (name === 'n' ? 'i + 10' : name === 'pid' ? "'p_' || i" : name));
-    db.exec(`WITH RECURSIVE counter(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counter WHERE i < 10500)
-      INSERT INTO processes (${columns.join(', ')})
-      SELECT ${copied.map((name) => (name === 'name' ? "'hay'" : name)).join(', ')} FROM processes, counter`);
-    db.exec('INSERT INTO accounts (n) SELECT n FROM processes WHERE n NOT IN (SELECT n FROM accounts)');
-    db.prepare("UPDATE processes SET name = 'needle' WHERE pid = 'p_10400'").run();
-    db.close();
+    using tables = new RawTables(path);
+    const [row = {}] = tables.rows('processes');
+    const numbers = Array.from({ length: 10_500 }, (_, index) => index + 1);
+    const nameOf = (number: number) => (number === 10_400 ? 'needle' : 'hay');
+    tables.insert('processes', ...numbers.map((i) => ({ ...row, n: i + 10, pid: `p_${i}`, name: nameOf(i) })));
+    tables.insert('accounts', ...numbers.map((i) => ({ n: i + 10 })));
     const page = await kernel.processes.list({ name: 'needle' });
     expect([page.items.map(({ pid }) => pid), page.next === undefined]).toEqual([[first], false]);
     const rest = await kernel.processes.list({ name: 'needle', after: page.next ?? '' });
@@ -159,22 +157,22 @@ describe('children, ancestors and tree', () => {
     expect(names(await kernel.processes.children(aaa))).toEqual([]);
     expect(names(await kernel.processes.ancestors(aaa))).toEqual([aa, a, root]);
     expect(names(await kernel.processes.ancestors(root))).toEqual([]);
-    expect(shape(await kernel.processes.tree(root))).toEqual([
+    expect(shapeOf(await kernel.processes.tree(root))).toEqual([
       root,
       [
         [a, [[aa, [[aaa, []]]]]],
         [b, []],
       ],
     ]);
-    expect(shape(await kernel.processes.tree(root, { depth: 1 }))).toEqual([
+    expect(shapeOf(await kernel.processes.tree(root, { depth: 1 }))).toEqual([
       root,
       [
         [a, []],
         [b, []],
       ],
     ]);
-    expect(shape(await kernel.processes.tree(root, { depth: 0 }))).toEqual([root, []]);
-    expect(shape(await kernel.processes.tree(a))).toEqual([a, [[aa, [[aaa, []]]]]]);
+    expect(shapeOf(await kernel.processes.tree(root, { depth: 0 }))).toEqual([root, []]);
+    expect(shapeOf(await kernel.processes.tree(a))).toEqual([a, [[aa, [[aaa, []]]]]]);
     expect(await kernel.processes.tree(b)).toEqual({ ...(await kernel.processes.get(b)), children: [] });
   });
 
@@ -200,6 +198,6 @@ describe('children, ancestors and tree', () => {
 });
 
 type Shape = [Pid, Shape[]];
-function shape({ pid, children }: ProcessTree): Shape {
-  return [pid, children.map(shape)];
+function shapeOf({ pid, children }: ProcessTree): Shape {
+  return [pid, children.map(shapeOf)];
 }

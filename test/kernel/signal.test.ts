@@ -3,10 +3,10 @@ import type { Kernel, Pid, SignalScope } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
-const report = { matched: 0, delivered: [], alreadyTerminal: [], refused: [], stale: [] };
+const emptyReport = { matched: 0, delivered: [], alreadyTerminal: [], refused: [], stale: [] };
 
 /** root ─ a ─ b, and root ─ c; all runnable. */
-async function tree(kernel: Kernel): Promise<Record<'root' | 'a' | 'b' | 'c', Pid>> {
+async function spawnTree(kernel: Kernel): Promise<Record<'root' | 'a' | 'b' | 'c', Pid>> {
   const root = await kernel.processes.spawn({ image: 'worker' });
   const a = await kernel.processes.spawnChild(root, { image: 'worker' });
   const b = await kernel.processes.spawnChild(a, { image: 'worker' });
@@ -14,31 +14,31 @@ async function tree(kernel: Kernel): Promise<Record<'root' | 'a' | 'b' | 'c', Pi
   return { root, a, b, c };
 }
 
-async function statuses(kernel: Kernel, pids: readonly Pid[]): Promise<string[]> {
+async function statusesOf(kernel: Kernel, pids: readonly Pid[]): Promise<string[]> {
   return Promise.all(pids.map(async (pid) => (await kernel.processes.get(pid)).status));
 }
 
 describe('pause and resume', () => {
   it('take the whole subtree and nothing beside it', async () => {
     const { kernel, path } = await kernelFixture();
-    const { root, a, b, c } = await tree(kernel);
-    expect(await kernel.processes.pause(a, 'lunch')).toEqual({ ...report, matched: 2, delivered: [a, b] });
-    expect(await statuses(kernel, [root, a, b, c])).toEqual(['runnable', 'paused', 'paused', 'runnable']);
-    expect(await kernel.processes.resume(a)).toEqual({ ...report, matched: 2, delivered: [a, b] });
-    expect(await statuses(kernel, [root, a, b, c])).toEqual(Array(4).fill('runnable'));
+    const { root, a, b, c } = await spawnTree(kernel);
+    expect(await kernel.processes.pause(a, 'lunch')).toEqual({ ...emptyReport, matched: 2, delivered: [a, b] });
+    expect(await statusesOf(kernel, [root, a, b, c])).toEqual(['runnable', 'paused', 'paused', 'runnable']);
+    expect(await kernel.processes.resume(a)).toEqual({ ...emptyReport, matched: 2, delivered: [a, b] });
+    expect(await statusesOf(kernel, [root, a, b, c])).toEqual(Array(4).fill('runnable'));
     await checkInvariants(kernel, path);
   });
 
   it('with tree: false take the process alone', async () => {
     const { kernel } = await kernelFixture();
-    const { a, b } = await tree(kernel);
+    const { a, b } = await spawnTree(kernel);
     await kernel.processes.signal(a, 'pause', { tree: false });
-    expect(await statuses(kernel, [a, b])).toEqual(['paused', 'runnable']);
+    expect(await statusesOf(kernel, [a, b])).toEqual(['paused', 'runnable']);
   });
 
   it('give a running and a waiting process back what they were', async () => {
     const { kernel, edit, row } = await kernelFixture();
-    const { a } = await tree(kernel);
+    const { a } = await spawnTree(kernel);
     const wait = JSON.stringify({ kind: 'timer', what: 'tea', since: 1 });
     for (const state of [
       { status: 'running', wait: null },
@@ -58,19 +58,19 @@ describe('pause and resume', () => {
     const external = await kernel.processes.spawnChild(root, {});
     const facts = { code: 'INVALID_TRANSITION', message: expect.stringContaining('created') };
     expect(await kernel.processes.pause(root)).toEqual({
-      ...report,
+      ...emptyReport,
       matched: 2,
       delivered: [root],
       refused: [{ pid: external, ...facts }],
     });
-    expect(await statuses(kernel, [root, external])).toEqual(['paused', 'created']);
+    expect(await statusesOf(kernel, [root, external])).toEqual(['paused', 'created']);
     const again = await kernel.processes.pause(root);
     expect([again.delivered, again.refused.map(({ pid }) => pid)]).toEqual([[], [root, external]]);
   });
 
   it('tell who was paused and resumed, in events and records', async () => {
     const { kernel } = await kernelFixture();
-    const { a, b } = await tree(kernel);
+    const { a, b } = await spawnTree(kernel);
     const seq = await lastSeq(kernel);
     await kernel.processes.pause(a, 'lunch');
     await kernel.processes.resume(a);
@@ -91,10 +91,10 @@ describe('pause and resume', () => {
 describe('cancel', () => {
   it('ends at once what no node runs, the whole subtree in one commit', async () => {
     const { kernel, path } = await kernelFixture();
-    const { root, a, b, c } = await tree(kernel);
+    const { root, a, b, c } = await spawnTree(kernel);
     const seq = await lastSeq(kernel);
-    expect(await kernel.processes.cancel(a, 'enough')).toEqual({ ...report, matched: 2, delivered: [a, b] });
-    expect(await statuses(kernel, [root, a, b, c])).toEqual(['runnable', 'killed', 'killed', 'runnable']);
+    expect(await kernel.processes.cancel(a, 'enough')).toEqual({ ...emptyReport, matched: 2, delivered: [a, b] });
+    expect(await statusesOf(kernel, [root, a, b, c])).toEqual(['runnable', 'killed', 'killed', 'runnable']);
     const outcome = { kind: 'cancelled', reason: 'enough', by: 'host' };
     expect((await kernel.processes.get(a)).outcome).toEqual(outcome);
     expect((await kernel.processes.get(b)).outcome).toEqual(outcome);
@@ -105,7 +105,7 @@ describe('cancel', () => {
 
   it('stops what a node runs, with the reason and the time of escalation stored first', async () => {
     const { kernel, path, edit, row } = await kernelFixture();
-    const { a, b } = await tree(kernel);
+    const { a, b } = await spawnTree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     edit(b, { status: 'waiting', node: 'n_other' });
     await kernel.processes.signal(a, 'cancel', { reason: 'enough', graceMs: 777 });
@@ -126,13 +126,13 @@ describe('cancel', () => {
 
   it('a second time is refused for each process and changes nothing', async () => {
     const { kernel, edit, row } = await kernelFixture();
-    const { a } = await tree(kernel);
+    const { a } = await spawnTree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     await kernel.processes.signal(a, 'cancel', { tree: false, reason: 'first' });
     const before = row(a);
     const second = await kernel.processes.signal(a, 'cancel', { tree: false, reason: 'second' });
     expect(second).toEqual({
-      ...report,
+      ...emptyReport,
       matched: 1,
       refused: [{ pid: a, code: 'INVALID_TRANSITION', message: expect.any(String) }],
     });
@@ -141,7 +141,7 @@ describe('cancel', () => {
 
   it('closes the door: a descendant that spawns late is refused', async () => {
     const { kernel, refused, edit } = await kernelFixture();
-    const { root, a, b } = await tree(kernel);
+    const { root, a, b } = await spawnTree(kernel);
     for (const pid of [root, a, b]) edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(root);
     for (const pid of [root, a, b]) {
@@ -152,7 +152,7 @@ describe('cancel', () => {
 
   it('of a tree against spawns in it: none is left outside', async () => {
     const { kernel, path } = await kernelFixture();
-    const { root, a, b } = await tree(kernel);
+    const { root, a, b } = await spawnTree(kernel);
     const spawns = Array.from({ length: 30 }, (_, index) =>
       kernel.processes.spawnChild([root, a, b][index % 3] ?? root, { image: 'worker' }),
     );
@@ -168,17 +168,17 @@ describe('cancel', () => {
 describe('kill', () => {
   it('ends the subtree at once, running or not', async () => {
     const { kernel, path, edit } = await kernelFixture();
-    const { root, a, b, c } = await tree(kernel);
+    const { root, a, b, c } = await spawnTree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
-    expect(await kernel.processes.kill(a, 'now')).toEqual({ ...report, matched: 2, delivered: [a, b] });
-    expect(await statuses(kernel, [root, a, b, c])).toEqual(['runnable', 'killed', 'killed', 'runnable']);
+    expect(await kernel.processes.kill(a, 'now')).toEqual({ ...emptyReport, matched: 2, delivered: [a, b] });
+    expect(await statusesOf(kernel, [root, a, b, c])).toEqual(['runnable', 'killed', 'killed', 'runnable']);
     expect((await kernel.processes.get(b)).outcome).toEqual({ kind: 'killed', reason: 'now', by: 'host' });
     await checkInvariants(kernel, path, { edited: true });
   });
 
   it('ends what is stopping, as killed', async () => {
     const { kernel, edit } = await kernelFixture();
-    const { a } = await tree(kernel);
+    const { a } = await spawnTree(kernel);
     edit(a, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(a);
     await kernel.processes.kill(a);
@@ -187,7 +187,7 @@ describe('kill', () => {
 
   it('with tree: false leaves the children to their own rule', async () => {
     const { kernel, path } = await kernelFixture();
-    const { root, a, b } = await tree(kernel);
+    const { root, a, b } = await spawnTree(kernel);
     const heir = await kernel.processes.spawnChild(a, { image: 'worker', onParentExit: 'reparent' });
     expect(await kernel.processes.signal(a, 'kill', { tree: false })).toMatchObject({ matched: 1, delivered: [a] });
     expect(await kernel.processes.get(b)).toMatchObject({
@@ -202,12 +202,12 @@ describe('kill', () => {
 describe('a signal to an ended process', () => {
   it('is reported as alreadyTerminal and leaves the row as it is', async () => {
     const { kernel, row } = await kernelFixture();
-    const { a } = await tree(kernel);
+    const { a } = await spawnTree(kernel);
     await kernel.processes.kill(a);
     const before = row(a);
     const seq = await lastSeq(kernel);
     for (const signal of ['pause', 'resume', 'cancel', 'kill', 'user.hello'] as const) {
-      expect(await kernel.processes.signal(a, signal)).toEqual({ ...report, matched: 1, alreadyTerminal: [a] });
+      expect(await kernel.processes.signal(a, signal)).toEqual({ ...emptyReport, matched: 1, alreadyTerminal: [a] });
     }
     expect(row(a)).toEqual(before);
     expect(await eventsAfter(kernel, seq)).toEqual([]);
@@ -217,7 +217,7 @@ describe('a signal to an ended process', () => {
 describe('a signal that cannot be sent', () => {
   it('is refused for an unknown process, an unknown name and options that are none', async () => {
     const { kernel, refused } = await kernelFixture();
-    const { a } = await tree(kernel);
+    const { a } = await spawnTree(kernel);
     expect((await refused(() => kernel.processes.kill('p_none'))).code).toBe('NO_SUCH_PROCESS');
     expect((await refused(() => kernel.processes.signal({ tree: 'p_none' }, 'kill'))).code).toBe('NO_SUCH_PROCESS');
     for (const name of ['stop', 'SIGTERM', 'user.', 'user', 'user. x', `user.${'x'.repeat(129)}`, '']) {
@@ -280,12 +280,12 @@ describe('a scope', () => {
 
   it('takes the subtrees of what it selects, each process once', async () => {
     const { kernel, path } = await kernelFixture();
-    const { root, a, b, c } = await tree(kernel);
+    const { root, a, b, c } = await spawnTree(kernel);
     const named = await kernel.processes.spawnChild(b, { image: 'worker', name: 'x' });
     const deeper = await kernel.processes.spawnChild(named, { image: 'worker', name: 'x' });
     const { delivered } = await kernel.processes.signal({ name: 'x' }, 'cancel');
     expect(delivered).toEqual([named, deeper]);
-    expect(await statuses(kernel, [root, a, b, c])).toEqual(Array(4).fill('runnable'));
+    expect(await statusesOf(kernel, [root, a, b, c])).toEqual(Array(4).fill('runnable'));
     await checkInvariants(kernel, path);
   });
 
@@ -293,12 +293,12 @@ describe('a scope', () => {
     const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ name: 'gone' });
     await kernel.processes.exit(pid);
-    expect(await kernel.processes.signal({ name: 'gone' }, 'kill')).toEqual(report);
+    expect(await kernel.processes.signal({ name: 'gone' }, 'kill')).toEqual(emptyReport);
   });
 
   it('is refused when it is empty, in whatever way, or has an unknown selector', async () => {
     const { kernel, refused } = await kernelFixture();
-    await tree(kernel);
+    await spawnTree(kernel);
     const empty = [{}, { labels: {} }, { owner: {} }, { name: undefined }, { owner: { session: undefined } }];
     for (const scope of [...empty, { status: 'runnable' }, null, 5, [], { name: '' }]) {
       expect((await refused(() => kernel.processes.signal(scope as never, 'kill'))).code).toBe('INVALID_INPUT');
@@ -309,7 +309,7 @@ describe('a scope', () => {
 describe('a user signal', () => {
   it('goes to the target only and is numbered in order, per name', async () => {
     const { kernel } = await kernelFixture();
-    const { a, b } = await tree(kernel);
+    const { a, b } = await spawnTree(kernel);
     const send = (name: `user.${string}`, payload: number) => kernel.processes.signal(a, name, { payload });
     await Promise.all([send('user.tick', 1), send('user.tick', 2), send('user.tock', 3), send('user.tick', 4)]);
     const { items } = await kernel.events.list({ types: ['process.signalled'] });
@@ -328,7 +328,7 @@ describe('a user signal', () => {
 describe('an id of a signal', () => {
   it('makes sending idempotent: the same report again, and nothing more happens', async () => {
     const { kernel } = await kernelFixture();
-    const { a } = await tree(kernel);
+    const { a } = await spawnTree(kernel);
     const options = { id: 'signal-1', payload: { n: 1 } };
     const first = await kernel.processes.signal(a, 'user.tick', options);
     const seq = await lastSeq(kernel);
@@ -340,7 +340,7 @@ describe('an id of a signal', () => {
 
   it('refuses another signal with the same id', async () => {
     const { kernel, refused } = await kernelFixture();
-    const { a, b } = await tree(kernel);
+    const { a, b } = await spawnTree(kernel);
     await kernel.processes.signal(a, 'user.tick', { id: 'one', payload: 1 });
     const others = [
       () => kernel.processes.signal(a, 'user.tick', { id: 'one', payload: 2 }),

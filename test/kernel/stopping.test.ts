@@ -4,7 +4,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { type KernelFixture, manualClock, outcomeOf, timedKernelFixture } from '../support/kernel-fixture.js';
 
 /** A process that another node seems to run, and a child of it that it runs too. */
-async function driven({ kernel, edit }: KernelFixture, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
+async function spawnDriven({ kernel, edit }: KernelFixture, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
   const pid = await kernel.processes.spawn(spec);
   const child = await kernel.processes.spawnChild(pid, {});
   for (const one of [pid, child]) edit(one, { status: 'running', node: 'n_other' });
@@ -14,7 +14,7 @@ async function driven({ kernel, edit }: KernelFixture, spec: { deadlineMs?: numb
 describe('a process that is stopping', () => {
   it('that exits within the grace keeps its result', async () => {
     const set = await timedKernelFixture();
-    const [pid] = await driven(set);
+    const [pid] = await spawnDriven(set);
     await set.kernel.processes.signal(pid, 'cancel', { graceMs: 60_000, tree: false });
     await set.kernel.processes.exit(pid, { result: 'just in time' });
     expect(await set.kernel.processes.result(pid)).toMatchObject({
@@ -28,7 +28,7 @@ describe('a process that is stopping', () => {
   it('is killed with the stored reason when the grace is over', async () => {
     const clock = manualClock();
     const set = await timedKernelFixture({ clock });
-    const [pid, child] = await driven(set);
+    const [pid, child] = await spawnDriven(set);
     await set.kernel.processes.signal(pid, 'cancel', { graceMs: 5_000, reason: 'enough' });
     clock.advance(4_999);
     expect((await set.kernel.processes.get(pid)).status).toBe('stopping');
@@ -43,7 +43,7 @@ describe('a process that is stopping', () => {
 
   it('with a grace of nothing is killed soon', async () => {
     const set = await timedKernelFixture();
-    const [pid] = await driven(set);
+    const [pid] = await spawnDriven(set);
     await set.kernel.processes.signal(pid, 'cancel', { graceMs: 0 });
     expect(await outcomeOf(set.kernel, pid)).toBe('cancelled');
   });
@@ -51,7 +51,7 @@ describe('a process that is stopping', () => {
   it('whose parent ends goes on with its own reason', async () => {
     const set = await timedKernelFixture();
     const { kernel } = set;
-    const [pid, child] = await driven(set);
+    const [pid, child] = await spawnDriven(set);
     await kernel.processes.signal(child, 'cancel', { graceMs: 60_000, reason: 'first' });
     await kernel.processes.exit(pid);
     expect((await kernel.processes.get(child)).status).toBe('stopping');
@@ -63,7 +63,7 @@ describe('a process that is stopping', () => {
   it('stays stopping over a reopening, and its grace still ends', async () => {
     const clock = manualClock();
     const first = await timedKernelFixture({ clock });
-    const [pid] = await driven(first);
+    const [pid] = await spawnDriven(first);
     await first.kernel.processes.signal(pid, 'cancel', { graceMs: 10_000 });
     await first.kernel.shutdown();
     clock.advance(20_000);
@@ -152,7 +152,7 @@ describe('a deadline', () => {
   it('gives a process that a node runs the grace first', async () => {
     const clock = manualClock();
     const set = await timedKernelFixture({ clock });
-    const [pid] = await driven(set, { deadlineMs: 1_000 });
+    const [pid] = await spawnDriven(set, { deadlineMs: 1_000 });
     clock.advance(1_000);
     for await (const { type } of set.kernel.events.stream({ pid })) if (type === 'process.stopping') break;
     expect(JSON.parse(`${set.row(pid).stop}`)).toEqual({ kind: 'timed_out', by: 'kernel' });

@@ -34,14 +34,14 @@ const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus
     waiting: 'stopping',
     paused: 'stopping',
   },
-  exit: everyLive('exited'),
-  fail: everyLive('failed'),
+  exit: fromEveryLiveStatus('exited'),
+  fail: fromEveryLiveStatus('failed'),
   end: { stopping: 'killed' },
-  kill: everyLive('killed'),
-  abandon: everyLive('abandoned'),
+  kill: fromEveryLiveStatus('killed'),
+  abandon: fromEveryLiveStatus('abandoned'),
 };
 
-function everyLive(to: ProcessStatus): Partial<Record<ProcessStatus, ProcessStatus>> {
+function fromEveryLiveStatus(to: ProcessStatus): Partial<Record<ProcessStatus, ProcessStatus>> {
   return { created: to, runnable: to, running: to, waiting: to, paused: to, stopping: to };
 }
 

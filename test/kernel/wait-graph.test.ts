@@ -6,7 +6,7 @@ import type { WaitReason } from '../../src/unit/caller.js';
 import { refusal } from '../support/kernel.js';
 import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
-interface Circle extends KernelFixture {
+interface WaitGraphFixture extends KernelFixture {
   readonly pids: [Pid, Pid, Pid];
   /** Makes a row wait, as the run of another node would. */
   waits(pid: Pid, on: readonly string[], more?: { deadline?: number; status?: string; previous?: string }): void;
@@ -14,7 +14,7 @@ interface Circle extends KernelFixture {
   block(pid: Pid, on: readonly string[], deadline?: number): Promise<unknown>;
 }
 
-async function circle(): Promise<Circle> {
+async function waitGraphFixture(): Promise<WaitGraphFixture> {
   const place = await kernelFixture();
   const { kernel, edit } = place;
   const pids = await Promise.all([1, 2, 3].map(() => kernel.processes.spawn({ image: 'worker' })));
@@ -39,7 +39,7 @@ async function circle(): Promise<Circle> {
 
 describe('the wait graph', () => {
   it('refuses to close a circle of processes that wait for each other, and names it in order', async () => {
-    const { pids, waits, block } = await circle();
+    const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
     waits(b, [`child:${c}`]);
     waits(c, [`message:${a}`]);
@@ -48,13 +48,13 @@ describe('the wait graph', () => {
   });
 
   it('refuses a process that waits for a message of its own', async () => {
-    const { pids, block } = await circle();
+    const { pids, block } = await waitGraphFixture();
     const [a] = pids;
     expect(await block(a, [`message:${a}`])).toEqual({ code: 'WAIT_CYCLE', facts: { pid: a, cycle: [a] } });
   });
 
   it('counts a process that is paused over its wait', async () => {
-    const { pids, waits, block } = await circle();
+    const { pids, waits, block } = await waitGraphFixture();
     const [a, b] = pids;
     waits(b, [`message:${a}`], { status: 'paused', previous: 'waiting' });
     expect(await block(a, [`message:${b}`])).toMatchObject({ facts: { cycle: [a, b] } });
@@ -63,7 +63,7 @@ describe('the wait graph', () => {
   });
 
   it('lets a chain pass that ends', async () => {
-    const { pids, waits, block } = await circle();
+    const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
     waits(b, [`message:${c}`]);
     expect(await block(a, [`message:${b}`])).toBe('free');
@@ -72,7 +72,7 @@ describe('the wait graph', () => {
   });
 
   it('lets whoever has a deadline, waits for anybody, for one of several, or for something else pass', async () => {
-    const { pids, waits, block } = await circle();
+    const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
     waits(b, [`message:${a}`], { deadline: 9e12 });
     expect(await block(a, [`message:${b}`])).toBe('free');
@@ -91,7 +91,7 @@ describe('the wait graph', () => {
   });
 
   it('lets a process pass that only leads into a circle of others, and comes to an end', async () => {
-    const { pids, waits, block } = await circle();
+    const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
     waits(b, [`message:${c}`]);
     waits(c, [`message:${b}`]);
@@ -99,7 +99,7 @@ describe('the wait graph', () => {
   });
 
   it('follows a long chain', async () => {
-    const { kernel, waits, block } = await circle();
+    const { kernel, waits, block } = await waitGraphFixture();
     const chain: Pid[] = [];
     for (let n = 0; n < 300; n++) chain.push(await kernel.processes.spawn({ image: 'worker' }));
     for (const [n, pid] of chain.entries()) if (n > 0) waits(pid, [`message:${chain[(n + 1) % chain.length]}`]);

@@ -13,7 +13,7 @@ function waitSignal(kernel: Kernel, pid: Pid, name: unknown, options?: unknown):
   return kernel.container.get(WaitSignal).run(caller, pid, name, options);
 }
 
-async function listener(given?: KernelFixture): Promise<KernelFixture & { pid: Pid }> {
+async function listenerFixture(given?: KernelFixture): Promise<KernelFixture & { pid: Pid }> {
   const place = given ?? (await kernelFixture());
   return { ...place, pid: await place.kernel.processes.spawn({ image: 'worker' }) };
 }
@@ -22,7 +22,7 @@ const poll = { timeoutMs: 0 };
 
 describe('waitSignal', () => {
   it('gets the payloads of signals in the order in which they were sent, each once', async () => {
-    const { kernel, path, pid } = await listener();
+    const { kernel, path, pid } = await listenerFixture();
     for (const n of [1, 2, 3]) await kernel.processes.signal(pid, 'user.tick', { payload: { n } });
     await kernel.processes.signal(pid, 'user.tick');
     const got: JsonValue[] = [];
@@ -33,7 +33,7 @@ describe('waitSignal', () => {
   });
 
   it('of several callers resolves the n-th with the n-th signal, also when several come at once', async () => {
-    const { kernel, path, pid } = await listener();
+    const { kernel, path, pid } = await listenerFixture();
     const waits = Array.from({ length: 5 }, () => waitSignal(kernel, pid, 'go'));
     await Promise.all([1, 2, 3, 4, 5].map((n) => kernel.processes.signal(pid, 'user.go', { payload: n })));
     expect(await Promise.all(waits)).toEqual([1, 2, 3, 4, 5]);
@@ -41,7 +41,7 @@ describe('waitSignal', () => {
   });
 
   it('takes the name with its prefix and without it', async () => {
-    const { kernel, pid } = await listener();
+    const { kernel, pid } = await listenerFixture();
     await kernel.processes.signal(pid, 'user.a', { payload: 1 });
     await kernel.processes.signal(pid, 'user.a', { payload: 2 });
     await kernel.processes.signal(pid, 'user.user.a', { payload: 3 });
@@ -51,7 +51,7 @@ describe('waitSignal', () => {
   });
 
   it('leaves signals of other names, and those of other processes', async () => {
-    const { kernel, path, pid } = await listener();
+    const { kernel, path, pid } = await listenerFixture();
     const other = await kernel.processes.spawn({});
     await kernel.processes.signal(pid, 'user.b', { payload: 'b' });
     await kernel.processes.signal(other, 'user.a', { payload: 'other' });
@@ -63,7 +63,7 @@ describe('waitSignal', () => {
 
   it('goes on counting after the kernel was closed and opened again', async () => {
     const path = newStore();
-    const first = await listener(await kernelFixture({ store: path }));
+    const first = await listenerFixture(await kernelFixture({ store: path }));
     const { pid } = first;
     for (const n of [1, 2]) await first.kernel.processes.signal(pid, 'user.x', { payload: n });
     expect(await waitSignal(first.kernel, pid, 'x')).toBe(1);
@@ -77,7 +77,7 @@ describe('waitSignal', () => {
   });
 
   it('is woken by a signal that another kernel on the same file commits', async () => {
-    const { kernel, path, pid } = await listener();
+    const { kernel, path, pid } = await listenerFixture();
     await using other = await createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
     const waiting = waitSignal(kernel, pid, 'far');
     await other.processes.signal(pid, 'user.far', { payload: 'away' });
@@ -85,7 +85,7 @@ describe('waitSignal', () => {
   });
 
   it('is on record and told as an event, without the payload', async () => {
-    const { kernel, pid } = await listener();
+    const { kernel, pid } = await listenerFixture();
     await kernel.processes.signal(pid, 'user.x', { payload: 'secret' });
     const before = await lastSeq(kernel);
     await waitSignal(kernel, pid, 'x');
@@ -96,7 +96,7 @@ describe('waitSignal', () => {
   });
 
   it('gives up after its timeout and by the signal of its caller, and writes nothing', async () => {
-    const { kernel, pid, refused } = await listener();
+    const { kernel, pid, refused } = await listenerFixture();
     expect(await refused(() => waitSignal(kernel, pid, 'x', { timeoutMs: 10 }))).toEqual({
       code: 'WAIT_TIMEOUT',
       facts: { pid, kind: 'signal', what: 'user.x', timeoutMs: 10 },
@@ -106,7 +106,7 @@ describe('waitSignal', () => {
   });
 
   it('ends with the stop and the end of its process, and when the kernel closes', async () => {
-    const { kernel, pid, edit } = await listener();
+    const { kernel, pid, edit } = await listenerFixture();
     edit(pid, { status: 'running', node: 'n_other' });
     const stopped = trackCall(waitSignal(kernel, pid, 'x'));
     await kernel.processes.cancel(pid);
@@ -122,7 +122,7 @@ describe('waitSignal', () => {
   });
 
   it('refuses what is no name and options that it does not know', async () => {
-    const { kernel, pid, refused } = await listener();
+    const { kernel, pid, refused } = await listenerFixture();
     for (const name of ['', 'user.', 'a b', 5, null, undefined, 'x'.repeat(129), '../x', { toString: () => 'x' }]) {
       expect((await refused(() => waitSignal(kernel, pid, name, poll))).code).toBe('INVALID_INPUT');
     }
@@ -138,7 +138,7 @@ describe('a user signal that a process waits for', () => {
   });
 
   it('wakes it in the commit of the sending, also behind a pause', async () => {
-    const { kernel, pid, edit, row } = await listener();
+    const { kernel, pid, edit, row } = await listenerFixture();
     edit(pid, waiting('user.go'));
     const before = await lastSeq(kernel);
     await kernel.processes.signal(pid, 'user.go');
@@ -153,7 +153,7 @@ describe('a user signal that a process waits for', () => {
   });
 
   it('of another name does not wake it', async () => {
-    const { kernel, pid, edit, row } = await listener();
+    const { kernel, pid, edit, row } = await listenerFixture();
     edit(pid, waiting('user.go'));
     await kernel.processes.signal(pid, 'user.stay');
     expect(row(pid).status).toBe('waiting');

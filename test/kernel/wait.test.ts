@@ -6,7 +6,7 @@ import { kernelFixture } from '../support/kernel-fixture.js';
 
 const nothingUsed = { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0 };
 
-async function family(kernel: Kernel, size: number): Promise<[Pid, Pid[]]> {
+async function spawnFamily(kernel: Kernel, size: number): Promise<[Pid, Pid[]]> {
   const root = await kernel.processes.spawn({});
   const children: Pid[] = [];
   for (let i = 0; i < size; i++) children.push(await kernel.processes.spawnChild(root, {}));
@@ -16,7 +16,7 @@ async function family(kernel: Kernel, size: number): Promise<[Pid, Pid[]]> {
 describe('wait', () => {
   it('returns the result of a child that already exited, with a handle to read it', async () => {
     const { kernel, path } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     await kernel.processes.charge(child, { tokens: 5 });
     await kernel.processes.exit(child, { result: { answer: 42 }, message: 'done', exitCode: 0 });
     const result = await kernel.processes.wait(root, child);
@@ -36,7 +36,7 @@ describe('wait', () => {
 
   it('gives the same handle when it is asked again', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     await kernel.processes.complete(child, 1);
     const first = await kernel.processes.wait(root, child);
     expect(await kernel.processes.wait(root, child)).toEqual(first);
@@ -46,7 +46,7 @@ describe('wait', () => {
 
   it('resolves when the child ends, for many waiters at once, with one outcome', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     const waits = Array.from({ length: 10 }, () => kernel.processes.wait(root, child));
     await kernel.processes.fail(child, 'no luck');
     const results = await Promise.all(waits);
@@ -56,7 +56,7 @@ describe('wait', () => {
 
   it('is woken by an end that another kernel on the same file commits', async () => {
     const { kernel, path } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     await using other = await createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
     const waiting = kernel.processes.wait(root, child);
     await other.processes.complete(child, 'from afar');
@@ -65,7 +65,7 @@ describe('wait', () => {
 
   it('refuses to wait for itself or for one that stands above, naming the cycle', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     const grandchild = await kernel.processes.spawnChild(child, {});
     expect(await refused(() => kernel.processes.wait(root, root))).toMatchObject({
       code: 'WAIT_CYCLE',
@@ -77,8 +77,8 @@ describe('wait', () => {
 
   it('refuses a stranger, a grandchild and a process that does not exist', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
-    const [, [cousin = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
+    const [, [cousin = '']] = await spawnFamily(kernel, 1);
     const grandchild = await kernel.processes.spawnChild(child, {});
     expect((await refused(() => kernel.processes.wait(root, cousin))).code).toBe('NOT_A_CHILD');
     expect((await refused(() => kernel.processes.wait(root, grandchild))).code).toBe('NOT_A_CHILD');
@@ -89,7 +89,7 @@ describe('wait', () => {
 
   it('answers a poll and a timeout with WAIT_TIMEOUT and changes nothing', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     expect(await refused(() => kernel.processes.wait(root, child, { timeoutMs: 0 }))).toEqual({
       code: 'WAIT_TIMEOUT',
       facts: { children: [child], timeoutMs: 0 },
@@ -101,7 +101,7 @@ describe('wait', () => {
 
   it('is given up when its signal aborts', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     const abort = new AbortController();
     const waiting = refused(() => kernel.processes.wait(root, child, { signal: abort.signal }));
     abort.abort();
@@ -111,13 +111,13 @@ describe('wait', () => {
 
   it('ends with the waiter: CANCELLED when it is being stopped, PROCESS_TERMINATED when it has ended', async () => {
     const { kernel, edit } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     edit(root, { status: 'running', node: 'n_other' });
     edit(child, { status: 'running', node: 'n_other' });
     const waiting = refusal(kernel.processes.wait(root, child));
     await kernel.processes.signal(root, 'cancel', { tree: false });
     expect((await waiting).code).toBe('CANCELLED');
-    const [second, [its = '']] = await family(kernel, 1);
+    const [second, [its = '']] = await spawnFamily(kernel, 1);
     edit(its, { status: 'running', node: 'n_other' });
     const other = refusal(kernel.processes.wait(second, its));
     await kernel.processes.signal(second, 'kill', { tree: false });
@@ -127,7 +127,7 @@ describe('wait', () => {
 
   it('still returns an ended child to a waiter that is being stopped', async () => {
     const { kernel, edit } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     await kernel.processes.complete(child, 'early');
     edit(root, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(root);
@@ -136,7 +136,7 @@ describe('wait', () => {
 
   it('ends with the kernel', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     const waiting = refusal(kernel.processes.wait(root, child));
     await kernel.shutdown();
     expect((await waiting).code).toBe('KERNEL_CLOSED');
@@ -144,7 +144,7 @@ describe('wait', () => {
 
   it('does not hang when the child ends and is pruned in one commit', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 2);
+    const [root, [child = '']] = await spawnFamily(kernel, 2);
     const waits = [
       refusal(kernel.processes.wait(root, child)),
       refusal(kernel.processes.waitAll(root, [child])),
@@ -159,7 +159,7 @@ describe('wait', () => {
 describe('waitAny', () => {
   it('returns the first that ended, whatever the order of the list', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [a = '', b = '', c = '']] = await family(kernel, 3);
+    const [root, [a = '', b = '', c = '']] = await spawnFamily(kernel, 3);
     await kernel.processes.complete(b, 'b');
     await kernel.processes.complete(a, 'a');
     expect(await kernel.processes.waitAny(root, [c, a, b])).toMatchObject({ pid: b, value: 'b' });
@@ -168,7 +168,7 @@ describe('waitAny', () => {
 
   it('without a list returns each child once, then NO_CHILDREN', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [a = '', b = '']] = await family(kernel, 2);
+    const [root, [a = '', b = '']] = await spawnFamily(kernel, 2);
     const waiting = kernel.processes.waitAny(root);
     await kernel.processes.complete(b, 'b');
     expect(await waiting).toMatchObject({ pid: b });
@@ -181,8 +181,8 @@ describe('waitAny', () => {
 
   it('refuses a list with one stranger in it', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [a = '']] = await family(kernel, 1);
-    const [stranger] = await family(kernel, 0);
+    const [root, [a = '']] = await spawnFamily(kernel, 1);
+    const [stranger] = await spawnFamily(kernel, 0);
     await kernel.processes.complete(a, 'a');
     expect((await refused(() => kernel.processes.waitAny(root, [a, stranger]))).code).toBe('NOT_A_CHILD');
     expect((await refused(() => kernel.processes.waitAll(root, [a, stranger]))).code).toBe('NOT_A_CHILD');
@@ -192,7 +192,7 @@ describe('waitAny', () => {
 describe('waitAll', () => {
   it('answers in the order asked, a repeated child repeatedly', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [a = '', b = '', c = '']] = await family(kernel, 3);
+    const [root, [a = '', b = '', c = '']] = await spawnFamily(kernel, 3);
     const waiting = kernel.processes.waitAll(root, [c, a, c]);
     await kernel.processes.complete(a, 'a');
     await kernel.processes.complete(b, 'b');
@@ -206,7 +206,7 @@ describe('waitAll', () => {
 
   it('without a list answers for every child that no wait has returned, in order of birth', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [a = '', b = '', c = '']] = await family(kernel, 3);
+    const [root, [a = '', b = '', c = '']] = await spawnFamily(kernel, 3);
     for (const pid of [c, b, a]) await kernel.processes.complete(pid, pid);
     await kernel.processes.wait(root, b);
     expect((await kernel.processes.waitAll(root)).map(({ pid }) => pid)).toEqual([a, c]);
@@ -216,7 +216,7 @@ describe('waitAll', () => {
 
   it('times out as a whole when one of them is still there', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root, [a = '', b = '']] = await family(kernel, 2);
+    const [root, [a = '', b = '']] = await spawnFamily(kernel, 2);
     await kernel.processes.complete(a, 'a');
     expect((await refused(() => kernel.processes.waitAll(root, [a, b], { timeoutMs: 0 }))).code).toBe('WAIT_TIMEOUT');
   });
@@ -225,7 +225,7 @@ describe('waitAll', () => {
 describe('result', () => {
   it('lets the host wait for any process, and marks nothing as waited for', async () => {
     const { kernel } = await kernelFixture();
-    const [root, [child = '']] = await family(kernel, 1);
+    const [root, [child = '']] = await spawnFamily(kernel, 1);
     const waiting = kernel.processes.result(child);
     await kernel.processes.complete(child, ['x']);
     expect(await waiting).toMatchObject({ pid: child, status: 'exited', value: ['x'] });
@@ -234,7 +234,7 @@ describe('result', () => {
 
   it('refuses an unknown process and polls a live one', async () => {
     const { kernel, refused } = await kernelFixture();
-    const [root] = await family(kernel, 0);
+    const [root] = await spawnFamily(kernel, 0);
     expect((await refused(() => kernel.processes.result('p_none'))).code).toBe('NO_SUCH_PROCESS');
     expect((await refused(() => kernel.processes.result(root, { timeoutMs: 0 }))).code).toBe('WAIT_TIMEOUT');
   });

@@ -4,7 +4,7 @@ import { callConcurrently } from '../support/concurrent-callers.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 const holders = 1_000;
-const each = 25;
+const capabilitiesEach = 25;
 const call = { rights: ['call'] } as const;
 
 it('a revoke takes 25,000 that were derived from it, while their holders go on using them', {
@@ -14,9 +14,9 @@ it('a revoke takes 25,000 that were derived from it, while their holders go on u
   const kernel = await openKernel({ store: path, durability: 'normal' });
   const giver = await kernel.processes.spawn({});
   const { id: root } = await kernel.capabilities.grant(giver, { resource: 'tool:**', ...call, delegable: true });
-  const { pids, derived } = await spread(kernel, giver, root);
+  const { pids, derived } = await spreadCapabilities(kernel, giver, root);
   const bystander = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:t0', ...call }] });
-  const going = uses(kernel, pids);
+  const going = useUntilRefused(kernel, pids);
   await going.begun;
   const report = await kernel.capabilities.revoke(root);
   expect(report).toMatchObject({ capability: root, count: derived.size + 1, holders: holders + 1 });
@@ -27,16 +27,20 @@ it('a revoke takes 25,000 that were derived from it, while their holders go on u
     expect((await kernel.capabilities.check(pid, 'call', 'tool:t0')).code).toBe('REVOKED');
   }
   await kernel.shutdown();
-  await checkRecord(await openKernel({ store: path, node: { executor: false } }), root, derived);
+  await checkRecords(await openKernel({ store: path, node: { executor: false } }), root, derived);
 });
 
 /** A thousand processes with 25 each: one that was delegated, and 24 derived from it, the first of them from each other. */
-async function spread(kernel: Kernel, giver: Pid, root: CapabilityId): Promise<{ pids: Pid[]; derived: Set<string> }> {
+async function spreadCapabilities(
+  kernel: Kernel,
+  giver: Pid,
+  root: CapabilityId,
+): Promise<{ pids: Pid[]; derived: Set<string> }> {
   const derived = new Set<CapabilityId>();
   const { values: pids } = await callConcurrently(128, holders, async () => {
     const pid = await kernel.processes.spawn({});
     let from = root;
-    for (let n = 0; n < each; n++) {
+    for (let n = 0; n < capabilitiesEach; n++) {
       const spec = { resource: 'tool:**', ...call, from, delegable: true };
       const { delegate, derive } = kernel.capabilities;
       const { id } = await (n === 0 ? delegate(giver, pid, spec) : derive(pid, spec));
@@ -49,7 +53,7 @@ async function spread(kernel: Kernel, giver: Pid, root: CapabilityId): Promise<{
 }
 
 /** Everybody uses what it holds until it is refused. */
-function uses(kernel: Kernel, pids: readonly Pid[]) {
+function useUntilRefused(kernel: Kernel, pids: readonly Pid[]) {
   let allowed = 0;
   let first: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => {
@@ -72,18 +76,18 @@ function uses(kernel: Kernel, pids: readonly Pid[]) {
 }
 
 /** One record is the revocation; those of the sweep name all others; after it nothing was done by any of them. */
-async function checkRecord(kernel: Kernel, root: CapabilityId, derived: ReadonlySet<string>): Promise<void> {
-  const revoked = await all(kernel, 'capability.revoke');
+async function checkRecords(kernel: Kernel, root: CapabilityId, derived: ReadonlySet<string>): Promise<void> {
+  const revoked = await listRecords(kernel, 'capability.revoke');
   expect(revoked.map(({ capability, outcome }) => [capability, outcome])).toEqual([[root, 'ok']]);
-  const swept = (await all(kernel, 'capability.sweep')).flatMap(({ facts }) => facts?.capabilities as string[]);
+  const swept = (await listRecords(kernel, 'capability.sweep')).flatMap(({ facts }) => facts?.capabilities as string[]);
   expect([swept.length, new Set(swept)]).toEqual([derived.size, derived]);
-  const uses = (await all(kernel, 'capability.require')).filter(({ outcome }) => outcome === 'ok');
+  const uses = (await listRecords(kernel, 'capability.require')).filter(({ outcome }) => outcome === 'ok');
   const late = uses.filter(({ seq, capability = '' }) => seq > (revoked[0]?.seq ?? 0) && derived.has(capability));
   expect([uses.length > 200, late]).toEqual([true, []]);
   expect((await kernel.audit.verify()).ok).toBe(true);
 }
 
-async function all(kernel: Kernel, action: string): Promise<AuditRecord[]> {
+async function listRecords(kernel: Kernel, action: string): Promise<AuditRecord[]> {
   const items: AuditRecord[] = [];
   for (let after: string | undefined = '0'; after !== undefined; ) {
     const page = await kernel.audit.list({ action, after, limit: 10_000 });

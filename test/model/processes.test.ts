@@ -46,7 +46,7 @@ abstract class OnProcess implements Command {
     const process = model.processes[this.pick % model.processes.length];
     if (process === undefined) return;
     await this.act(model, kernel, process);
-    await agrees(model, kernel, process);
+    await expectAgreement(model, kernel, process);
   }
 
   abstract act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void>;
@@ -56,28 +56,33 @@ abstract class OnProcess implements Command {
   }
 }
 
-interface BirthChoice {
+interface SpawnChoice {
   readonly limits: ModelProcess['limits'];
   readonly onParentExit: ModelProcess['onParentExit'];
   readonly agent: boolean;
 }
 
-function specOf({ limits, onParentExit, agent }: BirthChoice) {
+function specOf({ limits, onParentExit, agent }: SpawnChoice) {
   return { budget: limits, onParentExit, image: agent ? 'worker' : 'base' };
 }
 
-function newborn(pid: string, parent: ModelProcess | null, choice: BirthChoice, agent = choice.agent): ModelProcess {
+function newModelProcess(
+  pid: string,
+  parent: ModelProcess | null,
+  choice: SpawnChoice,
+  agent = choice.agent,
+): ModelProcess {
   const { limits, onParentExit } = choice;
   const status = agent ? 'runnable' : 'created';
   return { pid, bornUnder: parent, parent, onParentExit, limits, status, outcome: undefined, tokens: 0 };
 }
 
 class Spawn implements Command {
-  constructor(private readonly choice: BirthChoice) {}
+  constructor(private readonly choice: SpawnChoice) {}
   check = () => true;
   async run(model: ProcessModel, { kernel }: Subject): Promise<void> {
     const pid = await kernel.processes.spawn(specOf(this.choice));
-    model.add(newborn(pid, null, this.choice));
+    model.add(newModelProcess(pid, null, this.choice));
   }
   toString = () => `spawn(${JSON.stringify(this.choice)})`;
 }
@@ -85,16 +90,16 @@ class Spawn implements Command {
 class Bear extends OnProcess {
   constructor(
     pick: number,
-    private readonly choice: BirthChoice,
+    private readonly choice: SpawnChoice,
     private readonly how: 'spawnChild' | 'fork',
   ) {
     super(pick, `${how} ${JSON.stringify(choice)}`);
   }
   async act(model: ProcessModel, kernel: Kernel, parent: ModelProcess): Promise<void> {
     const call = kernel.processes[this.how](parent.pid, specOf(this.choice));
-    if (!model.isLive(parent)) return refusedWith(call, 'PROCESS_TERMINATED');
-    if (!model.canSpawn(parent)) return refusedWith(call, 'BUDGET_EXCEEDED');
-    model.add(newborn(await call, parent, this.choice));
+    if (!model.isLive(parent)) return expectRefusal(call, 'PROCESS_TERMINATED');
+    if (!model.canSpawn(parent)) return expectRefusal(call, 'BUDGET_EXCEEDED');
+    model.add(newModelProcess(await call, parent, this.choice));
   }
 }
 
@@ -107,7 +112,7 @@ class Exit extends OnProcess {
   }
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const call = kernel.processes.exit(process.pid, { failed: this.failed, result: process.pid });
-    if (!model.isLive(process)) return refusedWith(call, 'PROCESS_TERMINATED');
+    if (!model.isLive(process)) return expectRefusal(call, 'PROCESS_TERMINATED');
     await call;
     model.end([process], this.failed ? 'failed' : 'exited', this.failed ? 'failed' : 'completed');
   }
@@ -124,7 +129,7 @@ class End extends OnProcess {
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const report = await kernel.processes.signal(process.pid, this.signal, { tree: this.tree });
     const reached = this.tree ? model.liveTreeOf(process) : [process].filter((one) => model.isLive(one));
-    reports(report, process, reached);
+    expectReport(report, process, reached);
     model.end(reached, 'killed', this.signal === 'kill' ? 'killed' : 'cancelled');
   }
 }
@@ -140,7 +145,7 @@ class Hold extends OnProcess {
     const report = await kernel.processes[this.signal](process.pid);
     const from = this.signal === 'pause' ? 'runnable' : 'paused';
     const tree = model.liveTreeOf(process);
-    reports(
+    expectReport(
       report,
       process,
       tree.filter(({ status }) => status === from),
@@ -159,8 +164,8 @@ class Charge extends OnProcess {
   }
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const call = kernel.processes.charge(process.pid, { tokens: this.tokens });
-    if (!model.isLive(process)) return refusedWith(call, 'PROCESS_TERMINATED');
-    if (!model.canSpend(process, this.tokens)) return refusedWith(call, 'BUDGET_EXCEEDED');
+    if (!model.isLive(process)) return expectRefusal(call, 'PROCESS_TERMINATED');
+    if (!model.canSpend(process, this.tokens)) return expectRefusal(call, 'BUDGET_EXCEEDED');
     await call;
     process.tokens += this.tokens;
   }
@@ -175,8 +180,8 @@ class Reserve extends OnProcess {
   }
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const call = kernel.processes.reserve(process.pid, { tokens: this.tokens });
-    if (!model.isLive(process)) return refusedWith(call, 'PROCESS_TERMINATED');
-    if (!model.canSpend(process, this.tokens)) return refusedWith(call, 'BUDGET_EXCEEDED');
+    if (!model.isLive(process)) return expectRefusal(call, 'PROCESS_TERMINATED');
+    if (!model.canSpend(process, this.tokens)) return expectRefusal(call, 'BUDGET_EXCEEDED');
     model.reservations.push({ id: await call, process, tokens: this.tokens });
   }
 }
@@ -193,8 +198,8 @@ class Settle implements Command {
     await kernel.processes.settle(held.id, { tokens: this.tokens });
     model.reservations = model.reservations.filter((other) => other !== held);
     held.process.tokens += this.tokens;
-    await refusedWith(kernel.processes.settle(held.id, {}), 'NO_SUCH_RESERVATION');
-    await agrees(model, kernel, held.process);
+    await expectRefusal(kernel.processes.settle(held.id, {}), 'NO_SUCH_RESERVATION');
+    await expectAgreement(model, kernel, held.process);
   }
   toString = () => `settle(#${this.pick}, ${this.tokens})`;
 }
@@ -205,7 +210,7 @@ class Reopen implements Command {
   toString = () => 'reopen()';
 }
 
-async function refusedWith(call: Promise<unknown>, code: string): Promise<void> {
+async function expectRefusal(call: Promise<unknown>, code: string): Promise<void> {
   const error = await call.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -213,7 +218,7 @@ async function refusedWith(call: Promise<unknown>, code: string): Promise<void> 
   expect(error instanceof KernelError ? error.code : error).toBe(code);
 }
 
-function reports(report: SignalReport, process: ModelProcess, reached: readonly ModelProcess[]): void {
+function expectReport(report: SignalReport, process: ModelProcess, reached: readonly ModelProcess[]): void {
   const pids = (all: readonly ModelProcess[]) => all.map(({ pid }) => pid).sort();
   expect([...report.delivered].sort()).toEqual(pids(reached));
   const isOver = process.status !== 'created' && process.status !== 'runnable' && process.status !== 'paused';
@@ -221,7 +226,7 @@ function reports(report: SignalReport, process: ModelProcess, reached: readonly 
 }
 
 /** One process is as the model says. */
-async function agrees(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+async function expectAgreement(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
   const { status, parent, bornUnder, root, outcome, depth } = await kernel.processes.get(process.pid);
   expect({ status, bornUnder, outcome: outcome?.kind, depth }).toEqual({
     status: process.status,
@@ -243,7 +248,7 @@ const pick = fc.nat({ max: 30 });
 const tokens = fc.nat({ max: 12 });
 const limit = fc.option(fc.nat({ max: 30 }), { nil: undefined, freq: 2 });
 const few = fc.option(fc.nat({ max: 6 }), { nil: undefined, freq: 2 });
-const birth: fc.Arbitrary<BirthChoice> = fc.record({
+const birth: fc.Arbitrary<SpawnChoice> = fc.record({
   limits: fc.record({ tokens: limit, children: few, depth: few }).map(withoutUndefined),
   onParentExit: fc.constantFrom('cancel', 'reparent', 'detach'),
   agent: fc.boolean(),
@@ -253,15 +258,15 @@ function withoutUndefined(limits: Record<string, number | undefined>): ModelProc
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 
-const bear = fc
+const spawnChoice = fc
   .tuple(pick, birth, fc.constantFrom('spawnChild' as const, 'fork' as const))
   .map(([at, choice, how]) => new Bear(at, choice, how));
 
 const commands: fc.Arbitrary<Command>[] = [
   birth.map((choice) => new Spawn(choice)),
-  bear,
-  bear,
-  bear,
+  spawnChoice,
+  spawnChoice,
+  spawnChoice,
   fc.tuple(pick, fc.boolean()).map(([at, failed]) => new Exit(at, failed)),
   fc
     .tuple(pick, fc.constantFrom('kill' as const, 'cancel' as const), fc.boolean())
@@ -273,14 +278,14 @@ const commands: fc.Arbitrary<Command>[] = [
   fc.constant(new Reopen()),
 ];
 
-async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<void> {
+async function checkModel(parameters: fc.Parameters<[Iterable<Command>]>): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (script) => {
       const subject = await Subject.open();
       const model = new ProcessModel();
       try {
         await fc.asyncModelRun(() => ({ model, real: subject }), script);
-        for (const process of model.processes) await agrees(model, subject.kernel, process);
+        for (const process of model.processes) await expectAgreement(model, subject.kernel, process);
         await checkInvariants(subject.kernel, subject.path);
       } finally {
         await subject.kernel.shutdown();
@@ -290,11 +295,12 @@ async function check(parameters: fc.Parameters<[Iterable<Command>]>): Promise<vo
   );
 }
 
-it('does with processes and budgets what a small model of them does', () => check({ numRuns: 25, seed: 20_250_101 }));
+it('does with processes and budgets what a small model of them does', () =>
+  checkModel({ numRuns: 25, seed: 20_250_101 }));
 
 const sweepMs = Number(process.env.PROCURA_SWEEP_MS ?? 0);
 it.runIf(sweepMs > 0)(
   'does so for scripts that nobody has seen, for as long as PROCURA_SWEEP_MS says',
-  () => check({ numRuns: 1_000_000, interruptAfterTimeLimit: sweepMs, markInterruptAsFailure: false }),
+  () => checkModel({ numRuns: 1_000_000, interruptAfterTimeLimit: sweepMs, markInterruptAsFailure: false }),
   sweepMs + 60_000,
 );

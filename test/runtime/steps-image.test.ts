@@ -15,7 +15,6 @@ async function stepEvents(kernel: Kernel, pid: Pid): Promise<[string, string, nu
   });
 }
 
-/** What never comes. */
 const never = new Promise<never>(() => undefined);
 
 const add = (name: string, n: number): StepSpec => ({

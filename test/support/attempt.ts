@@ -1,6 +1,6 @@
 import { KernelError } from '../../src/index.js';
 
-/** What `call` gives; undefined when the kernel refuses it. */
+/** The value of `call`; undefined when the kernel refuses it. */
 export async function attempt<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

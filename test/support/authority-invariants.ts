@@ -1,11 +1,11 @@
 import type { Facts } from './invariants.js';
 
-/** What must hold of capabilities and approvals. */
+/** Checks the invariants of capabilities and approvals. */
 export function checkAuthority(facts: Facts): string[] {
   return [...checkDerivation(facts), ...checkRevocation(facts), ...checkApprovals(facts)];
 }
 
-/** (2) (3) Each derived capability is one deeper than one that is there, expires no later, and has no cycle above it. */
+/** (2) (3) Each derived capability is one level below its parent, has no more rights and expires no later. */
 function checkDerivation({ capabilities }: Facts): string[] {
   const rows = new Map(capabilities.map((row) => [row.id, row]));
   return capabilities.flatMap(({ id, parent: above, depth, max_depth, rights, grantable, expires_at }) => {
@@ -23,7 +23,7 @@ function checkDerivation({ capabilities }: Facts): string[] {
   });
 }
 
-/** (10) After a revocation no record of something done names it or what lies below it. */
+/** (10) After a revocation nothing was allowed by the revoked capability or by one below it. */
 function checkRevocation({ capabilities, records }: Facts): string[] {
   const rows = new Map(capabilities.map((row) => [row.id, row]));
   const revoked = new Set<string>();
@@ -42,16 +42,16 @@ function checkRevocation({ capabilities, records }: Facts): string[] {
 
 const answeringActions = new Set(['approval.request', 'approval.answer']);
 
-/** An answer for one time lets one thing through, and what nobody has approved nothing. */
+/** (5) An approval for one time was used at most once, and one that was not approved never. */
 function checkApprovals({ approvals, records }: Facts): string[] {
   const used = new Map<string, number>();
-  const born = new Set<string>();
+  const spawned = new Set<string>();
   for (const { body } of records) {
     const { approval, action, outcome, target } = body;
     if (approval === undefined || outcome !== 'ok' || answeringActions.has(action)) continue;
-    // What a process was born to run was let through with its birth.
-    if (action === 'process.spawnChild') born.add(`${approval} ${target}`);
-    if (action === 'command.run' && born.has(`${approval} ${target}`)) continue;
+    // The command of a command process was approved with its spawn.
+    if (action === 'process.spawnChild') spawned.add(`${approval} ${target}`);
+    if (action === 'command.run' && spawned.has(`${approval} ${target}`)) continue;
     used.set(approval, (used.get(approval) ?? 0) + 1);
   }
   return approvals.flatMap(({ id, decision, spent_at }) => {

@@ -1,4 +1,4 @@
-/** Runs `count` calls from `callers` concurrent callers, each after another; answers with how they ended. */
+/** Makes `count` calls from `callers` concurrent callers, and answers with their values and errors. */
 export async function callConcurrently<T>(
   callers: number,
   count: number,

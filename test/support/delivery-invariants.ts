@@ -49,7 +49,7 @@ function checkSignals({ processes, signals, events }: Facts): string[] {
   });
 }
 
-/** What events of one type tell of, by receiver and whom or what it is from, in the order of the log. */
+/** The messages or signals of one event type, by receiver and sender or name, in the order of the log. */
 function queuesOf(
   events: Facts['events'],
   wanted: string,

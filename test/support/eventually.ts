@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 
-/** Waits until `check` holds: long enough for a machine that does much else, and no longer than needed. */
+/** Waits until `check` does not throw: long enough for a busy machine, and no longer than needed. */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: 20_000, interval: 10 });
 }

@@ -1,4 +1,4 @@
-/** Something that a test opens when it wants what waits for it to go on. */
+/** A promise that a test resolves when the code that waits for it may go on. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;
@@ -12,7 +12,7 @@ export function gate(): Gate {
   return { opened, open };
 }
 
-/** Resolves when `isSo` says so. */
-export async function pollUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
+/** Resolves when `condition` holds. */
+export async function pollUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

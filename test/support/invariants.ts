@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import type { Kernel, Pid } from '../../src/index.js';
 import { checkAuthority } from './authority-invariants.js';
 import { checkDelivery } from './delivery-invariants.js';
 import { checkMemory, type MemoryFacts } from './memory-invariants.js';
+import { RawTables } from './storage/raw-tables.js';
 
 /**
- * The invariants of the design, as predicates over an open kernel and its database file. Each one answers with what is
- * wrong, in words; nothing here shares code with the kernel. The numbers are those of the quality page.
+ * Checks the invariants of the design on an open kernel and its database. Each check answers with the violations that it
+ * found, as sentences; nothing here shares code with the kernel. The numbers are those of the quality page.
  */
 export async function checkInvariants(kernel: Kernel, path: string, options: CheckOptions = {}): Promise<void> {
   const facts = readFacts(path);
@@ -34,11 +34,11 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
 }
 
 export interface CheckOptions {
-  /** The test has written into process rows itself, so their states do not follow from the record. */
+  /** The test has changed process rows itself, so that their statuses do not follow from the records. */
   readonly edited?: boolean;
 }
 
-/** (24) What was acknowledged is there, whole: row, account, goal, view, own capability, event and record. */
+/** (24) The parts that acknowledged processes lack: row, account, goal, view, own capability, event or record. */
 export function findLost(path: string, pids: readonly Pid[]): string[] {
   const facts = readFacts(path);
   const rows = new Map(facts.processes.map((row) => [row.pid, row]));
@@ -74,9 +74,9 @@ const columnOfDimension: Record<string, Column> = {
 };
 const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
 const spawnEvents = new Set(['process.spawned', 'process.forked']);
-/** Events that tell of a refusal, whose record names who was refused. */
+/** Events of refusals: their records name the process that was refused. */
 const refusalEvents = new Set(['budget.exceeded', 'capability.denied']);
-/** Events that may name a process which has ended: a wait for it, a limit or rule of it that still binds, what it held. */
+/** Events that may name an ended process: a wait for it, a limit or rule that still applies, a capability that it held. */
 const eventsAfterEnd = new Set([
   ...refusalEvents,
   'process.waited',
@@ -86,7 +86,7 @@ const eventsAfterEnd = new Set([
   'rule.lifted',
 ]);
 
-/** (11) used(p) = own(p) + Σ used(c) over c born under p; the same of reservations, places and births. */
+/** (11) used(p) = own(p) + Σ used(c) over the processes c spawned under p; the same for reservations and child slots. */
 function checkAccounts({ processes, accounts, reservations, events }: Facts): string[] {
   const bornUnder = new Map<string, string | null>();
   for (const { type, pid, data } of events) if (spawnEvents.has(type)) bornUnder.set(pid ?? '', parentOf(data));
@@ -150,7 +150,7 @@ async function checkOverruns(kernel: Kernel, { processes, events }: Facts): Prom
   return wrong;
 }
 
-/** (22) Every effect has one intent, and one outcome or is under way: a call by its row, a command while its process lives. */
+/** (22) Every effect has one intent, and one outcome or has not ended: a call has a row, a command a live process. */
 function checkEffects({ records, effects, processes }: Facts): string[] {
   const commands = processes.filter(({ kind, status }) => kind === 'command' && !terminal.has(status));
   const underway = new Set([...effects.map(({ id }) => id), ...commands.map(({ pid }) => pid)]);
@@ -192,7 +192,7 @@ const allowedSteps: Record<string, readonly string[]> = {
   stopping: ['stopping', 'exited', 'failed', 'killed', 'abandoned'],
 };
 
-/** (13) Each recorded step is one of the table, begins where the last one ended, and the last one gave today's state. */
+/** (13) Each recorded transition is in the table, begins where the one before ended, and the last one gave the current status. */
 function checkTransitions({ processes, records }: Facts, { edited = false }: CheckOptions): string[] {
   const last = new Map<string, string>();
   const wrong: string[] = [];
@@ -212,7 +212,7 @@ function checkTransitions({ processes, records }: Facts, { edited = false }: Che
   return wrong;
 }
 
-/** (13) After its end nothing more happens to a process. */
+/** (13) Nothing happens to a process after its end. */
 function checkEndedRows({ processes, events }: Facts): string[] {
   const ended = new Map<string, number>();
   const wrong: string[] = [];
@@ -284,7 +284,7 @@ async function checkEndedHoldNothing(kernel: Kernel, { processes }: Facts): Prom
   return wrong;
 }
 
-/** (16) No program carries the token of a command that has ended, unless it may survive. */
+/** (16) No OS process has the token of a command that has ended, unless the command may survive. */
 function checkEndedCommands({ processes, commands }: Facts): string[] {
   const ended = new Map(processes.filter(({ status }) => terminal.has(status)).map(({ n, pid }) => [n, pid]));
   const over = commands.filter(({ process, survive }) => ended.has(process) && survive === 0);
@@ -301,12 +301,12 @@ function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8');
   } catch {
-    // It has ended meanwhile, or is somebody else's.
+    // It has ended meanwhile, or belongs to another user.
     return '';
   }
 }
 
-/** (20) Every event about a process has its record, every process its birth, every end its one event and record. */
+/** (20) Every event about a process has a record, every process a spawn event, every end one event and one record. */
 function checkRecording({ processes, events, records }: Facts): string[] {
   const named = ({ target, approval, capability, facts }: RecordBody) => {
     return [target, approval, capability, facts?.reachedBy, ...(facts?.approvals ?? []), ...(facts?.alsoBy ?? [])];
@@ -323,7 +323,7 @@ function checkRecording({ processes, events, records }: Facts): string[] {
     if (!refusalEvents.has(type) && !told.has(`${about}@${at}`)) wrong.push(`(20) event ${seq} ${type} has no record`);
   }
   for (const { pid, status } of processes) {
-    if (!born.has(pid)) wrong.push(`(20) ${pid} has no birth`);
+    if (!born.has(pid)) wrong.push(`(20) ${pid} has no spawn event`);
     if ((ends.get(pid) ?? 0) !== (terminal.has(status) ? 1 : 0)) wrong.push(`(20) ${pid} ended ${ends.get(pid)} times`);
   }
   return wrong;
@@ -331,7 +331,7 @@ function checkRecording({ processes, events, records }: Facts): string[] {
 
 const eventsNamedByUse = new Set(['approval.used', 'capability.used', 'capability.revoked']);
 
-/** What an event says was used or revoked, by which its record names it. */
+/** The approval or capability that an event is about, by which its record names it. */
 function usedIdOf(type: string, data: string): string | undefined {
   if (!eventsNamedByUse.has(type)) return undefined;
   const { approval, capability } = JSON.parse(data) as { approval?: string; capability?: string };
@@ -410,40 +410,34 @@ interface RecordBody {
 
 export type Facts = ReturnType<typeof readFacts>;
 
-/** Everything, as one committed state. */
+/** All tables, as one committed state. */
 function readFacts(path: string) {
-  const db = new Database(path, { readonly: true });
-  try {
-    const all = <T>(sql: string) => db.prepare<[], T>(sql).all();
-    return db.transaction(() => ({
-      processes: all<ProcessFact>('SELECT * FROM processes ORDER BY n'),
-      accounts: all<Record<string, number>>('SELECT * FROM accounts'),
-      reservations: all<{ id: string; pid: string; usage: string }>('SELECT * FROM reservations'),
-      effects: all<{ id: string }>('SELECT * FROM effects'),
-      capabilities: all<CapabilityFact>('SELECT * FROM capabilities'),
-      commands: all<{ process: number; token: string; survive: number }>('SELECT * FROM commands'),
-      approvals: all<{ id: string; decision: string | null; spent_at: number | null }>('SELECT * FROM approvals'),
-      objects: all<MemoryFacts['objects'][number]>('SELECT * FROM objects'),
-      versions: all<MemoryFacts['versions'][number]>('SELECT * FROM object_versions ORDER BY n'),
-      overlays: all<MemoryFacts['overlays'][number]>('SELECT * FROM overlays'),
-      payloads: all<MemoryFacts['payloads'][number]>('SELECT * FROM payloads'),
-      views: all<MemoryFacts['views'][number]>('SELECT * FROM views'),
-      entries: all<MemoryFacts['entries'][number]>('SELECT * FROM view_entries'),
-      links: all<MemoryFacts['links'][number]>('SELECT * FROM links'),
-      messages: all<{ id: string; to_pid: string; from_pid: string }>('SELECT * FROM messages ORDER BY n'),
-      signals: all<{ pid: string; name: string; ordinal: number; taken: number }>(
-        'SELECT * FROM user_signals ORDER BY pid, name, ordinal',
-      ),
-      events: all<{ seq: number; type: string; at: number; pid: string | null; data: string }>(
-        'SELECT * FROM events ORDER BY seq',
-      ),
-      records: all<{ seq: number; body: string }>('SELECT seq, body FROM audit_records ORDER BY seq').map(
-        ({ seq, body }) => ({ seq, body: JSON.parse(body) as RecordBody }),
-      ),
-    }))();
-  } finally {
-    db.close();
-  }
+  using tables = new RawTables(path);
+  return tables.snapshot(() => ({
+    processes: tables.rows<ProcessFact>('processes', 'n'),
+    accounts: tables.rows<Record<string, number>>('accounts'),
+    reservations: tables.rows<{ id: string; pid: string; usage: string }>('reservations'),
+    effects: tables.rows<{ id: string }>('effects'),
+    capabilities: tables.rows<CapabilityFact>('capabilities'),
+    commands: tables.rows<{ process: number; token: string; survive: number }>('commands'),
+    approvals: tables.rows<{ id: string; decision: string | null; spent_at: number | null }>('approvals'),
+    objects: tables.rows<MemoryFacts['objects'][number]>('objects'),
+    versions: tables.rows<MemoryFacts['versions'][number]>('object_versions', 'n'),
+    overlays: tables.rows<MemoryFacts['overlays'][number]>('overlays'),
+    payloads: tables.rows<MemoryFacts['payloads'][number]>('payloads'),
+    views: tables.rows<MemoryFacts['views'][number]>('views'),
+    entries: tables.rows<MemoryFacts['entries'][number]>('view_entries'),
+    links: tables.rows<MemoryFacts['links'][number]>('links'),
+    messages: tables.rows<{ id: string; to_pid: string; from_pid: string }>('messages', 'n'),
+    signals: tables.rows<{ pid: string; name: string; ordinal: number; taken: number }>(
+      'user_signals',
+      'pid, name, ordinal',
+    ),
+    events: tables.rows<{ seq: number; type: string; at: number; pid: string | null; data: string }>('events', 'seq'),
+    records: tables
+      .rows<{ seq: number; body: string }>('audit_records', 'seq')
+      .map(({ seq, body }) => ({ seq, body: JSON.parse(body) as RecordBody })),
+  }));
 }
 
 function parentOf(data: string): string | null {

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { defineImage, type Kernel, type KernelOptions, type Pid } from '../../src/index.js';
 import { newStore, openKernel, refusal } from './kernel.js';
+import { openRawTables, type RawRow, type RawTables } from './storage/raw-tables.js';
 
 /** An image with a body; on a kernel that runs no bodies its processes stay `runnable`. */
 export const worker = defineImage({ name: 'worker', run: async () => null });
@@ -9,14 +9,15 @@ export const worker = defineImage({ name: 'worker', run: async () => null });
 export interface KernelFixture {
   readonly kernel: Kernel;
   readonly path: string;
-  /** The refusal of `call`, which must have left everything as it was but for what tells of the refusal. */
+  /** The refusal of `call`, which must have changed nothing but the records of the refusal itself. */
   refused(call: () => Promise<unknown>): Promise<{ code: string; facts: unknown }>;
-  /** Writes into a process row, as only another node could. */
-  edit(pid: Pid, columns: Record<string, string | number | null>): void;
+  /** Changes columns of a process row, as another node could. */
+  edit(pid: Pid, columns: RawRow): void;
+  /** The columns of a process row. */
   row(pid: Pid): Record<string, unknown>;
 }
 
-/** A kernel on a new file that runs no bodies and no timers, and what a test needs to look behind it. */
+/** A kernel on a new store that runs no bodies and no timers, with access to its tables. */
 export async function kernelFixture(options: KernelOptions = {}): Promise<KernelFixture> {
   const path = options.store ?? newStore();
   const kernel = await openKernel({
@@ -29,38 +30,28 @@ export async function kernelFixture(options: KernelOptions = {}): Promise<Kernel
   return toFixture(kernel, path);
 }
 
-/** The same with timers, for deadlines and graces. */
+/** A fixture whose kernel runs timers and bodies, for deadlines and graces. */
 export function timedKernelFixture(options: KernelOptions = {}): Promise<KernelFixture> {
   return kernelFixture({ node: { executor: true }, ...options });
 }
 
 function toFixture(kernel: Kernel, path: string): KernelFixture {
-  const db = new Database(path);
-  db.pragma('busy_timeout = 5000');
-  onTestFinished(() => void db.close());
+  const tables = openRawTables(path);
   return {
     kernel,
     path,
     async refused(call) {
-      const before = readContents(db);
+      const before = readContents(tables);
       const answer = await refusal(call());
-      expect(readContents(db)).toEqual(before);
+      expect(readContents(tables)).toEqual(before);
       return answer;
     },
-    edit(pid, columns) {
-      const set = Object.keys(columns).map((name) => `${name} = @${name}`);
-      const { changes } = db
-        .prepare(`UPDATE processes SET ${set.join(', ')} WHERE pid = @pid`)
-        .run({ ...columns, pid });
-      expect(changes).toBe(1);
-    },
-    row(pid) {
-      return db.prepare('SELECT * FROM processes WHERE pid = ?').get(pid) as Record<string, unknown>;
-    },
+    edit: (pid, columns) => expect(tables.update('processes', { pid }, columns)).toBe(1),
+    row: (pid) => tables.find('processes', { pid }) as RawRow,
   };
 }
 
-const tables = [
+const tableNames = [
   'processes',
   'process_tags',
   'registrations',
@@ -83,16 +74,15 @@ const tables = [
   'run_entries',
   'messages',
 ];
+const refusalEvents = new Set(['audit.checkpointed', 'budget.exceeded', 'capability.denied']);
 
-function readContents(db: Database.Database): Record<string, unknown[]> {
-  const all = tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()]);
-  const events = db
-    .prepare("SELECT * FROM events WHERE type NOT IN ('audit.checkpointed', 'budget.exceeded', 'capability.denied')")
-    .all();
-  return { ...Object.fromEntries(all), events };
+function readContents(tables: RawTables): Record<string, unknown[]> {
+  const contents = tableNames.map((table) => [table, tables.rows(table)]);
+  const events = tables.rows<{ type: string }>('events').filter(({ type }) => !refusalEvents.has(type));
+  return { ...Object.fromEntries(contents), events };
 }
 
-/** A clock that stands until it is moved. */
+/** A clock that stands still until it is advanced. */
 export function manualClock(now = Date.UTC(2030, 0, 1)): { now(): number; advance(ms: number): void } {
   let time = now;
   return {
@@ -103,7 +93,7 @@ export function manualClock(now = Date.UTC(2030, 0, 1)): { now(): number; advanc
   };
 }
 
-/** The types of the events after `seq`, with the process each tells of. */
+/** The types of the events after `seq`, each with the process that it is about. */
 export async function eventsAfter(kernel: Kernel, seq: number): Promise<[string, Pid | undefined][]> {
   const { items } = await kernel.events.list({ after: String(seq), limit: 1_000 });
   return items.map(({ type, pid }) => [type, pid]);
@@ -114,7 +104,7 @@ export async function lastSeq(kernel: Kernel): Promise<number> {
   return items.at(-1)?.seq ?? 0;
 }
 
-/** Resolves when `pid` has ended, however it does. */
+/** Waits for the end of `pid` and answers with the kind of its outcome. */
 export async function outcomeOf(kernel: Kernel, pid: Pid): Promise<string> {
   return (await kernel.processes.result(pid)).outcome.kind;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createKernel, type Kernel, KernelError, type KernelOptions } from '../../src/index.js';
 
-/** A folder of its own, removed after the test. */
+/** A new folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'procura-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,7 +23,7 @@ export async function openKernel(options: KernelOptions = {}): Promise<Kernel> {
   return kernel;
 }
 
-/** The refusal that `call` ends with; fails the test when there is none, or one that is not ours. */
+/** The refusal of `call`. Fails the test when it was not refused, or when the error is no KernelError with a hint. */
 export async function refusal(call: Promise<unknown>): Promise<{ code: string; facts: unknown }> {
   try {
     await call;

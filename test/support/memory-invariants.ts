@@ -21,12 +21,12 @@ export interface MemoryFacts {
   capabilities: { id: string }[];
 }
 
-/** (19) What must hold of objects, their versions and views. */
+/** (19) Checks the invariants of objects, their versions and views. */
 export function checkMemory(facts: MemoryFacts): string[] {
   return [...checkHashes(facts), ...checkVersions(facts), ...checkReferences(facts)];
 }
 
-/** hash(payload) = content hash, of every version there is. What was swept keeps its hash, and nothing else. */
+/** hash(payload) = content hash, for every version. A swept object has only its hash. */
 function checkHashes({ objects, versions, overlays, payloads }: MemoryFacts): string[] {
   const stored = new Map(payloads.map(({ hash, payload }) => [hash, payload]));
   const fault = (what: string, { version, hash, payload }: Content) => {
@@ -43,8 +43,8 @@ function checkHashes({ objects, versions, overlays, payloads }: MemoryFacts): st
 }
 
 /**
- * Without gap, in each branch. The main line begins with 1 and ends with what the object shows; a view begins behind
- * the version that its first one was made on, which a row with version 0 marks, and ends with its overlay.
+ * Versions have no gap, in each branch. The main branch begins with 1 and ends with the version of the object; the branch
+ * of a view begins after the version it is based on, which a row with version 0 marks, and ends with its overlay.
  */
 function checkVersions({ objects, versions, overlays }: MemoryFacts): string[] {
   const branches = new Map<string, number[]>();
@@ -67,7 +67,7 @@ function checkVersions({ objects, versions, overlays }: MemoryFacts): string[] {
   });
 }
 
-/** Goals, results, roots, entries and links are of objects that are there, as are bases and capabilities. */
+/** Goals, results, roots, entries and links refer to existing objects; bases and capabilities exist too. */
 function checkReferences({ objects, views, entries, links, processes, capabilities }: MemoryFacts): string[] {
   const known = new Set(objects.map(({ id }) => id));
   const numbers = new Set(views.map(({ n }) => n));
@@ -80,7 +80,7 @@ function checkReferences({ objects, views, entries, links, processes, capabiliti
   for (const { n, view, object, capability } of entries) {
     if (!known.has(object)) wrong.push(`(19) entry ${n} has no object`);
     if (!numbers.has(view)) wrong.push(`(19) entry ${n} has no view`);
-    // A row that puts nothing there names none.
+    // A row that removes an object names no capability.
     if (capability !== '' && !held.has(capability)) wrong.push(`(19) entry ${n} has no capability`);
   }
   for (const { source, target } of links) {
@@ -93,7 +93,7 @@ function checkReferences({ objects, views, entries, links, processes, capabiliti
   return wrong;
 }
 
-/** Nobody can reach it, and its room was given back. */
+/** Whether the payload was removed because nobody can reach the object. */
 function isSwept({ deleted_at, payload }: MemoryFacts['objects'][number]): boolean {
   return deleted_at !== null && payload === 'null';
 }

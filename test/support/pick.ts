@@ -1,4 +1,4 @@
-/** The item at a place that may lie beyond the end: generated numbers say which. */
-export function pick<T>(items: readonly T[], place: number): T {
-  return items[place % items.length] as T;
+/** The item at a generated index, which may be beyond the end. */
+export function pick<T>(items: readonly T[], index: number): T {
+  return items[index % items.length] as T;
 }

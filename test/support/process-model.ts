@@ -1,4 +1,4 @@
-/** A small model of tree, states and budgets, written from the design and nothing else. All calls are the host's. */
+/** A small model of tree, statuses and budgets, written from the design only. All calls are the host's. */
 export interface ModelProcess {
   readonly pid: string;
   readonly bornUnder: ModelProcess | null;
@@ -25,7 +25,7 @@ export class ProcessModel {
     return status === 'created' || status === 'runnable' || status === 'paused';
   }
 
-  /** The processes whose limits bind, itself first. */
+  /** The processes whose limits apply, itself first. */
   pathOf(process: ModelProcess): ModelProcess[] {
     const path: ModelProcess[] = [];
     for (let at: ModelProcess | null = process; at !== null; at = at.bornUnder) path.push(at);
@@ -72,7 +72,7 @@ export class ProcessModel {
     return this.processes.filter((other) => other.parent === process && this.isLive(other));
   }
 
-  /** Itself and everything live below it by place in the tree. */
+  /** Itself and all live processes below it in the tree. */
   liveTreeOf(process: ModelProcess): ModelProcess[] {
     if (!this.isLive(process)) return [];
     return [process, ...this.liveChildrenOf(process).flatMap((child) => this.liveTreeOf(child))];
@@ -82,14 +82,14 @@ export class ProcessModel {
     return process.parent === null ? process : this.rootOf(process.parent);
   }
 
-  /** Ends `all` at once, and treats the children that they leave. */
-  end(all: readonly ModelProcess[], status: 'exited' | 'failed' | 'killed', outcome: string): void {
-    for (const one of all) this.finish(one, status, outcome);
+  /** Ends `ending` at once, and treats their children. */
+  end(ending: readonly ModelProcess[], status: 'exited' | 'failed' | 'killed', outcome: string): void {
+    for (const process of ending) this.finish(process, status, outcome);
     const orphans: ModelProcess[] = [];
-    for (const one of all) {
-      for (const child of this.liveChildrenOf(one)) {
+    for (const process of ending) {
+      for (const child of this.liveChildrenOf(process)) {
         if (child.onParentExit !== 'cancel') orphans.push(child);
-        else for (const below of this.liveTreeOf(child)) this.finish(below, 'killed', 'parent_exited');
+        else for (const descendant of this.liveTreeOf(child)) this.finish(descendant, 'killed', 'parent_exited');
       }
     }
     for (const orphan of orphans) {

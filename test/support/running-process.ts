@@ -3,7 +3,7 @@ import { openKernel } from './kernel.js';
 
 type Body = (ctx: Syscalls) => Promise<unknown>;
 
-/** A kernel of its own with a process that runs `run`; its children may run `child`. */
+/** A new kernel with a process that runs `run`; its children may run `child`. */
 export async function runningProcess(
   run: Body,
   child: Body = async () => undefined,

@@ -15,9 +15,8 @@ const spawnActions = new Set(['process.spawn', 'process.spawnChild', 'process.fo
 const terminalStatuses: ReadonlySet<string | undefined> = new Set(['exited', 'failed', 'killed', 'abandoned']);
 
 /**
- * What is half there in the store of `kernel`, as sentences; nothing when all is whole. Every process has what its spawn
- * wrote, every end has its event and record, and is out of the counts above it; both logs are without gap and the audit
- * log verifies.
+ * The inconsistencies in the store of `kernel`, as sentences. Every process has all parts that a spawn writes, every end has
+ * its event and record and has freed its child slots; both logs are without gap and the audit log verifies.
  */
 export async function findInconsistencies(kernel: Kernel): Promise<string[]> {
   const faults = await kernel.container.get(Store).read((tx) => new Inspection(kernel, tx).run());
@@ -26,7 +25,7 @@ export async function findInconsistencies(kernel: Kernel): Promise<string[]> {
   return faults;
 }
 
-/** One look at everything, in one read unit. */
+/** Reads everything in one read unit. */
 class Inspection {
   private readonly faults: string[] = [];
 
@@ -49,8 +48,8 @@ class Inspection {
     for (const row of rows) {
       await this.checkSpawn(row, liveBelow.get(row.n) ?? 0);
       const ended = isTerminal(row.status) ? 1 : 0;
-      this.compare(row, 'birth events', told.get(row.pid)?.spawns ?? 0, 1);
-      this.compare(row, 'birth records', recorded.get(row.pid)?.spawns ?? 0, 1);
+      this.compare(row, 'spawn events', told.get(row.pid)?.spawns ?? 0, 1);
+      this.compare(row, 'spawn records', recorded.get(row.pid)?.spawns ?? 0, 1);
       this.compare(row, 'end events', told.get(row.pid)?.ends ?? 0, ended);
       this.compare(row, 'end records', recorded.get(row.pid)?.ends ?? 0, ended);
     }
@@ -80,7 +79,7 @@ class Inspection {
     const tally = new Map<string, Tally>();
     for (const { pid, type, seq } of events) {
       if (pid === undefined) continue;
-      if (!known.has(pid)) this.faults.push(`event ${seq} tells of ${pid}, which is not there`);
+      if (!known.has(pid)) this.faults.push(`event ${seq} is about ${pid}, which has no row`);
       if (type === 'process.spawned' || type === 'process.forked') count(tally, pid, 'spawns');
       if (type === 'process.exited') count(tally, pid, 'ends');
     }

@@ -6,7 +6,7 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import type { Channel, WriteTx } from '../../base/store.js';
 import type { NewAuditEntry } from '../audit-entry.js';
 import { AuditRepository, type NewRecord, type StoredPayload } from '../audit-repository.js';
-import { storeCompletedSubtrees } from '../merkle/tiles.js';
+import { storeCompletedSubtrees, tileLeaves } from '../merkle/tiles.js';
 import { type EncodedEntry, encodeEntry, headerHash, headerText, zeroHash } from './record-encoding.js';
 
 /** The log after a group of units has added records to it. */
@@ -69,7 +69,7 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     }
     await this.repository.insertRecords(tx, records);
     if (payloads.length > 0) await this.repository.insertPayloads(tx, payloads);
-    await storeCompletedSubtrees(tx, this.repository, { from, to: seq });
+    if (completesTile(from, seq)) await storeCompletedSubtrees(tx, this.repository, { from, to: seq });
     return { log, size: seq };
   }
 
@@ -113,4 +113,9 @@ class EffectSalts {
     if (oldest !== undefined) this.open.delete(oldest);
     this.open.set(effectId, salt);
   }
+}
+
+/** Whether the records after `from`, up to `to`, complete a tile of the Merkle tree. */
+function completesTile(from: number, to: number): boolean {
+  return Math.floor(from / tileLeaves) < Math.floor(to / tileLeaves);
 }

@@ -1,6 +1,6 @@
 import { invalidInput } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import { copyPlain } from '../../base/plain.js';
+import { copyPlain } from '../../base/spec.js';
 import type { ResourceKind } from '../resource/resource.js';
 import { parseAtom } from './atom-spec.js';
 import { type Atom, type Constraints, constraintPathMax } from './atoms.js';

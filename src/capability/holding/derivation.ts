@@ -6,11 +6,16 @@ import { Evaluator } from '../decision/evaluator.js';
 import { chainProblem, noSuchCapability, sourceNotLive } from '../errors.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { type Amplification, attenuate, type DerivedAuthority } from './attenuate.js';
-import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
+import {
+  byPreference,
+  type CapabilityRecord,
+  newDerivedRecord,
+  type Receiver,
+  toAuthority,
+} from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import type { StatedAuthority } from './capability-spec.js';
 import { Holdings } from './holdings.js';
-import { newDerivedRecord, type Receiver } from './new-record.js';
 
 /** The occasion of a derivation: a child is spawned, another process gets it, or the holder keeps a narrower copy. */
 export type DerivationKind = 'spawn' | 'delegate' | 'derive';

@@ -11,10 +11,16 @@ import type { RuleRecord } from '../rule/rule.js';
 import { Rules } from '../rule/rules.js';
 import { attenuate } from './attenuate.js';
 import { type Authority, delegationDepthDefault } from './capability.js';
-import { byPreference, type CapabilityRecord, toAuthority } from './capability-record.js';
+import {
+  byPreference,
+  type CapabilityRecord,
+  newDerivedRecord,
+  newUnlimitedRecord,
+  type Receiver,
+  toAuthority,
+} from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 import { Holdings } from './holdings.js';
-import { newDerivedRecord, newUnlimitedRecord, type Receiver } from './new-record.js';
 
 const ownRights = maskOfRights(rightsOfKind('ns'));
 const inheritedRights = maskOfRights(['read', 'diff', 'materialize', 'link', 'grant']);

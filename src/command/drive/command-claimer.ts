@@ -37,6 +37,7 @@ interface ClaimedCommand {
 @injectable()
 export class CommandClaimer {
   private subscriptions: Disposable[] = [];
+  private eventSubscription: Disposable | undefined;
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -56,34 +57,37 @@ export class CommandClaimer {
   ) {}
 
   async start(): Promise<void> {
-    const onCreated = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
-      if (data.kind === 'command') this.claimIfPossible(pid);
-    };
     this.subscriptions = [
-      this.feed.subscribe('commandClaims', {
-        'process.spawned': onCreated,
-        'process.forked': onCreated,
-        'process.execed': ({ pid = '' }) => this.claimIfPossible(pid),
-        'process.resumed': ({ pid = '' }) => this.claimIfPossible(pid),
-      }),
       this.lease.onRenewed(() => void this.scanUnstarted()),
+      this.images.onRegister(() => void this.scanUnstarted()),
     ];
-    this.images.onRegister(() => void this.scanUnstarted());
     await this.scanUnstarted();
+  }
+
+  /** Reacts to events from the registration of the first command image on. */
+  private subscribe(): void {
+    const onCreated = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
+      if (data.kind === 'command') void this.claim(pid);
+    };
+    const onRunnable = ({ pid = '' }: KernelEvent) => void this.claim(pid);
+    this.eventSubscription = this.feed.subscribe('commandClaims', {
+      'process.spawned': onCreated,
+      'process.forked': onCreated,
+      'process.execed': onRunnable,
+      'process.resumed': onRunnable,
+    });
+    this.subscriptions.push(this.eventSubscription);
   }
 
   stop(): void {
     for (const subscription of this.subscriptions.splice(0)) subscription[Symbol.dispose]();
   }
 
-  private claimIfPossible(pid: Pid): void {
-    if (this.images.listCommands().length > 0) void this.claim(pid);
-  }
-
   /** Claims processes without an event: those that are older than this node, or than the registration of their image. */
   private async scanUnstarted(): Promise<void> {
     const images = this.images.listCommands();
     if (images.length === 0 || this.subscriptions.length === 0) return;
+    if (this.eventSubscription === undefined) this.subscribe();
     try {
       const pids = await this.store.read((tx) => this.processes.findUnstarted(tx, images, claimableMax));
       for (const pid of pids) await this.claim(pid);

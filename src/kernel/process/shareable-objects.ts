@@ -2,9 +2,8 @@ import { inject, injectable } from 'inversify';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
-import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import type { CapabilityRecord, Receiver } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
-import type { Receiver } from '../../capability/holding/new-record.js';
 import type { ObjectRecord } from '../../memory/object/object.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { InputError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
-import { copyPlain, payloadLimits } from '../../base/plain.js';
+import { copyPlain, payloadLimits } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { parseCapabilitySpec, parseDelegationSpec } from '../../capability/holding/capability-spec.js';
 import { ObjectHandle } from '../../memory/object/object-handle.js';

@@ -8,7 +8,7 @@ import { EventFeed } from '../../events/event-feed.js';
 type Wake = (pid: Pid) => void;
 
 /** Wakes waits when an event of certain types comes for a process, from whichever node. */
-export abstract class ProcessWatch {
+abstract class ProcessWatch {
   /** Lists, because few waits watch the same process. */
   private readonly watchers = new Map<Pid, Wake[]>();
 

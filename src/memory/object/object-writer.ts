@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { IdSource, type ObjectId, type Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
-import { copyPlain, type PlainLimits, specLimits } from '../../base/plain.js';
+import { copyPlain, type PlainLimits, specLimits } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import { ViewRepository } from '../view/view-repository.js';

@@ -77,8 +77,8 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 
   /** Calls `listener` after each registration. */
-  onRegister(listener: () => void): void {
-    this.listeners.add(listener);
+  onRegister(listener: () => void): Disposable {
+    return this.listeners.add(listener);
   }
 
   list(): string[] {

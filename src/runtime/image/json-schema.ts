@@ -76,7 +76,10 @@ function issueOf({ instancePath, keyword, message = 'is not valid', params }: Er
   message: string;
   path: string[];
 } {
-  return { message: `${message}${detailOf(keyword, params)}`, path: instancePath.split('/').slice(1).map(unescape) };
+  return {
+    message: `${message}${detailOf(keyword, params)}`,
+    path: instancePath.split('/').slice(1).map(unescapeSegment),
+  };
 }
 
 /** The part of the problem that the compiler's message leaves out. */
@@ -94,6 +97,6 @@ function detailOf(keyword: string, params: Record<string, unknown>): string {
 }
 
 /** One segment of a JSON Pointer, without its escapes. */
-function unescape(text: string): string {
+function unescapeSegment(text: string): string {
   return text.replaceAll('~1', '/').replaceAll('~0', '~');
 }

@@ -1,6 +1,6 @@
 import { errorText, type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import { copyPlain, payloadLimits } from '../../base/plain.js';
+import { copyPlain, payloadLimits } from '../../base/spec.js';
 import { hasKeyword, type JsonSchema, jsonSchemaValidator, type ValidationResult } from './json-schema.js';
 
 /** A schema of input: any Standard Schema, such as those of zod, valibot and arktype, or a JSON Schema. */

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { errorText, KernelError, StoreError, ToolError } from '../../base/errors.js';
 import { Logger } from '../../base/logger.js';
-import { payloadLimits } from '../../base/plain.js';
+import { payloadLimits } from '../../base/spec.js';
 import { PipedCommands } from '../../command/drive/piped-commands.js';
 import { PayloadBytesMax } from '../../memory/object/object-writer.js';
 import { ToolRegistry } from '../tool-registry.js';

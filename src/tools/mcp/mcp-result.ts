@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { KernelError, ToolError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { copyPlain, type PlainLimits } from '../../base/plain.js';
+import { copyPlain, type PlainLimits } from '../../base/spec.js';
 
 type Part = CallToolResult['content'][number];
 

@@ -2,7 +2,7 @@ import type { KernelClock } from '../../base/clock.js';
 import { errorText } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Logger } from '../../base/logger.js';
-import type { PlainLimits } from '../../base/plain.js';
+import type { PlainLimits } from '../../base/spec.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { ToolRegistry } from '../tool-registry.js';
 import type { ClientOptions } from './mcp-client.js';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { copyPlain, specLimits } from '../../base/plain.js';
-import { parseSpec, timeLimitMs } from '../../base/spec.js';
+import { copyPlain, parseSpec, specLimits, timeLimitMs } from '../../base/spec.js';
 import type { Effect, ToolInfo } from '../../kernel/face/process-tools.js';
 
 /** A server of tools: a program that is started, or an address. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Tool as ListedTool } from '@modelcontextprotocol/client';
 import { errorText, invalidInput } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { copyPlain, type PlainLimits } from '../../base/plain.js';
+import { copyPlain, type PlainLimits } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import { type Compilers, compileSchema } from '../../runtime/image/json-schema.js';
 import type { StandardSchema } from '../../runtime/image/schema.js';

@@ -33,7 +33,7 @@ const caller = defineImage({
   },
 });
 
-/** What the body decides to do with a call of which nobody knows whether it happened: it goes on. */
+/** The body takes OUTCOME_UNKNOWN for an answer and goes on. */
 function codeOf(error: unknown): string {
   if (error instanceof KernelError && error.code === 'OUTCOME_UNKNOWN') return error.code;
   throw error;

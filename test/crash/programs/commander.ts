@@ -22,7 +22,7 @@ if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when
 const argv = ['sh', '-c', script];
 const command = await kernel.as(pid).run({ argv, background: true, survive: mode === 'survive' });
 await kernel.processes.waitOutput(command.pid, 'up');
-// What it says may be there before it is written that it runs.
+// The output may be there before the row says that the command runs.
 while ((await kernel.processes.get(command.pid)).status === 'created') await sleep(1);
 if (mode === 'stopping') await kernel.processes.signal(command.pid, 'cancel', { graceMs: 60_000, reason: 'enough' });
 if (killAt !== '') {

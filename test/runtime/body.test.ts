@@ -60,7 +60,7 @@ describe('a body', () => {
       outcome: {
         kind: 'failed',
         reason: 'E_FIRE',
-        evidence: { code: 'E_FIRE', stack: expect.stringContaining('body-memory.test') },
+        evidence: { code: 'E_FIRE', stack: expect.stringContaining('body.test') },
       },
     });
   });
