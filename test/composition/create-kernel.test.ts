@@ -17,13 +17,13 @@ import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js'
 describe('parts that a caller replaces', () => {
   it('takes ids, clock, logger and signer from the options', async () => {
     let made = 0;
-    const told: string[] = [];
+    const logged: string[] = [];
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
     const kernel = await openKernel({
       ids: { next: (kind) => `${kind}-${++made}` },
       clock: { now: () => 1_900_000_000_000 },
-      logger: { warn: (_facts, text) => told.push(text), error: (_facts, text) => told.push(text) },
+      logger: { warn: (_facts, text) => logged.push(text), error: (_facts, text) => logged.push(text) },
       signer: { publicKey: () => spki, sign: (bytes) => sign(null, bytes, privateKey) },
     });
     kernel.events.on('process.spawned', () => {
@@ -32,7 +32,7 @@ describe('parts that a caller replaces', () => {
     const pid = await kernel.processes.spawn({});
     expect(pid).toMatch(/^process-\d+$/);
     expect((await kernel.processes.get(pid)).createdAt).toBe(1_900_000_000_000);
-    expect(told).toEqual(['an event listener failed']);
+    expect(logged).toEqual(['an event listener failed']);
     const checkpoint = await kernel.audit.checkpoint();
     expect(await kernel.audit.verify({ checkpoint })).toMatchObject({ ok: true });
   });

@@ -35,7 +35,7 @@ const throwingProxy = new Proxy(
   { get: trap, ownKeys: trap, getPrototypeOf: trap, has: trap, getOwnPropertyDescriptor: trap },
 );
 
-/** What is not data, or too much of it. None of it may be run, kept, or waited for. */
+/** Values that are not data, or too large. The kernel must not run, store or await any of them. */
 const notData: Readonly<Record<string, unknown>> = {
   'a member named __proto__': JSON.parse('{"__proto__":{"polluted":true}}'),
   'a nested member named __proto__': JSON.parse('{"a":[{"__proto__":{"polluted":true}}]}'),
@@ -63,7 +63,7 @@ const notData: Readonly<Record<string, unknown>> = {
   'undefined in an array': { list: [undefined] },
 };
 
-/** One live tree, one ended process. */
+/** A fixture with a live tree and an ended process. */
 async function populatedFixture(): Promise<KernelFixture & { live: Pid; child: Pid; ended: Pid }> {
   const set = await kernelFixture();
   const live = await set.kernel.processes.spawn({ image: 'worker' });
@@ -320,7 +320,7 @@ describe('any argument of any public method', () => {
     withUnicodeString: true,
     maxDepth: 3,
   } as never);
-  // Drawn by name, as the generator would touch them itself.
+  // Chosen by name, because the generator would read them itself.
   const strangers: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(Object.entries(notData).filter(([name]) => !/50 MB|million/.test(name))),
     'a function': trap,
@@ -387,7 +387,7 @@ describe('any argument of any public method', () => {
   }
 });
 
-/** What a call was refused with; of an iterable, its first step. One that waits for what comes is taken as it is. */
+/** The error of a call, or of the first step of an iterable. An iterable that waits counts as accepted. */
 async function refusalOf(call: () => unknown): Promise<unknown> {
   try {
     const returned = await call();

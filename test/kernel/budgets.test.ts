@@ -19,7 +19,7 @@ const badAmounts: readonly unknown[] = [
 ];
 
 describe('a budget', () => {
-  it('shows each dimension with what is used, left, and who binds', async () => {
+  it('shows for each dimension what is used, what is left, and the process whose limit applies', async () => {
     const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10, toolCalls: 100 } });
     const child = await kernel.processes.spawnChild(root, { budget: { tokens: 50, toolCalls: 5 } });
@@ -37,7 +37,7 @@ describe('a budget', () => {
     expect(wallMs).toMatchObject({ limit: null, left: null, boundBy: null });
   });
 
-  it('of nothing given is unlimited, depth apart', async () => {
+  it('without limits is unlimited, except for depth', async () => {
     const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     expect(await kernel.processes.charge(pid, { tokens: 1_000_000_000, outputBytes: 1 })).toMatchObject({
@@ -54,7 +54,7 @@ describe('a budget', () => {
 });
 
 describe('charge', () => {
-  it('goes to the process and to everything it was born under', async () => {
+  it('goes to the process and to every process that it was spawned under', async () => {
     const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10 } });
     const child = await kernel.processes.spawnChild(root, {});
@@ -69,7 +69,7 @@ describe('charge', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('is all or nothing along the path, and names the dimension and the process that binds', async () => {
+  it('goes to all accounts or none, and a refusal names the dimension and the process whose limit refused it', async () => {
     const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 100, costMicros: 5 } });
     const child = await kernel.processes.spawnChild(root, { budget: { tokens: 10 } });
@@ -121,7 +121,7 @@ describe('charge', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('refuses amounts that are none', async () => {
+  it('refuses invalid amounts', async () => {
     const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     for (const amount of badAmounts) {
@@ -142,7 +142,7 @@ describe('charge', () => {
 });
 
 describe('reserve and settle', () => {
-  it('set a ceiling aside and turn it into what was used', async () => {
+  it('reserve a ceiling and replace it by what was used', async () => {
     const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 100 } });
     const child = await kernel.processes.spawnChild(root, {});
@@ -154,7 +154,7 @@ describe('reserve and settle', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('refuse a reservation that does not fit beside those that stand', async () => {
+  it('refuse a reservation that does not fit beside open ones', async () => {
     const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({ budget: { tokens: 100 } });
     await kernel.processes.reserve(pid, { tokens: 60 });
@@ -187,7 +187,7 @@ describe('reserve and settle', () => {
     expect((await refused(() => kernel.processes.settle('r_none', {}))).code).toBe('NO_SUCH_RESERVATION');
   });
 
-  it('release what stands when the process ends, along the whole path', async () => {
+  it('release open reservations when the process ends, in every account above', async () => {
     const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 100 } });
     const child = await kernel.processes.spawnChild(root, {});
@@ -201,7 +201,7 @@ describe('reserve and settle', () => {
 });
 
 describe('children', () => {
-  it('are counted at any depth and given back at each end', async () => {
+  it('are counted at any depth and freed at each end', async () => {
     const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 3 } });
     const a = await kernel.processes.spawnChild(root, {});
@@ -219,7 +219,7 @@ describe('children', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('of none are none', async () => {
+  it('with a limit of zero are refused', async () => {
     const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { children: 0 } });
     expect((await refused(() => kernel.processes.spawnChild(root, {}))).code).toBe('BUDGET_EXCEEDED');
@@ -239,10 +239,10 @@ describe('children', () => {
     const bomb = await kernel.processes.spawnChild(root, { image: 'worker', budget: { children: 15 } });
     const sibling = await kernel.processes.spawnChild(root, {});
     for (let wave: Pid[] = [bomb]; wave.length > 0; ) {
-      const born = await Promise.allSettled(
+      const spawned = await Promise.allSettled(
         wave.flatMap((pid) => [pid, pid]).map((pid) => kernel.processes.fork(pid, {})),
       );
-      wave = born.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      wave = spawned.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     }
     expect((await kernel.processes.budget(bomb)).children).toMatchObject({ used: 15, left: 0 });
     await kernel.processes.spawnChild(sibling, {});
@@ -387,7 +387,7 @@ describe('amounts at the edge of what a number holds', () => {
 });
 
 describe('time that is limited twice', () => {
-  it('stays within a deadline that was given at birth when the time limit is raised', async () => {
+  it('stays within the deadline of the spec when the time limit is raised', async () => {
     const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ deadlineMs: 1_000, budget: { wallMs: 500 } });
     const { createdAt } = await kernel.processes.get(pid);
@@ -395,7 +395,7 @@ describe('time that is limited twice', () => {
     expect((await kernel.processes.get(pid)).deadlineAt).toBe(createdAt + 1_000);
   });
 
-  it('is bound by the process whose deadline it is', async () => {
+  it('names the process whose deadline applies', async () => {
     const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({ deadlineMs: 60_000 });
     const inherits = await kernel.processes.spawnChild(root, {});

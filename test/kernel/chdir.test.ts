@@ -202,7 +202,7 @@ describe('chdir on the process face', () => {
   });
 
   it('gives a child a folder by a capability that is on record, and takes a use of it', async () => {
-    // A birth took the use, and its record did not say of what.
+    // Regression: a spawn used the capability, and its record did not name it.
     const { kernel, path } = await folderFixture();
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'fs:src', rights: ['read'], uses: 3 }] });
     const [capability] = (await kernel.capabilities.list(pid)).filter(({ resource }) => resource === 'fs:src');
@@ -220,7 +220,7 @@ describe('chdir on the process face', () => {
   });
 });
 
-/** Text that is not text, or no path at all by its length, is refused before it is looked at as a path. */
+/** The code of the refusal of `path`: text that is not well-formed or too long is refused before it is parsed as a path. */
 function codeOf(path: string): string {
   return path === '\ud800' || path.length > 4096 ? expect.stringMatching(/^INVALID_(INPUT|PATH)$/) : 'INVALID_PATH';
 }

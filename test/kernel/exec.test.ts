@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { externalImage } from '../../src/index.js';
+import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
+import { ObjectRepository } from '../../src/memory/object/object-repository.js';
+import { ViewRepository } from '../../src/memory/view/view-repository.js';
 import { checkInvariants } from '../support/invariants.js';
 import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js';
 
@@ -15,7 +18,7 @@ async function plannerFixture(): Promise<KernelFixture> {
 }
 
 describe('exec', () => {
-  it('replaces the program and keeps pid, parent, children, cwd and what was used', async () => {
+  it('replaces the image and keeps pid, parent, children, cwd and used budget', async () => {
     const { kernel, path } = await plannerFixture();
     const root = await kernel.processes.spawn({});
     const pid = await kernel.processes.spawnChild(root, { image: 'worker', goal: 'first', budget: { tokens: 10 } });
@@ -71,7 +74,7 @@ describe('exec', () => {
     expect((await kernel.capabilities.check(pid, 'call', 'tool:search')).effect).toBe('deny');
   });
 
-  it('takes from the children what they had from it', async () => {
+  it('ends the authority that children got from it', async () => {
     const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', capabilities: [{ ...search, delegable: true }] });
     const child = await kernel.processes.spawnChild(pid, { delegate: [search] });
@@ -123,6 +126,19 @@ describe('exec', () => {
     expect((await refused(() => kernel.processes.exec(pid, { image: 'mailer' }))).code).toBe('CAPABILITY_DENIED');
     await kernel.processes.exec(pid, { image: 'mailer', preserveCapabilities: true });
     expect((await kernel.processes.get(pid)).image).toBe('mailer@1');
+  });
+
+  it('writes no row before the requirements of the new image were checked', async () => {
+    const { kernel } = await plannerFixture();
+    const pid = await kernel.processes.spawn({ image: 'worker' });
+    const writes = [
+      vi.spyOn(kernel.container.get(ProcessRepository), 'update'),
+      vi.spyOn(kernel.container.get(ObjectRepository), 'insert'),
+      vi.spyOn(kernel.container.get(ViewRepository), 'insert'),
+    ];
+    const exec = kernel.processes.exec(pid, { image: 'mailer', goal: 'new', preserveMemory: false });
+    await expect(exec).rejects.toMatchObject({ code: 'CAPABILITY_DENIED' });
+    expect(writes.flatMap(({ mock }) => mock.calls as unknown[])).toEqual([]);
   });
 
   it('refuses an unknown image before anything changes', async () => {

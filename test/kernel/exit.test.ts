@@ -67,7 +67,7 @@ describe('exit', () => {
     expect((await kernel.processes.result(pid)).value).toBe('first');
   });
 
-  it('against a kill: the first wins, and the other is told', async () => {
+  it('against a kill: the first wins, and the other is refused', async () => {
     const { kernel, path } = await kernelFixture();
     const a = await kernel.processes.spawn({});
     const [, killed] = await Promise.all([kernel.processes.exit(a, { result: 1 }), kernel.processes.kill(a)]);

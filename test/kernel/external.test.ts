@@ -75,7 +75,7 @@ describe('an external process', () => {
     expect(await kernel.processes.get(pid)).toMatchObject({ status: 'killed', outcome: { kind: 'cancelled' } });
   });
 
-  it('is abandoned with evidence when nobody will ever know', async () => {
+  it('is abandoned with evidence when its outcome will never be known', async () => {
     const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     await kernel.processes.abandon(pid, 'lost contact');
@@ -86,7 +86,7 @@ describe('an external process', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('refuses reports that are none', async () => {
+  it('refuses invalid reports', async () => {
     const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
     for (const progress of [{}, { done: -1 }, { done: Number.NaN }, { done: '1' }, { done: 1, more: 2 }, null]) {

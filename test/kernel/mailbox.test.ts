@@ -29,7 +29,7 @@ function openSecondKernel(path: string): Promise<Kernel> {
 
 const poll = { timeoutMs: 0 };
 
-/** What waits in a mailbox, taken out of it. */
+/** Takes all messages out of a mailbox. */
 async function takeAll(kernel: Kernel, pid: Pid): Promise<Message[]> {
   const taken: Message[] = [];
   for (;;) {
@@ -71,7 +71,7 @@ describe('send', () => {
     expect((await takeAll(kernel, child)).map(({ body }) => body)).toEqual(bodies);
   });
 
-  it('is on record by kinship, with the body beside the record, and told as an event of the receiver', async () => {
+  it('is recorded as allowed by kinship, with the body beside the record, and is an event of the receiver', async () => {
     const { kernel, parent, child } = await familyFixture();
     const before = await lastSeq(kernel);
     await kernel.as(parent).send(child, { secret: 'tea' });
@@ -228,7 +228,7 @@ describe('receive', () => {
       const bodies = messages.filter(({ from }) => from === pid).map(({ body }) => Number(body));
       expect(bodies.sort((a, b) => a - b)).toEqual(Array.from({ length: 25 }, (_, n) => n));
     }
-    // The order in which they were taken is that of the events; the invariant compares it with that of the sendings.
+    // Messages are taken in the order of the events; the invariant compares it with the order of the sends.
     await checkInvariants(kernel, path);
   });
 
@@ -416,7 +416,7 @@ describe('a message that a process waits for', () => {
 });
 
 describe('a receive in the run of a body', () => {
-  /** Hooks that note what they are called for. */
+  /** Hooks that log their calls. */
   function noting(): RunHooks & { readonly noted: unknown[] } {
     const noted: unknown[] = [];
     return {

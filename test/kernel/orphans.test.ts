@@ -135,7 +135,7 @@ describe('when a process ends, a child', () => {
 });
 
 describe('moving', () => {
-  it('changes who waits, never what binds: charges still go to the accounts of birth', async () => {
+  it('changes the parent, not the budget: charges still go to the accounts that it was spawned under', async () => {
     const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: 10, children: 3, depth: 3 } });
     const parent = await kernel.processes.spawnChild(root, { budget: { tokens: 6 } });

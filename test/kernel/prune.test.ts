@@ -5,7 +5,7 @@ import { kernelFixture } from '../support/kernel-fixture.js';
 const everything = { endedBefore: Number.MAX_SAFE_INTEGER };
 
 describe('prune', () => {
-  it('forgets the rows of ended processes and keeps their audit and events', async () => {
+  it('removes the rows of ended processes and keeps their audit records and events', async () => {
     const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { labels: { a: 'b' } });
@@ -73,7 +73,7 @@ describe('prune', () => {
     expect(await kernel.processes.children(root)).toEqual([]);
   });
 
-  it('refuses options that are none', async () => {
+  it('refuses invalid options', async () => {
     const { kernel, refused } = await kernelFixture();
     for (const options of [undefined, {}, { endedBefore: -1 }, { endedBefore: 'now' }, { ...everything, more: 1 }]) {
       expect((await refused(() => kernel.processes.prune(options as never))).code).toBe('INVALID_INPUT');

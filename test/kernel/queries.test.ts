@@ -18,7 +18,7 @@ describe('get', () => {
 });
 
 describe('list', () => {
-  it('shows every process in order of birth, the ended ones too', async () => {
+  it('shows every process in the order of creation, ended ones too', async () => {
     const { kernel } = await kernelFixture();
     const a = await kernel.processes.spawn({});
     const b = await kernel.processes.spawnChild(a, {});
@@ -79,7 +79,7 @@ describe('list', () => {
       expect([filter, await listPids(kernel, filter)]).toEqual([filter, expected]);
   });
 
-  it('refuses unknown keys, unknown values and cursors that are none', async () => {
+  it('refuses unknown keys, unknown values and invalid cursors', async () => {
     const { kernel, refused } = await kernelFixture();
     const bad = [
       { stauts: 'running' },
@@ -105,7 +105,7 @@ describe('list', () => {
     expect((await refused(() => kernel.processes.children(root, { stauts: 1 } as never))).code).toBe('INVALID_INPUT');
   });
 
-  it('pages without gap or repeat, also while processes are born and end', async () => {
+  it('pages without gap or repeat, also while processes are spawned and end', async () => {
     const { kernel } = await kernelFixture();
     const expected: Pid[] = [];
     for (let i = 0; i < 23; i++) expected.push(await kernel.processes.spawn({ name: i % 2 === 0 ? 'even' : 'odd' }));
@@ -125,7 +125,7 @@ describe('list', () => {
     }
   });
 
-  it('looks at no more than 10,000 rows per page, and then says that there may be more', async () => {
+  it('reads no more than 10,000 rows per page, and then says that there may be more', async () => {
     const { kernel, path } = await kernelFixture({ durability: 'normal' });
     const first = await kernel.processes.spawn({ name: 'needle' });
     using tables = new RawTables(path);
@@ -176,7 +176,7 @@ describe('children, ancestors and tree', () => {
     expect(await kernel.processes.tree(b)).toEqual({ ...(await kernel.processes.get(b)), children: [] });
   });
 
-  it('refuse a process that does not exist and options that are none', async () => {
+  it('refuse a process that does not exist and invalid options', async () => {
     const { kernel, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     expect((await refused(() => kernel.processes.children('p_none'))).code).toBe('NO_SUCH_PROCESS');
@@ -190,10 +190,10 @@ describe('children, ancestors and tree', () => {
   it('give more children than a page holds', async () => {
     const { kernel } = await kernelFixture({ images: [worker] });
     const root = await kernel.processes.spawn({});
-    const born = await Promise.all(Array.from({ length: 520 }, () => kernel.processes.spawnChild(root, {})));
-    expect((await kernel.processes.children(root)).map(({ pid }) => pid)).toEqual(born);
+    const spawned = await Promise.all(Array.from({ length: 520 }, () => kernel.processes.spawnChild(root, {})));
+    expect((await kernel.processes.children(root)).map(({ pid }) => pid)).toEqual(spawned);
     expect((await kernel.processes.list({ parent: root })).items.length).toBe(100);
-    expect((await kernel.processes.children(root, { limit: 3 })).map(({ pid }) => pid)).toEqual(born.slice(0, 3));
+    expect((await kernel.processes.children(root, { limit: 3 })).map(({ pid }) => pid)).toEqual(spawned.slice(0, 3));
   });
 });
 

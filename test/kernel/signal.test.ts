@@ -139,7 +139,7 @@ describe('cancel', () => {
     expect(row(a)).toEqual(before);
   });
 
-  it('closes the door: a descendant that spawns late is refused', async () => {
+  it('refuses a descendant that spawns after it', async () => {
     const { kernel, refused, edit } = await kernelFixture();
     const { root, a, b } = await spawnTree(kernel);
     for (const pid of [root, a, b]) edit(pid, { status: 'running', node: 'n_other' });
@@ -215,7 +215,7 @@ describe('a signal to an ended process', () => {
 });
 
 describe('a signal that cannot be sent', () => {
-  it('is refused for an unknown process, an unknown name and options that are none', async () => {
+  it('is refused for an unknown process, an unknown name and invalid options', async () => {
     const { kernel, refused } = await kernelFixture();
     const { a } = await spawnTree(kernel);
     expect((await refused(() => kernel.processes.kill('p_none'))).code).toBe('NO_SUCH_PROCESS');

@@ -1,11 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { CapabilityRepository } from '../../src/capability/holding/capability-repository.js';
+import { externalImage } from '../../src/index.js';
+import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
+import { ObjectRepository } from '../../src/memory/object/object-repository.js';
+import { ViewRepository } from '../../src/memory/view/view-repository.js';
 import { checkInvariants } from '../support/invariants.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 
 describe('spawnChild', () => {
-  it('makes a child below its parent, born under it', async () => {
+  it('creates a child below its parent', async () => {
     const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { goal: 'part', name: 'part' });
@@ -142,5 +147,31 @@ describe('spawnChild with an id', () => {
     const a = await kernel.processes.spawnChild(root, { id: 'a' });
     await kernel.processes.spawnChild(a, { id: 'b' });
     expect((await refused(() => kernel.processes.spawnChild(root, { id: 'a.b' }))).code).toBe('CONFLICT');
+  });
+});
+
+describe('a spawn that is refused', () => {
+  it('writes no row before everything that can refuse was asked', async () => {
+    const { kernel } = await kernelFixture();
+    const requires = [{ resource: 'tool:mail', rights: ['call' as const] }];
+    kernel.images.register(externalImage({ name: 'mailer', requires }));
+    const parent = await kernel.processes.spawn({ capabilities: [{ ...search, delegable: true }] });
+    const inserts = [ProcessRepository, ObjectRepository, ViewRepository, CapabilityRepository].map((repository) =>
+      vi.spyOn(kernel.container.get<{ insert(...args: unknown[]): unknown }>(repository), 'insert'),
+    );
+    const lacking = kernel.processes.spawnChild(parent, { image: 'mailer', delegate: [search] });
+    await expect(lacking).rejects.toMatchObject({ code: 'CAPABILITY_DENIED' });
+    const wider = kernel.processes.spawnChild(parent, { delegate: [{ resource: 'tool:mail', rights: ['call'] }] });
+    await expect(wider).rejects.toMatchObject({ code: 'AMPLIFICATION' });
+    await expect(kernel.processes.spawn({ image: 'mailer' })).rejects.toMatchObject({ code: 'CAPABILITY_DENIED' });
+    expect(inserts.flatMap(({ mock }) => mock.calls)).toEqual([]);
+  });
+
+  it('is one whose grant of the required authority has expired', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const mail = { resource: 'tool:mail', rights: ['call' as const] };
+    kernel.images.register(externalImage({ name: 'mailer', requires: [mail] }));
+    const spawn = () => kernel.processes.spawn({ image: 'mailer', capabilities: [{ ...mail, expiresAt: 1 }] });
+    expect((await refused(spawn)).code).toBe('CAPABILITY_DENIED');
   });
 });

@@ -16,7 +16,7 @@ const schema = {
 };
 
 describe('spawn', () => {
-  it('makes a root process with everything its spec says, in one commit', async () => {
+  it('creates a root process with everything in its spec, in one commit', async () => {
     const { kernel, path } = await kernelFixture();
     const pid = await kernel.processes.spawn({
       image: 'worker',
@@ -75,7 +75,7 @@ describe('spawn', () => {
     expect((await kernel.processes.get(pid)).status).toBe('runnable');
   });
 
-  it('writes the event and the record of the birth', async () => {
+  it('writes the event and the record of the spawn', async () => {
     const { kernel } = await kernelFixture();
     const pid = await kernel.processes.spawn({ goal: { a: 1 } });
     const { goal, createdAt: at } = await kernel.processes.get(pid);
@@ -172,7 +172,7 @@ describe('spawn', () => {
     expect((await refused(spawn('tool:'))).code).toBe('INVALID_INPUT');
   });
 
-  it('needs what the image requires', async () => {
+  it('with the authority that the image requires is allowed', async () => {
     const { kernel } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'mailer', requires: [{ resource: 'tool:mail', rights: ['call'] }] }));
     const pid = await kernel.processes.spawn({
@@ -280,7 +280,7 @@ describe('spawn with an id', () => {
     expect(new Set([root, child, other]).size).toBe(3);
   });
 
-  it('refuses an id that is none', async () => {
+  it('refuses an invalid id', async () => {
     const { kernel, refused } = await kernelFixture();
     for (const id of ['', '.a', '-a', 'a b', 'a/b', 'ä', 'a\n', 'a'.repeat(65)]) {
       expect([id, (await refused(() => kernel.processes.spawn({ id }))).code]).toEqual([id, 'INVALID_INPUT']);

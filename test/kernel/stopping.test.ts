@@ -3,7 +3,7 @@ import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { type KernelFixture, manualClock, outcomeOf, timedKernelFixture } from '../support/kernel-fixture.js';
 
-/** A process that another node seems to run, and a child of it that it runs too. */
+/** A process and its child, both as if another node ran them. */
 async function spawnDriven({ kernel, edit }: KernelFixture, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
   const pid = await kernel.processes.spawn(spec);
   const child = await kernel.processes.spawnChild(pid, {});
@@ -118,7 +118,7 @@ describe('a parent’s end', () => {
 });
 
 describe('a deadline', () => {
-  it('is looked at through a clock that is an object with methods', async () => {
+  it('is checked with a clock that is an object with methods', async () => {
     class Watch {
       private time = Date.UTC(2030, 0, 1);
       now(): number {
@@ -193,7 +193,7 @@ describe('a deadline', () => {
     expect((await kernel.processes.get(root)).status).toBe('created');
   });
 
-  it('follows birth, not the place in the tree', async () => {
+  it('is that of the process it was spawned under, not that of its parent', async () => {
     const clock = manualClock();
     const { kernel } = await timedKernelFixture({ clock });
     const root = await kernel.processes.spawn({ deadlineMs: 1_000 });

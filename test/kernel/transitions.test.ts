@@ -17,7 +17,7 @@ const statuses: readonly ProcessStatus[] = [
 ];
 const terminal: readonly ProcessStatus[] = ['exited', 'failed', 'killed', 'abandoned'];
 
-/** The table of the design, written down a second time: event, then from → to. What is not here is refused. */
+/** The table of the design, written a second time: event, then from → to. Every other pair is refused. */
 const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus>>> = {
   start: { created: 'running', runnable: 'running' },
   block: { running: 'waiting' },

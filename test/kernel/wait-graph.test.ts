@@ -8,7 +8,7 @@ import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js'
 
 interface WaitGraphFixture extends KernelFixture {
   readonly pids: [Pid, Pid, Pid];
-  /** Makes a row wait, as the run of another node would. */
+  /** Makes a row wait, as a run on another node would. */
   waits(pid: Pid, on: readonly string[], more?: { deadline?: number; status?: string; previous?: string }): void;
   /** The code and the facts with which blocking is refused, or `free`. */
   block(pid: Pid, on: readonly string[], deadline?: number): Promise<unknown>;

@@ -7,7 +7,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
 import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
-/** As the body of a process calls it. */
+/** The syscall as the body of a process makes it. */
 function waitSignal(kernel: Kernel, pid: Pid, name: unknown, options?: unknown): Promise<JsonValue> {
   const caller: ProcessCaller = { face: 'process', pid };
   return kernel.container.get(WaitSignal).run(caller, pid, name, options);
@@ -84,7 +84,7 @@ describe('waitSignal', () => {
     expect(await waiting).toBe('away');
   });
 
-  it('is on record and told as an event, without the payload', async () => {
+  it('is on record and an event, without the payload', async () => {
     const { kernel, pid } = await listenerFixture();
     await kernel.processes.signal(pid, 'user.x', { payload: 'secret' });
     const before = await lastSeq(kernel);

@@ -204,7 +204,7 @@ describe('waitAll', () => {
     ]);
   });
 
-  it('without a list answers for every child that no wait has returned, in order of birth', async () => {
+  it('without a list answers for every child that no wait has returned, in the order of creation', async () => {
     const { kernel, refused } = await kernelFixture();
     const [root, [a = '', b = '', c = '']] = await spawnFamily(kernel, 3);
     for (const pid of [c, b, a]) await kernel.processes.complete(pid, pid);

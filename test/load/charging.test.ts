@@ -18,10 +18,10 @@ it('three kernels that charge 4,000 times each spend exactly a budget of 5,000',
     ),
   );
   expect(outcomes.flatMap(({ values }) => values)).toHaveLength(5_000);
-  const told = outcomes.flatMap(({ errors }) =>
+  const codes = outcomes.flatMap(({ errors }) =>
     errors.map((error) => (error instanceof KernelError ? error.code : String(error))),
   );
-  expect([told.length, new Set(told)]).toEqual([7_000, new Set(['BUDGET_EXCEEDED'])]);
+  expect([codes.length, new Set(codes)]).toEqual([7_000, new Set(['BUDGET_EXCEEDED'])]);
   expect((await first.processes.budget(root)).tokens).toMatchObject({ used: 5_000, left: 0, overrun: 0 });
   const used = await Promise.all(children.map(async (child) => (await first.processes.get(child)).used.tokens ?? 0));
   expect(used.reduce((sum, tokens) => sum + tokens, 0)).toBe(5_000);

@@ -30,7 +30,7 @@ it('a revoke takes 25,000 that were derived from it, while their holders go on u
   await checkRecords(await openKernel({ store: path, node: { executor: false } }), root, derived);
 });
 
-/** A thousand processes with 25 each: one that was delegated, and 24 derived from it, the first of them from each other. */
+/** Gives each of a thousand processes 25 capabilities: a delegated one, and 24 derived from it, some from each other. */
 async function spreadCapabilities(
   kernel: Kernel,
   giver: Pid,
@@ -52,7 +52,7 @@ async function spreadCapabilities(
   return { pids, derived };
 }
 
-/** Everybody uses what it holds until it is refused. */
+/** Every process uses its capabilities until it is refused. */
 function useUntilRefused(kernel: Kernel, pids: readonly Pid[]) {
   let allowed = 0;
   let first: () => void = () => undefined;
@@ -75,7 +75,7 @@ function useUntilRefused(kernel: Kernel, pids: readonly Pid[]) {
   return { begun, ended };
 }
 
-/** One record is the revocation; those of the sweep name all others; after it nothing was done by any of them. */
+/** One record is the revocation; those of the sweep name all others; none of them allowed anything afterwards. */
 async function checkRecords(kernel: Kernel, root: CapabilityId, derived: ReadonlySet<string>): Promise<void> {
   const revoked = await listRecords(kernel, 'capability.revoke');
   expect(revoked.map(({ capability, outcome }) => [capability, outcome])).toEqual([[root, 'ok']]);

@@ -18,15 +18,15 @@ describe(`64 callers that spawn ${2 * half} children of one parent`, () => {
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
-  it('succeed exactly as often as a smaller budget allows, and the others are told who binds', {
+  it('succeed exactly as often as a smaller budget allows, and the refusals name the process whose limit applies', {
     timeout: 120_000,
   }, async () => {
     const kernel = await openKernel({ durability: 'normal' });
     const parent = await kernel.processes.spawn({ budget: { children: half } });
     const { values, errors } = await callConcurrently(64, 2 * half, () => kernel.processes.spawnChild(parent, {}));
     expect([new Set(values).size, errors.length]).toEqual([half, half]);
-    const told = new Set(errors.map((error) => (error instanceof KernelError ? summary(error) : String(error))));
-    expect([...told]).toEqual([`BUDGET_EXCEEDED children ${parent}`]);
+    const refusals = new Set(errors.map((error) => (error instanceof KernelError ? summary(error) : String(error))));
+    expect([...refusals]).toEqual([`BUDGET_EXCEEDED children ${parent}`]);
     expect((await kernel.processes.budget(parent)).children).toMatchObject({ used: half, left: 0 });
     expect(await findInconsistencies(kernel)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
-/** So many bodies that wait, how much memory they take, and how many records are written while they do. */
+/** Runs bodies that wait, and prints how much memory they take and how many records are written meanwhile. */
 const [library = '', store = '', count = '0'] = process.argv.slice(2);
 const { createKernel, defineImage } = await import(pathToFileURL(library).href);
 const waiter = defineImage({ name: 'waiter', run: async (ctx) => void (await ctx.receive()) });

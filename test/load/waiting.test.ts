@@ -18,8 +18,8 @@ describe(`${count} processes that wait`, () => {
     const library = join(await builtPackage(), 'dist/index.js');
     const run = new Program('--expose-gc', program, library, store, String(count));
     await run.expectSuccess();
-    const told = Object.fromEntries(run.lines.map((line) => line.split(' ') as [string, string]));
-    expect(told).toEqual({ waiting: `${count}`, bytes: expect.any(String), records: '0', released: `${count}` });
-    expect(Number(told.bytes)).toBeLessThan(bytesMax);
+    const output = Object.fromEntries(run.lines.map((line) => line.split(' ') as [string, string]));
+    expect(output).toEqual({ waiting: `${count}`, bytes: expect.any(String), records: '0', released: `${count}` });
+    expect(Number(output.bytes)).toBeLessThan(bytesMax);
   });
 });

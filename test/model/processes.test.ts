@@ -87,7 +87,7 @@ class Spawn implements Command {
   toString = () => `spawn(${JSON.stringify(this.choice)})`;
 }
 
-class Bear extends OnProcess {
+class SpawnBelow extends OnProcess {
   constructor(
     pick: number,
     private readonly choice: SpawnChoice,
@@ -225,7 +225,7 @@ function expectReport(report: SignalReport, process: ModelProcess, reached: read
   expect(report.alreadyTerminal).toEqual(isOver ? [process.pid] : []);
 }
 
-/** One process is as the model says. */
+/** Compares one process with the model. */
 async function expectAgreement(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
   const { status, parent, bornUnder, root, outcome, depth } = await kernel.processes.get(process.pid);
   expect({ status, bornUnder, outcome: outcome?.kind, depth }).toEqual({
@@ -248,7 +248,7 @@ const pick = fc.nat({ max: 30 });
 const tokens = fc.nat({ max: 12 });
 const limit = fc.option(fc.nat({ max: 30 }), { nil: undefined, freq: 2 });
 const few = fc.option(fc.nat({ max: 6 }), { nil: undefined, freq: 2 });
-const birth: fc.Arbitrary<SpawnChoice> = fc.record({
+const choices: fc.Arbitrary<SpawnChoice> = fc.record({
   limits: fc.record({ tokens: limit, children: few, depth: few }).map(withoutUndefined),
   onParentExit: fc.constantFrom('cancel', 'reparent', 'detach'),
   agent: fc.boolean(),
@@ -259,11 +259,11 @@ function withoutUndefined(limits: Record<string, number | undefined>): ModelProc
 }
 
 const spawnChoice = fc
-  .tuple(pick, birth, fc.constantFrom('spawnChild' as const, 'fork' as const))
-  .map(([at, choice, how]) => new Bear(at, choice, how));
+  .tuple(pick, choices, fc.constantFrom('spawnChild' as const, 'fork' as const))
+  .map(([at, choice, how]) => new SpawnBelow(at, choice, how));
 
 const commands: fc.Arbitrary<Command>[] = [
-  birth.map((choice) => new Spawn(choice)),
+  choices.map((choice) => new Spawn(choice)),
   spawnChoice,
   spawnChoice,
   spawnChoice,
