@@ -5,6 +5,7 @@ import {
   externalImage,
   type Image,
   type Kernel,
+  type KernelOptions,
   type Pid,
   type ProcessRecord,
   type SupervisedChild,
@@ -12,6 +13,7 @@ import {
 } from '../../src/index.js';
 import { until } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
+import { handClock } from '../support/kernel-fixture.js';
 
 /** Its processes live until the test ends them. */
 const worker = externalImage({ name: 'worker' });
@@ -38,9 +40,13 @@ interface Team {
   readonly store: string;
 }
 
-async function team(spec: Partial<SupervisorSpec> = {}, images: readonly Image[] = []): Promise<Team> {
+async function team(
+  spec: Partial<SupervisorSpec> = {},
+  images: readonly Image[] = [],
+  options: KernelOptions = {},
+): Promise<Team> {
   const store = newStore();
-  const kernel = await openKernel({ store, images: [worker, ...images, supervisor(spec)] });
+  const kernel = await openKernel({ ...options, store, images: [worker, ...images, supervisor(spec)] });
   const pid = await kernel.processes.spawn({ image: 'team' });
   await isSettled({ kernel, pid, store });
   return { kernel, pid, store };
@@ -48,7 +54,7 @@ async function team(spec: Partial<SupervisorSpec> = {}, images: readonly Image[]
 
 /** The supervisor has done what it had to, and waits for its children, or has ended. */
 async function isSettled({ kernel, pid }: Team): Promise<void> {
-  await kernel.idle({ timeoutMs: 20_000 });
+  await kernel.idle();
   const { status } = await kernel.processes.get(pid);
   expect(['waiting', 'exited', 'failed']).toContain(status);
 }
@@ -235,10 +241,11 @@ describe('the intensity of a supervisor', () => {
   });
 
   it('forgets restarts that are longer ago than the period', async () => {
-    const of = await team({ intensity: 1, periodMs: 50, children: [child('a')] });
+    const clock = handClock();
+    const of = await team({ intensity: 1, periodMs: 60_000, children: [child('a')] }, [], { clock });
     for (let times = 0; times < 3; times++) {
       await fail(of, 'a');
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      clock.advance(60_001);
     }
     expect(await restarts(of)).toHaveLength(3);
     expect((await of.kernel.processes.get(of.pid)).status).toBe('waiting');
@@ -254,17 +261,21 @@ describe('the intensity of a supervisor', () => {
 
 describe('the backoff of a supervisor', () => {
   it('waits longer before each restart, and deals with the others meanwhile', async () => {
-    const of = await team({ backoff: { baseMs: 400, factor: 2 }, children: [child('a'), child('b', 'transient')] });
-    const started = Date.now();
+    const clock = handClock();
+    const children = [child('a'), child('b', 'transient')];
+    const of = await team({ backoff: { baseMs: 400, factor: 2 }, children }, [], { clock });
+    const deadline = async () => (await of.kernel.processes.get(of.pid)).wait?.deadline;
     await of.kernel.processes.fail(await named(of, 'a'), 'broke');
-    await until(async () => (await of.kernel.processes.get(of.pid)).wait?.deadline !== undefined);
+    await until(async () => (await deadline()) === clock.now() + 400);
     await of.kernel.processes.complete(await named(of, 'b'));
+    await isSettled(of);
+    expect(await deadline()).toBe(clock.now() + 400);
+    clock.advance(400);
     await until(async () => (await live(of)).length === 1);
-    expect(Date.now() - started).toBeGreaterThanOrEqual(400);
     await of.kernel.processes.fail(await named(of, 'a'), 'broke again');
-    const again = Date.now();
+    await until(async () => (await deadline()) === clock.now() + 800);
+    clock.advance(800);
     await until(async () => (await live(of)).length === 1);
-    expect(Date.now() - again).toBeGreaterThanOrEqual(800);
     expect(await story(of)).toEqual(['+a', '+b', '-a failed', '-b completed', '+a', '-a failed', '+a']);
   });
 });
@@ -282,18 +293,23 @@ const stubborn = (asked: string[] = []) =>
 describe('a supervisor that stops a child', () => {
   it('asks it first, and kills it when its time is over, before it goes on with the next', async () => {
     const asked: string[] = [];
+    const clock = handClock();
     const of = await team(
       {
         strategy: 'one_for_all',
         children: [child('a'), { name: 'b', image: 'stubborn', restart: 'permanent', shutdownMs: 300 }, child('c')],
       },
       [stubborn(asked)],
+      { clock },
     );
-    const before = Date.now();
-    await fail(of, 'c');
+    const b = await named(of, 'b');
+    await of.kernel.processes.fail(await named(of, 'c'), 'c broke');
+    await until(() => asked.length === 1);
+    const { items } = await of.kernel.events.list({ pid: b, types: ['process.stopping'] });
+    expect(items).toMatchObject([{ data: { alarmAt: clock.now() + 300 } }]);
+    expect((await story(of)).slice(3)).toEqual(['-c failed']);
+    clock.advance(300);
     await until(async () => (await restarts(of)).length === 3);
-    expect(Date.now() - before).toBeGreaterThanOrEqual(290);
-    expect(Date.now() - before).toBeLessThan(4_000);
     expect(asked).toEqual(['CANCELLED']);
     expect((await story(of)).slice(3)).toEqual(['-c failed', '-b cancelled', '-a cancelled', '+a', '+b', '+c']);
   });
@@ -339,16 +355,18 @@ describe('a supervisor whose kernel is closed and opened again', () => {
       }),
     ];
     const store = newStore();
-    const kernel = await openKernel({ store, images });
+    const clock = handClock();
+    const kernel = await openKernel({ store, clock, images });
     const pid = await kernel.processes.spawn({ image: 'team' });
-    await kernel.idle({ timeoutMs: 20_000 });
+    await kernel.idle();
     const of = { kernel, pid, store };
     await kernel.processes.fail(await named(of, 'c'), 'broke');
     const b = await named(of, 'b');
     await until(async () => (await kernel.processes.get(b)).status === 'stopping');
     await kernel.shutdown({ graceMs: 10 });
 
-    const again = { ...of, kernel: await openKernel({ store, images }) };
+    const again = { ...of, kernel: await openKernel({ store, clock, images }) };
+    clock.advance(600);
     await until(async () => (await restarts(again)).length === 3);
     expect((await story(again)).filter((line) => line.startsWith('+'))).toEqual(['+a', '+b', '+c', '+a', '+b', '+c']);
     expect((await live(again)).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
