@@ -41,7 +41,8 @@ function codeOf(error: unknown): string {
 
 tell('ready');
 await heard();
-const kernel = await createKernel({ store, images: [caller], tools, node: { leaseMs: 1_000 } });
+// No renewal of the lease is among the writes that are counted.
+const kernel = await createKernel({ store, images: [caller], tools, node: { leaseMs: 3_600_000 } });
 if (killAt !== '') dieAt(kernel.container.get(Store), Number(killAt), when);
 tell('open');
 const capabilities = [{ resource: 'tool:**', rights: ['call' as const] }];
