@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { entry, type Harness, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { eventually } from '../support/eventually.js';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -62,7 +63,7 @@ it('begins anew when the minute ends, with one record for what was counted', asy
   await audit.store.write(async () => undefined);
   expect(await all(audit)).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  await vi.waitFor(async () => expect(await all(audit)).toHaveLength(2));
+  await eventually(async () => expect(await all(audit)).toHaveLength(2));
   expect(await audit.refusals.note(refused('tool:a'))).toBeDefined();
   expect((await all(audit)).map(({ action }) => action)).toEqual([
     'capability.require',
