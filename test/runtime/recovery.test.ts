@@ -306,7 +306,7 @@ describe('recovery', () => {
     expect(second.recovery).toEqual(none);
   });
 
-  it('is done by one of several programs that find the same node gone', { timeout: 60_000 }, async () => {
+  it('is done by one of several programs that find the same node gone', async () => {
     const set = await stage();
     const pids: Pid[] = [];
     const node = await deadNode(set, async (id) => {
