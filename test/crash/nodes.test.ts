@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Kernel, type Pid } from '../../src/index.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
+import { eventually } from '../support/eventually.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
+import { isStopped } from '../support/os-processes.js';
 import { faultsIn } from '../support/store-consistency.js';
 
 let programs = '';
@@ -31,11 +34,11 @@ describe('two nodes on one file', () => {
   });
 
   it('of which one stands still past its lease: the other finishes its processes, and it changes nothing', async () => {
-    const { kernel, start, spawn, gate } = await site();
+    const { kernel, start, spawn, standStill, gate } = await site();
     const stopped = await start('stopped');
     const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1, gate } });
     await stopped.line((line) => line === `step 1 ${pid}`);
-    stopped.signal('SIGSTOP');
+    await standStill(stopped);
     const other = await start('other');
     await other.line((line) => line === `step 1 ${pid}`);
     writeFileSync(gate, '');
@@ -54,11 +57,11 @@ describe('two nodes on one file', () => {
   });
 
   it('of which one stands still and is continued while the other runs its process: LEASE_LOST', async () => {
-    const { kernel, start, spawn, gate } = await site();
+    const { kernel, start, spawn, standStill, gate } = await site();
     const stopped = await start('stopped');
     const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1, gate } });
     await stopped.line((line) => line === `step 1 ${pid}`);
-    stopped.signal('SIGSTOP');
+    await standStill(stopped);
     // Longer, so that the first does not take the process back while this one is slow.
     const other = await start('other', 3_000);
     await other.line((line) => line === `began ${pid}`);
@@ -103,6 +106,8 @@ async function site(): Promise<{
   kernel: Kernel;
   start(name: string, leaseMs?: number): Promise<Program>;
   spawn(program: Program, spec: object): Promise<Pid>;
+  /** Stops it between its transactions: one that stands still within one keeps everybody else from writing. */
+  standStill(program: Program): Promise<void>;
   /** A file that is not there yet. */
   gate: string;
 }> {
@@ -126,6 +131,15 @@ async function site(): Promise<{
       await program.line((line) => line.startsWith('open'));
       return program;
     },
+    standStill: async (program) => {
+      for (;;) {
+        program.signal('SIGSTOP');
+        await eventually(() => expect(isStopped(program.pid)).toBe(true));
+        if (!isLocked(store)) return;
+        program.signal('SIGCONT');
+        await sleep(5);
+      }
+    },
     spawn: async (program, spec) => {
       const known = program.lines.length;
       program.tell(`spawn ${JSON.stringify(spec)}`);
@@ -133,4 +147,17 @@ async function site(): Promise<{
       return line.slice('spawned '.length);
     },
   };
+}
+
+/** Whether somebody is within a transaction that writes. */
+function isLocked(store: string): boolean {
+  const db = new Database(store, { timeout: 0 });
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    db.close();
+  }
 }
