@@ -3,8 +3,11 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    setupFiles: ['test/support/repeatable-properties.ts'],
+    // Long enough for a machine that does much else: what hangs fails, what is slow does not.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000, interval: 10 } },
     pool: 'forks',
     // On a machine with two cores vitest would use one.
     maxWorkers: 2,

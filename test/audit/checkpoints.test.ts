@@ -9,6 +9,7 @@ import { exportLines } from '../../src/audit/query/audit-export.js';
 import { LogWalk } from '../../src/audit/verify/log-walk.js';
 import { Store } from '../../src/base/store.js';
 import { type AuditFixture, closedLog, entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { eventually } from '../support/eventually.js';
 import { openKernel } from '../support/kernel.js';
 
 afterEach(() => void vi.useRealTimers());
@@ -112,7 +113,7 @@ describe('checkpoints by themselves', () => {
     await audit.store.read(async () => undefined);
     expect(await readCheckpoint(audit)).toBeUndefined();
     await append(audit, 1);
-    await vi.waitFor(async () => expect(await readCheckpoint(audit)).toMatchObject({ size: checkpointRecords }));
+    await eventually(async () => expect(await readCheckpoint(audit)).toMatchObject({ size: checkpointRecords }));
     await audit.checkpoints.close();
   });
 
@@ -123,7 +124,7 @@ describe('checkpoints by themselves', () => {
     await audit.checkpoints.start();
     await fill(audit, 5);
     vi.advanceTimersByTime(checkpointMs);
-    await vi.waitFor(() => expect(fileLines(path)).toHaveLength(1));
+    await eventually(() => expect(fileLines(path)).toHaveLength(1));
     vi.advanceTimersByTime(5 * checkpointMs);
     await audit.checkpoints.close();
     expect(fileLines(path)).toHaveLength(1);

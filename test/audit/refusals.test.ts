@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { type AuditFixture, entry, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { eventually } from '../support/eventually.js';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -62,7 +63,7 @@ it('starts a new window after a minute, with one record of the counts', async ()
   await audit.store.write(async () => undefined);
   expect(await listRecords(audit)).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  await vi.waitFor(async () => expect(await listRecords(audit)).toHaveLength(2));
+  await eventually(async () => expect(await listRecords(audit)).toHaveLength(2));
   expect(await audit.refusals.record(refusalOf('tool:a'))).toBeDefined();
   expect((await listRecords(audit)).map(({ action }) => action)).toEqual([
     'capability.require',

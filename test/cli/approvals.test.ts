@@ -1,19 +1,23 @@
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Approval, JsonValue, Pid } from '../../src/index.js';
-import { refusalOf, runCli } from '../support/cli/run-cli.js';
+import { builtPackage } from '../support/built-package.js';
+import { refusalOf, runBuiltCli, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
+import { eventually } from '../support/eventually.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);
+/** Runs the built command on the team's store. */
+const runBuilt = (...args: string[]) => runBuiltCli([...args, '--store', team.store]);
 
 beforeAll(async () => {
   team = await openTeam();
   await team.kernel.capabilities.ask(team.planner, { resource: 'tool:**', rights: ['call'], reason: 'we look at it' });
-  await runCli(['--version']);
-}, 120_000);
+  await builtPackage();
+});
 afterAll(() => team?.close());
 
 /** A child of the planner that may search after an approval. */
@@ -23,7 +27,7 @@ const search = (pid: Pid, args: JsonValue) => team.kernel.as(pid).capabilities.r
 
 /** The pending approval of a process, as soon as there is one. */
 const askedBy = (pid: Pid) =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const [approval] = await team.kernel.approvals.list({ pid });
     if (approval === undefined) throw new Error('it does not ask yet');
     return approval;
@@ -48,7 +52,7 @@ describe('a call that waits in a running kernel', () => {
     const parked = search(pid, { q: 'tides' });
     const approval = await askedBy(pid);
     const short = approval.id.slice(-8);
-    expect(rowOf((await run('approvals')).stdout, approval)).toEqual([
+    expect(rowOf((await runBuilt('approvals')).stdout, approval)).toEqual([
       short,
       'pending',
       pid.slice(-8),
@@ -59,7 +63,7 @@ describe('a call that waits in a running kernel', () => {
       approval.capability,
       expect.stringMatching(/^\d+s$/),
     ]);
-    const { stdout, exitCode } = await run('answer', short, 'once');
+    const { stdout, exitCode } = await runBuilt('answer', short, 'once');
     expect({ stdout, exitCode }).toEqual({
       stdout: `${approval.id} answered by ${userInfo().username}: once\n${pid} may call tool:search once.\n`,
       exitCode: 0,
@@ -72,7 +76,7 @@ describe('a call that waits in a running kernel', () => {
     const pid = await searcher();
     const parked = refusal(search(pid, { q: 'tides' }));
     const { id } = await askedBy(pid);
-    expect((await run('answer', id, 'deny', '--by', 'Ann')).stdout).toContain(
+    expect((await runBuilt('answer', id, 'deny', '--by', 'Ann')).stdout).toContain(
       `${pid} may not call tool:search this time`,
     );
     expect((await parked).code).toBe('APPROVAL_DENIED');

@@ -3,25 +3,28 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDuration } from '../../src/cli/times.js';
 import type { Capability, Rule } from '../../src/index.js';
-import { refusalOf, runCli } from '../support/cli/run-cli.js';
+import { builtPackage } from '../support/built-package.js';
+import { refusalOf, runBuiltCli, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 import { refusal, tempFolder } from '../support/kernel.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);
+/** Runs the built command on the team's store. */
+const runBuilt = (...args: string[]) => runBuiltCli([...args, '--store', team.store]);
 const idIn = (stdout: string) => stdout.split(' ')[0] ?? '';
 const codeFor = async (pid: string, resource: string) =>
   (await team.kernel.capabilities.check(pid, 'call', resource)).code;
 
 beforeAll(async () => {
   team = await openTeam();
-  await runCli(['--version']);
-}, 120_000);
+  await builtPackage();
+});
 afterAll(() => team?.close());
 
 describe('deny, ask, rules and lift beside a running kernel', () => {
   it('set rules that bind there at once, list them, and end them', async () => {
-    const { stdout, exitCode } = await run(
+    const { stdout, exitCode } = await runBuilt(
       'deny',
       team.planner.slice(-8),
       'tool:search',

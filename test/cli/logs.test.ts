@@ -1,11 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusalOf, runCli, startCli } from '../support/cli/run-cli.js';
+import { builtPackage } from '../support/built-package.js';
+import { refusalOf, runBuiltCli, runCli, startCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);
+/** Runs the built command on the team's store. */
+const runBuilt = (...args: string[]) => runBuiltCli([...args, '--store', team.store]);
 const jsonLines = (text: string) =>
   text
     .trimEnd()
@@ -14,8 +17,8 @@ const jsonLines = (text: string) =>
 
 beforeAll(async () => {
   team = await openTeam();
-  await runCli(['--version']);
-}, 120_000);
+  await builtPackage();
+});
 afterAll(() => team?.close());
 
 describe('events', () => {
@@ -59,20 +62,20 @@ describe('audit', () => {
 
 describe('checkpoint, export and verify', () => {
   it('sign the log, write it out, and check it in the database and outside', async () => {
-    const signed = JSON.parse((await run('checkpoint', '--json')).stdout) as { root: string; key: string };
+    const signed = JSON.parse((await runBuilt('checkpoint', '--json')).stdout) as { root: string; key: string };
     const file = path.join(team.folder, 'export.jsonl');
-    expect((await run('export', '--payloads', '--out', file)).exitCode).toBe(0);
+    expect((await runBuilt('export', '--payloads', '--out', file)).exitCode).toBe(0);
     expect(readFileSync(file, 'utf8')).toContain(signed.root);
-    expect((await run('verify')).stdout).toMatch(/^OK \d+ of \d+ records checked, root [0-9a-f]{64}\n$/);
-    expect((await runCli(['verify', file])).stdout).toMatch(/^OK log l_.+ records, \d+ checkpoints, root /);
+    expect((await runBuilt('verify')).stdout).toMatch(/^OK \d+ of \d+ records checked, root [0-9a-f]{64}\n$/);
+    expect((await runBuiltCli(['verify', file])).stdout).toMatch(/^OK log l_.+ records, \d+ checkpoints, root /);
     const [manifest] = jsonLines(readFileSync(file, 'utf8'));
     const [{ publicKey = '' } = {}] = (manifest?.keys ?? []) as { publicKey?: string }[];
-    expect((await run('verify', '--key', publicKey)).exitCode).toBe(0);
-    expect((await runCli(['verify', file, '--key', publicKey])).exitCode).toBe(0);
+    expect((await runBuilt('verify', '--key', publicKey)).exitCode).toBe(0);
+    expect((await runBuiltCli(['verify', file, '--key', publicKey])).exitCode).toBe(0);
   });
 
   it('print the export on standard output too', async () => {
-    const lines = jsonLines((await run('export')).stdout);
+    const lines = jsonLines((await runBuilt('export')).stdout);
     expect(lines[0]).toMatchObject({ kind: 'manifest', version: 1, payloads: false });
   });
 
@@ -80,17 +83,17 @@ describe('checkpoint, export and verify', () => {
     const file = path.join(team.folder, 'changed.jsonl');
     await run('export', '--out', file);
     const other = await otherKey();
-    expect((await runCli(['verify', file, '--key', other])).exitCode).toBe(1);
+    expect((await runBuiltCli(['verify', file, '--key', other])).exitCode).toBe(1);
     writeFileSync(file, readFileSync(file, 'utf8').replace('process.spawn', 'process.spawm'));
-    const { exitCode, stdout } = await runCli(['verify', file]);
+    const { exitCode, stdout } = await runBuiltCli(['verify', file]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringMatching(/^BROKEN EDITED at record \d/) });
   });
 
   it('refuse a file that there is not, and a place that cannot be written', async () => {
     const missing = path.join(team.folder, 'no', 'file');
-    expect(refusalOf(await runCli(['verify', missing]))).toEqual({ exitCode: 1, code: 'NO_SUCH_FILE' });
+    expect(refusalOf(await runBuiltCli(['verify', missing]))).toEqual({ exitCode: 1, code: 'NO_SUCH_FILE' });
     expect(refusalOf(await run('export', '--out', missing))).toEqual({ exitCode: 1, code: 'EXPORT_FAILED' });
-    expect(refusalOf(await runCli(['verify', team.store]))).toEqual({ exitCode: 1, code: 'NOT_AN_EXPORT' });
+    expect(refusalOf(await runBuiltCli(['verify', team.store]))).toEqual({ exitCode: 1, code: 'NOT_AN_EXPORT' });
   });
 });
 

@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusalOf, runCli } from '../support/cli/run-cli.js';
+import { builtPackage } from '../support/built-package.js';
+import { refusalOf, runBuiltCli, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);
+/** Runs the built command on the team's store. */
+const runBuilt = (...args: string[]) => runBuiltCli([...args, '--store', team.store]);
 
 beforeAll(async () => {
   team = await openTeam();
-  await runCli(['--version']);
-}, 120_000);
+  await builtPackage();
+});
 afterAll(() => team?.close());
 
-describe.concurrent('ps', () => {
+describe('ps', () => {
   it('lists processes with short pids that other commands understand', async () => {
-    const { stdout, exitCode } = await run('ps');
+    const { stdout, exitCode } = await runBuilt('ps');
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]?.split(/ +/)).toEqual(['PID', 'STATUS', 'KIND', 'IMAGE', 'NAME', 'PARENT', 'AGE']);
     const [pid = '', status, kind, image, name, parent] = (lines[2] ?? '').split(/ +/);
@@ -25,7 +28,7 @@ describe.concurrent('ps', () => {
       parent: team.planner.slice(-8),
       exitCode: 0,
     });
-    expect((await run('show', pid)).stdout).toContain(team.researcher);
+    expect((await runBuilt('show', pid)).stdout).toContain(team.researcher);
   });
 
   it('prints whole pids with --full and one JSON array with --json', async () => {
@@ -49,7 +52,7 @@ describe.concurrent('ps', () => {
   });
 });
 
-describe.concurrent('tree', () => {
+describe('tree', () => {
   it('draws every root, or the tree under one process', async () => {
     const [root, child] = [team.planner.slice(-8), team.researcher.slice(-8)];
     const whole = `planner ${root} created\n└─ researcher ${child} created\n`;
@@ -63,7 +66,7 @@ describe.concurrent('tree', () => {
   });
 });
 
-describe.concurrent('show', () => {
+describe('show', () => {
   it('shows the record, the budget that binds and the capabilities', async () => {
     const { stdout } = await run('show', team.researcher);
     expect(stdout).toMatch(/^name +researcher$/m);
@@ -83,7 +86,7 @@ describe.concurrent('show', () => {
   });
 });
 
-describe.concurrent('lineage', () => {
+describe('lineage', () => {
   it('tells of whom a process was born and from whom its capabilities came', async () => {
     const { stdout } = await run('lineage', team.researcher);
     expect(stdout).toContain(`under ${team.planner} base@1 created, spawned by the host`);
@@ -95,7 +98,7 @@ describe.concurrent('lineage', () => {
   });
 });
 
-describe.concurrent('explain', () => {
+describe('explain', () => {
   it('says by which capability something is allowed', async () => {
     const { stdout, exitCode } = await run('explain', team.researcher, 'call', 'tool:search');
     expect(exitCode).toBe(0);

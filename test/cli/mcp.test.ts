@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { builtPackage, repository } from '../support/built-package.js';
 import { openOwnKernel, startMcp, writePrograms } from '../support/cli/mcp-command.js';
-import { refusalOf, runCli, startCli } from '../support/cli/run-cli.js';
+import { refusalOf, runBuiltCli, startCli } from '../support/cli/run-cli.js';
 import { eventually } from '../support/eventually.js';
 import { ask, refusedCall } from '../support/integrations/mcp-client.js';
 
@@ -209,7 +209,7 @@ describe('procura mcp', () => {
   it('ends with exit code 0 and an empty output when nobody speaks', async () => {
     const { kernel, store } = await openOwnKernel();
     const pid = await kernel.processes.spawn();
-    expect(await runCli(['mcp', '--pid', pid, '--store', store])).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await runBuiltCli(['mcp', '--pid', pid, '--store', store])).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });
 
   it('gives up a call that the client takes back, and the tool hears of it', async () => {
@@ -292,7 +292,7 @@ describe('procura mcp', () => {
       [['--pid', live, '--spawn', '{}'], 2, 'USAGE'],
     ];
     for (const [args, exitCode, code] of cases) {
-      const run = await runCli(['mcp', '--store', store, ...args]);
+      const run = await runBuiltCli(['mcp', '--store', store, ...args]);
       const stderr = run.stderr.replace(/^(loaded\nnoise\n)/, '');
       expect([args, refusalOf({ ...run, stderr }), run.stdout]).toEqual([args, { exitCode, code }, '']);
     }

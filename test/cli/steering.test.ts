@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusalOf, runCli } from '../support/cli/run-cli.js';
+import { builtPackage } from '../support/built-package.js';
+import { refusalOf, runBuiltCli, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);
+/** Runs the built command on the team's store. */
+const runBuilt = (...args: string[]) => runBuiltCli([...args, '--store', team.store]);
 
 beforeAll(async () => {
   team = await openTeam();
-  await runCli(['--version']);
-}, 120_000);
+  await builtPackage();
+});
 afterAll(() => team?.close());
 
 describe('a signal sent beside a running kernel', () => {
@@ -16,7 +19,7 @@ describe('a signal sent beside a running kernel', () => {
     const { processes, audit } = team.kernel;
     const child = await processes.spawnChild(team.planner, { name: 'slow' });
     const waiting = processes.wait(team.planner, child);
-    const { stdout, exitCode } = await run('cancel', child, '--reason', 'too slow');
+    const { stdout, exitCode } = await runBuilt('cancel', child, '--reason', 'too slow');
     expect({ stdout, exitCode }).toEqual({ stdout: `${child} cancel delivered\n`, exitCode: 0 });
     expect((await waiting).outcome).toMatchObject({ kind: 'cancelled', by: 'host', reason: 'too slow' });
     const { items } = await audit.list({ target: child, action: 'process.cancel' });

@@ -2,15 +2,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refusalOf, runCli } from '../support/cli/run-cli.js';
+import { builtPackage } from '../support/built-package.js';
+import { refusalOf, runBuiltCli, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
 let team: Team;
 
 beforeAll(async () => {
   team = await openTeam();
-  await runCli(['--version']);
-}, 120_000);
+  await builtPackage();
+});
 afterAll(() => team?.close());
 
 const commands: readonly (readonly string[])[] = [
@@ -39,10 +40,12 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 describe('the database that a command names', () => {
-  it.concurrent.each(commands)('is not created by %s when it is missing', async (...command) => {
+  it.each(commands)('is not created by %s when it is missing', async (...command) => {
     const store = path.join(team.folder, 'missing.db');
-    const run = await runCli([...command.filter((part) => part !== undefined), '--store', store]);
-    expect(refusalOf(run)).toEqual({ exitCode: 1, code: 'NO_SUCH_STORE' });
+    // `mcp` takes over standard output and never gives it back, so it runs in a process of its own.
+    const run = command[0] === 'mcp' ? runBuiltCli : runCli;
+    const ran = await run([...command.filter((part) => part !== undefined), '--store', store]);
+    expect(refusalOf(ran)).toEqual({ exitCode: 1, code: 'NO_SUCH_STORE' });
     expect(existsSync(store)).toBe(false);
   });
 
@@ -61,7 +64,7 @@ describe('the database that a command names', () => {
   });
 
   it('comes from PROCURA_STORE, and may be named before the command', async () => {
-    const fromEnvironment = await runCli(['ps', '--json'], { PROCURA_STORE: team.store });
+    const fromEnvironment = await runBuiltCli(['ps', '--json'], { PROCURA_STORE: team.store });
     const before = await runCli(['--store', team.store, 'ps', '--json']);
     expect(JSON.parse(fromEnvironment.stdout)).toEqual(JSON.parse(before.stdout));
   });
@@ -89,20 +92,20 @@ describe('a log that was tampered with', () => {
     expect(verified).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^BROKEN EDITED at record 2: /) });
     const exported = path.join(team.folder, 'broken.jsonl');
     await runCli(['export', '--out', exported, '--store', broken]);
-    expect((await runCli(['verify', exported])).stdout).toMatch(/^BROKEN EDITED at record 2: /);
+    expect((await runBuiltCli(['verify', exported])).stdout).toMatch(/^BROKEN EDITED at record 2: /);
   });
 });
 
 describe('the command itself', () => {
   it('tells its commands and its version without a database', async () => {
-    const help = await runCli(['--help']);
+    const help = await runBuiltCli(['--help']);
     for (const [name = ''] of commands) expect(help.stdout).toContain(`\n  ${name} `);
-    expect((await runCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await runBuiltCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((await runCli(['help', 'ps'])).stdout).toContain('--label');
   });
 
   it('refuses a command that there is not, and none at all', async () => {
-    expect(refusalOf(await runCli(['pz']))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await runBuiltCli(['pz']))).toEqual({ exitCode: 2, code: 'USAGE' });
     expect(refusalOf(await runCli([]))).toEqual({ exitCode: 2, code: 'USAGE' });
   });
 });
@@ -122,7 +125,7 @@ describe('text that users wrote', () => {
   });
 
   it('has no colours in a pipe, also where colours are usual', async () => {
-    const { stdout } = await runCli(['ps', '--store', team.store], { CI: 'true', TERM: 'xterm-256color' });
+    const { stdout } = await runBuiltCli(['ps', '--store', team.store], { CI: 'true', TERM: 'xterm-256color' });
     expect(stdout).not.toContain('\u001b');
   });
 });

@@ -144,9 +144,7 @@ describe('a rule that asks', () => {
 });
 
 describe('a secret', () => {
-  it('in arguments, environment or input is nowhere in the database, its log and its exports', {
-    timeout: 60_000,
-  }, async () => {
+  it('in arguments, environment or input is nowhere in the database, its log and its exports', async () => {
     const { kernel, store, pid, face } = await commandFixture();
     await kernel.capabilities.ask(pid, { resource: 'command:env', rights: ['call'] });
     const secret = 'hunter2-5f0d9c1ba7';

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandFixture, uniqueSeconds } from '../support/command-fixture.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
@@ -59,13 +61,14 @@ describe('reading the output of a command', () => {
 
 describe('waiting for output', () => {
   it('finds what comes, what is there already, and what comes in pieces', async () => {
-    const { kernel, face } = await commandFixture();
+    const { kernel, face, workspace } = await commandFixture();
     const script =
-      'echo ready; printf "port=" ; sleep 0.3; printf "80"; sleep 0.3; echo 80; sleep 0.2; echo "wrong" >&2';
+      'echo ready; printf "port=" ; sleep 0.1; printf "80"; sleep 0.1; echo 80; until [ -e go ]; do sleep 0.02; done; echo "wrong" >&2';
     const { pid } = await face.run({ argv: ['sh', '-c', script], background: true });
     expect(await face.waitOutput(pid, 'ready')).toEqual({ matched: true, text: 'ready', next: 5, ended: false });
     const port = await kernel.processes.waitOutput(pid, /port=(\d+)\n/g);
     expect(port).toMatchObject({ matched: true, text: 'port=8080\n', next: 16 });
+    writeFileSync(path.join(workspace, 'go'), '');
     expect(await kernel.processes.waitOutput(pid, 'wrong', { stream: 'stderr' })).toMatchObject({ matched: true });
     await kernel.processes.result(pid);
     expect(await kernel.processes.waitOutput(pid, 'ready')).toMatchObject({ matched: true, next: 5, ended: true });

@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { EventFeed } from '../../src/events/event-feed.js';
 import type { Kernel, KernelOptions, Pid } from '../../src/index.js';
 import { commandFixture, findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
+import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, tempFolder } from '../support/kernel.js';
 import { nodesIn } from '../support/node-rows.js';
+import { queuedCalls } from '../support/queued-calls.js';
 
 interface Leader {
   machine: string;
@@ -66,7 +69,7 @@ describe('a command that survives its kernel', () => {
       value: { exitCode: null, signal: null },
     });
     expect((await kernel.processes.readOutput(pid)).text).toMatch(/^up\n/);
-    expect(await kernel.as(parent).receive({ timeoutMs: 5_000 })).toMatchObject({
+    expect(await kernel.as(parent).receive({ timeoutMs: 60_000 })).toMatchObject({
       from: pid,
       kind: 'command.ended',
       body: { outcome: 'abandoned' },
@@ -266,12 +269,18 @@ describe('several kernels', () => {
     const set = await commandFixture({}, { node: { pollMs: 20 } });
     const seconds = uniqueSeconds();
     const { pid } = await set.face.run({ argv: ['sleep', seconds], background: true });
+    let delivered = 0;
+    using _subscription = set.kernel.container.get<EventFeed>(EventFeed).onAdvance((seq) => {
+      delivered = seq;
+    });
     nodesIn(set.store).edit(set.kernel.nodeId, { expires_at: 1 });
     const other = await reopened(set.store, { node: { pollMs: 20 } });
     expect(other.recovery).toMatchObject({ adopted: 1 });
     expect((await set.kernel.processes.get(pid)).node).toBe(other.nodeId);
-    await expect.poll(async () => (await set.kernel.events.list({ types: ['process.adopted'] })).items.length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const adopted = (await set.kernel.events.list({ types: ['process.adopted'] })).items;
+    expect(adopted).toHaveLength(1);
+    await eventually(() => expect(delivered).toBeGreaterThanOrEqual(adopted[0]?.seq ?? 0));
+    await queuedCalls(set.kernel);
     // The one that has lost it lets go of it, and stops it no more.
     expect((await set.kernel.shutdown()).abandoned).toEqual([]);
     expect(findOsProcesses(seconds)).toHaveLength(1);

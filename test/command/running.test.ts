@@ -158,7 +158,8 @@ describe('a command', () => {
     const { face } = await commandFixture();
     const { stdout, durationMs } = await face.run({ argv: sh('sleep 600 & echo done') });
     expect(stdout).toBe('done\n');
-    expect(durationMs).toBeLessThan(10_000);
+    // The one that holds it would go on for twice as long.
+    expect(durationMs).toBeLessThan(300_000);
   });
 
   it('cannot be spawned by the name of its image, nor with what is no command', async () => {

@@ -11,9 +11,7 @@ beforeAll(async () => {
   programs = await compilePrograms();
 });
 
-it('a question outlives the program that asked it: killed again and again, no answer is used twice or lost', {
-  timeout: 90_000,
-}, async () => {
+it('a question outlives the program that asked it: killed again and again, no answer is used twice or lost', async () => {
   const store = join(tempFolder(), 'asking.db');
   const kernel = await openKernel({ store, node: { executor: false, pollMs: 5 } });
   const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:search', rights: ['call'] }] });

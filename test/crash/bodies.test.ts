@@ -24,7 +24,7 @@ describe('bodies of a program that is killed', () => {
     for (let kill = 0; !isDone && kill < kills; kill++) {
       const program = await team.start();
       const ended = program.waitForLine((line) => line.startsWith('result'));
-      isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * 40).then(() => false)]);
+      isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * (40 + 10 * kill)).then(() => false)]);
       ended.catch(() => undefined);
       if (!isDone) {
         await program.kill();

@@ -56,7 +56,7 @@ describe('a program that is killed while it spawns and ends processes', () => {
 });
 
 describe('a program that works beside others that are killed', () => {
-  it('is not hindered: every call succeeds and every count is exact', { timeout: 60_000 }, async () => {
+  it('is not hindered: every call succeeds and every count is exact', async () => {
     const store = join(tempFolder(), 'beside.db');
     const kernel = await openKernel({ store });
     const root = await kernel.processes.spawn({});

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe('a kernel that is killed', () => {
-  it('leaves no MCP server behind, nor what one has started', { timeout: 60_000 }, async () => {
+  it('leaves no MCP server behind, nor what one has started', async () => {
     const store = join(tempFolder(), 'mcp.db');
     const [server = ''] = serverProgram('changing.mjs').args ?? [];
     const host = new Program(join(programs, 'mcp-host.js'), store, server);

@@ -1,10 +1,14 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Kernel, type Pid } from '../../src/index.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
+import { eventually } from '../support/eventually.js';
 import { openKernel, tempFolder } from '../support/kernel.js';
+import { isStopped } from '../support/os-processes.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
 let programs = '';
@@ -13,10 +17,12 @@ beforeAll(async () => {
 });
 
 describe('two nodes on one file', () => {
-  it('run each process once, on one of them', { timeout: 60_000 }, async () => {
+  it('run each process once, on one of them', async () => {
     const { kernel, start } = await nodesFixture();
-    const left = await start('left');
-    const right = await start('right');
+    // So long that neither takes over from the other when that is slow.
+    const leaseMs = 600_000;
+    const left = await start('left', leaseMs);
+    const right = await start('right', leaseMs);
     const pids = await Promise.all(
       Array.from({ length: 40 }, () => kernel.processes.spawn({ image: 'slow', args: { steps: 2, ms: 100 } })),
     );
@@ -27,43 +33,43 @@ describe('two nodes on one file', () => {
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
-  it('of which one stands still past its lease: the other finishes its processes, and it changes nothing', {
-    timeout: 60_000,
-  }, async () => {
-    const { kernel, start, spawn } = await nodesFixture();
+  it('of which one stands still past its lease: the other finishes its processes, and it changes nothing', async () => {
+    const { kernel, start, spawn, standStill, gate } = await nodesFixture();
     const stopped = await start('stopped');
-    const pid = await spawn(stopped, { image: 'slow', args: { steps: 4, ms: 300 } });
-    await stopped.waitForLine((line) => line === `step 2 ${pid}`);
-    stopped.signal('SIGSTOP');
+    const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1, gate } });
+    await stopped.waitForLine((line) => line === `step 1 ${pid}`);
+    await standStill(stopped);
     const other = await start('other');
-    expect(await kernel.processes.result(pid, { timeoutMs: 20_000 })).toMatchObject({
-      status: 'exited',
-      value: 'other',
-    });
+    await other.waitForLine((line) => line === `step 1 ${pid}`);
+    writeFileSync(gate, '');
+    expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited', value: 'other' });
     const before = await kernel.audit.list({ limit: 10_000 });
     stopped.signal('SIGCONT');
     await stopped.waitForLine((line) => line === `LEASE_LOST ${pid}`);
-    await sleep(300);
+    // What it does next comes after whatever it would have done about the process that it has lost.
+    await kernel.processes.result(await spawn(stopped, { image: 'slow', args: { steps: 1, ms: 1 } }));
     expect((await kernel.processes.get(pid)).status).toBe('exited');
     const after = await kernel.audit.list({ limit: 10_000, from: (before.items.at(-1)?.at ?? 0) + 1 });
     expect(after.items.filter(({ target, outcome }) => target === pid && outcome === 'ok')).toEqual([]);
-    expect(other.lines.filter((line) => line.startsWith('step'))).toEqual([2, 3, 4].map((n) => `step ${n} ${pid}`));
+    const steps = other.lines.filter((line) => line.startsWith('step') && line.endsWith(pid));
+    expect(steps).toEqual([1, 2, 3].map((n) => `step ${n} ${pid}`));
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
-  it('of which one stands still and is continued while the other runs its process: LEASE_LOST', {
-    timeout: 60_000,
-  }, async () => {
-    const { kernel, start, spawn } = await nodesFixture();
+  it('of which one stands still and is continued while the other runs its process: LEASE_LOST', async () => {
+    const { kernel, start, spawn, standStill, gate } = await nodesFixture();
     const stopped = await start('stopped');
-    const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1_500 } });
+    const pid = await spawn(stopped, { image: 'slow', args: { steps: 3, ms: 1, gate } });
     await stopped.waitForLine((line) => line === `step 1 ${pid}`);
-    stopped.signal('SIGSTOP');
-    const other = await start('other');
+    await standStill(stopped);
+    // Longer, so that the first does not take the process back while this one is slow.
+    const other = await start('other', 3_000);
     await other.waitForLine((line) => line === `began ${pid}`);
     stopped.signal('SIGCONT');
+    writeFileSync(`${gate}-stopped`, '');
     await stopped.waitForLine((line) => line === `LEASE_LOST ${pid}`);
-    expect(await kernel.processes.result(pid, { timeoutMs: 30_000 })).toMatchObject({ value: 'other' });
+    writeFileSync(gate, '');
+    expect(await kernel.processes.result(pid)).toMatchObject({ value: 'other' });
     // It has a new epoch, and works again.
     const next = await spawn(stopped, { image: 'slow', args: { steps: 1, ms: 1 } });
     expect(await kernel.processes.result(next)).toMatchObject({ status: 'exited' });
@@ -75,7 +81,7 @@ describe('a process that never runs twice', () => {
     ['at once', 0],
     ['long after its lease has lapsed', 1_500],
   ] as const) {
-    it(`is abandoned with evidence when its node was killed, ${name}`, { timeout: 60_000 }, async () => {
+    it(`is abandoned with evidence when its node was killed, ${name}`, async () => {
       const { kernel, start, spawn } = await nodesFixture();
       const killed = await start('killed');
       const pid = await spawn(killed, { image: 'never-twice' });
@@ -88,8 +94,9 @@ describe('a process that never runs twice', () => {
         status: 'abandoned',
         outcome: { kind: 'abandoned', reason: 'owner_lost', evidence: { kind: 'owner_lost' } },
       });
-      await sleep(100);
-      expect(other.lines.filter((line) => line.startsWith('began'))).toEqual([]);
+      // A node that would run it again would have begun it before what is spawned now.
+      await kernel.processes.result(await spawn(other, { image: 'slow', args: { steps: 1, ms: 1 } }));
+      expect(other.lines.filter((line) => line === `began ${pid}`)).toEqual([]);
     });
   }
 });
@@ -97,10 +104,15 @@ describe('a process that never runs twice', () => {
 /** A file, a kernel that only looks at it, and nodes. */
 async function nodesFixture(): Promise<{
   kernel: Kernel;
-  start(name: string): Promise<Program>;
+  start(name: string, leaseMs?: number): Promise<Program>;
   spawn(program: Program, spec: object): Promise<Pid>;
+  /** Stops it between its transactions: one that stands still within one keeps everybody else from writing. */
+  standStill(program: Program): Promise<void>;
+  /** A file that is not there yet. */
+  gate: string;
 }> {
-  const store = join(tempFolder(), 'nodes.db');
+  const folder = tempFolder();
+  const store = join(folder, 'nodes.db');
   const images = ['slow', 'never-twice'].map((name) => ({
     name,
     version: '1',
@@ -112,11 +124,21 @@ async function nodesFixture(): Promise<{
   const kernel = await openKernel({ store, images, node: { executor: false, pollMs: 20 } });
   return {
     kernel,
-    start: async (name) => {
-      const program = new Program(join(programs, 'slow-node.js'), store, name);
+    gate: join(folder, 'gate'),
+    start: async (name, leaseMs = 500) => {
+      const program = new Program(join(programs, 'slow-node.js'), store, name, String(leaseMs));
       onTestFinished(() => program.kill());
       await program.waitForLine((line) => line.startsWith('open'));
       return program;
+    },
+    standStill: async (program) => {
+      for (;;) {
+        program.signal('SIGSTOP');
+        await eventually(() => expect(isStopped(program.pid)).toBe(true));
+        if (!isLocked(store)) return;
+        program.signal('SIGCONT');
+        await sleep(5);
+      }
     },
     spawn: async (program, spec) => {
       const known = program.lines.length;
@@ -127,4 +149,17 @@ async function nodesFixture(): Promise<{
       return line.slice('spawned '.length);
     },
   };
+}
+
+/** Whether somebody is within a transaction that writes. */
+function isLocked(store: string): boolean {
+  const db = new Database(store, { timeout: 0 });
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    db.close();
+  }
 }

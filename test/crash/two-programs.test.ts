@@ -12,9 +12,7 @@ beforeAll(async () => {
 });
 
 describe('two programs on one file', () => {
-  it('see, signal, charge, end and wait for the processes of each other; every count is exact', {
-    timeout: 90_000,
-  }, async () => {
+  it('see, signal, charge, end and wait for the processes of each other; every count is exact', async () => {
     const each = 150;
     const store = join(tempFolder(), 'shared.db');
     const kernel = await openKernel({ store });
@@ -54,7 +52,7 @@ describe('two programs on one file', () => {
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
-  it('create it at the same time and both work', { timeout: 60_000 }, async () => {
+  it('create it at the same time and both work', async () => {
     for (let round = 0; round < 3; round++) {
       const store = join(tempFolder(), 'new.db');
       const all = Array.from({ length: 3 }, () => new Program(join(programs, 'creator.js'), store));

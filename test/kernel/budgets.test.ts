@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel } from '../support/kernel.js';
-import { kernelFixture, outcomeOf, timedKernelFixture, worker } from '../support/kernel-fixture.js';
+import { kernelFixture, manualClock, outcomeOf, timedKernelFixture, worker } from '../support/kernel-fixture.js';
 
 const unlimited = { limit: null, used: 0, reserved: 0, left: null, overrun: 0, boundBy: null };
 const badAmounts: readonly unknown[] = [
@@ -314,7 +314,7 @@ describe('onBudget: cancel', () => {
   });
 
   it('gives a process that a node runs the grace', async () => {
-    const { kernel, edit } = await timedKernelFixture();
+    const { kernel, edit } = await timedKernelFixture({ clock: manualClock() });
     const pid = await kernel.processes.spawn({ budget: { tokens: 5 }, onBudget: 'cancel' });
     edit(pid, { status: 'running', node: 'n_other' });
     await expect(kernel.processes.charge(pid, { tokens: 6 })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });

@@ -7,6 +7,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, refusal, tempFolder } from '../support/kernel.js';
 import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { refusalDetails } from '../support/memory/owner-and-stranger.js';
+import { queuedCalls } from '../support/queued-calls.js';
 
 interface Family extends KernelFixture {
   readonly parent: Pid;
@@ -321,7 +322,7 @@ describe('receive', () => {
 
   it('gets what comes before its timeout is over', async () => {
     const { kernel, parent, child } = await familyFixture();
-    const waiting = kernel.as(child).receive({ timeoutMs: 20_000 });
+    const waiting = kernel.as(child).receive({ timeoutMs: 600_000 });
     await kernel.as(parent).send(child, 'in time');
     expect(await waiting).toMatchObject({ body: 'in time' });
   });
@@ -332,7 +333,8 @@ describe('receive', () => {
     expect((await refused(() => kernel.as(child).receive({ signal }))).code).toBe('CANCELLED');
     const controller = new AbortController();
     const waiting = trackCall(kernel.as(child).receive({ signal: controller.signal }));
-    setTimeout(() => controller.abort(), 10);
+    await queuedCalls(kernel);
+    controller.abort();
     await waiting.done;
     expect(waiting.state).toBe('CANCELLED');
   });
@@ -363,7 +365,7 @@ describe('receive', () => {
   it('is woken when the kernel closes', async () => {
     const { kernel, child } = await familyFixture();
     const waiting = trackCall(kernel.as(child).receive());
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await queuedCalls(kernel);
     await kernel.shutdown();
     await waiting.done;
     expect(waiting.state).toBe('KERNEL_CLOSED');
@@ -434,7 +436,7 @@ describe('a receive in the run of a body', () => {
   it('tells the run what it is blocked on, and leaves its answer in the unit that takes it', async () => {
     const { kernel, parent, child } = await familyFixture();
     const run = noting();
-    const waiting = kernel.container.get(ProcessFaces).of(child, run).receive({ from: parent, timeoutMs: 20_000 });
+    const waiting = kernel.container.get(ProcessFaces).of(child, run).receive({ from: parent, timeoutMs: 600_000 });
     await expect.poll(() => run.noted.length).toBe(2);
     await kernel.as(parent).send(child, 'here');
     const answer = await waiting;

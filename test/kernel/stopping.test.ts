@@ -74,7 +74,7 @@ describe('a process that is stopping', () => {
 
 describe('a tree with an orphan that is stopping', () => {
   it('is killed whole, though the parent of the orphan has ended', async () => {
-    const { kernel, edit } = await timedKernelFixture();
+    const { kernel, edit } = await timedKernelFixture({ clock: manualClock() });
     const root = await kernel.processes.spawn({});
     const parent = await kernel.processes.spawnChild(root, {});
     const orphan = await kernel.processes.spawnChild(parent, {});
@@ -86,7 +86,7 @@ describe('a tree with an orphan that is stopping', () => {
   });
 
   it('does not reach one that is stopping in another tree', async () => {
-    const { kernel, edit } = await timedKernelFixture();
+    const { kernel, edit } = await timedKernelFixture({ clock: manualClock() });
     const [root, other] = [await kernel.processes.spawn({}), await kernel.processes.spawn({})];
     const parent = await kernel.processes.spawnChild(other, {});
     const orphan = await kernel.processes.spawnChild(parent, {});
@@ -99,7 +99,7 @@ describe('a tree with an orphan that is stopping', () => {
 
 describe('a parent’s end', () => {
   it('stops a child that a node runs, with the whole subtree, in the commit of the end', async () => {
-    const set = await timedKernelFixture();
+    const set = await timedKernelFixture({ clock: manualClock() });
     const { kernel, edit, row } = set;
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, {});

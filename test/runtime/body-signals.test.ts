@@ -4,12 +4,14 @@ import {
   defineTool,
   type Effect,
   type JsonValue,
+  type Kernel,
   type KernelError,
   RunEnded,
   type Syscalls,
 } from '../../src/index.js';
 import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
+import { manualClock } from '../support/kernel-fixture.js';
 import { runningProcess } from '../support/running-process.js';
 
 describe('pause', () => {
@@ -26,7 +28,7 @@ describe('pause', () => {
     await kernel.processes.pause(pid);
     first.open();
     await pollUntil(() => done.length === 1);
-    await pauseFor(100);
+    await runAnotherProcess(kernel);
     expect({ done, status: (await kernel.processes.get(pid)).status }).toEqual({ done: ['first'], status: 'paused' });
     await kernel.processes.resume(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited', value: ['first', 'second'] });
@@ -78,7 +80,7 @@ describe('pause', () => {
     child.open();
     const [{ pid: childPid } = { pid: '' }] = await kernel.processes.children(pid);
     await kernel.processes.result(childPid);
-    await pauseFor(50);
+    await runAnotherProcess(kernel);
     expect((await kernel.processes.get(pid)).status).toBe('paused');
     await kernel.processes.resume(pid);
     expect(await kernel.processes.result(pid)).toMatchObject({ value: 'from the child' });
@@ -203,10 +205,11 @@ describe('exit and exec', () => {
 describe('a retry policy', () => {
   it('starts a body that failed again, after a durable wait, over its journal', async () => {
     const store = newStore();
+    const clock = manualClock();
     const log: string[] = [];
     const image = defineImage({
       name: 'body',
-      retry: { attempts: 3, baseMs: 300, factor: 1 },
+      retry: { attempts: 3, baseMs: 60_000, factor: 1 },
       run: async (ctx) => {
         await ctx.step('once', () => void log.push('once'));
         log.push(`attempt ${ctx.attempt}`);
@@ -216,12 +219,15 @@ describe('a retry policy', () => {
         return ctx.attempt;
       },
     });
-    const kernel = await openKernel({ store, images: [image] });
+    const kernel = await openKernel({ store, clock, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'body' });
     await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     expect(await kernel.processes.get(pid)).toMatchObject({ attempt: 2, wait: { kind: 'timer', what: 'retry' } });
     await kernel.shutdown();
-    const again = await openKernel({ store, images: [image] });
+    const again = await openKernel({ store, clock, images: [image] });
+    clock.advance(60_000);
+    await pollUntil(async () => (await again.processes.get(pid)).attempt === 3);
+    clock.advance(60_000);
     expect(await again.processes.result(pid)).toMatchObject({ status: 'exited', value: 3 });
     expect(log).toEqual(['once', 'attempt 1', 'attempt 2', 'attempt 3']);
   });
@@ -397,13 +403,16 @@ describe('shutdown', () => {
   });
 
   it('takes what a body still returns, or exits with, as its outcome', async () => {
+    const started = gate();
     const { kernel, pid } = await runningProcess(async (ctx) => {
+      started.open();
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
       return 'just in time';
     });
-    await pollUntil(async () => (await kernel.processes.get(pid)).status === 'running');
+    await started.opened;
     const ended = kernel.processes.result(pid);
-    await pauseFor(20);
+    // A read that is begun after that one is done after its first look.
+    await kernel.processes.get(pid);
     expect(await kernel.shutdown()).toMatchObject({ released: [], fenced: [] });
     expect(await ended).toMatchObject({ status: 'exited', value: 'just in time' });
   });
@@ -429,6 +438,9 @@ describe('idle', () => {
   });
 });
 
-function pauseFor(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** Resolves when a process that is spawned now has made a call and ended: a run that may go on has gone on by then. */
+async function runAnotherProcess(kernel: Kernel): Promise<void> {
+  const image = defineImage({ name: 'another', run: async (ctx) => void (await ctx.step('a call', () => 1)) });
+  kernel.images.register(image);
+  await kernel.processes.result(await kernel.processes.spawn({ image: 'another' }));
 }

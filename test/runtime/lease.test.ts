@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createKernel, type Kernel, type KernelOptions, Store } from '../../src/index.js';
 import { NodeLease } from '../../src/runtime/node/node-lease.js';
 import { checkInvariants } from '../support/invariants.js';
@@ -80,13 +80,18 @@ describe('a node that runs processes', () => {
     const logged: string[] = [];
     const logger = { warn: () => undefined, error: (_facts: unknown, text: string) => void logged.push(text) };
     const kernel = await openNode(store, { logger });
+    const clock = movableClock();
     const nodes = nodesIn(store);
     {
       using _lock = nodes.lock();
-      await expect.poll(() => logged, { timeout: 15_000 }).toContain('the lease of this node could not be renewed');
+      const afterASecond = () => {
+        clock.advance(1_000);
+        return logged;
+      };
+      await expect.poll(afterASecond).toContain('the lease of this node could not be renewed');
     }
     const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
-    await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at, { timeout: 5_000 }).toBeGreaterThan(last);
+    await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(last);
     expect(nodes.get(kernel.nodeId)).toMatchObject({ epoch: 1, ended_at: null });
   });
 
@@ -104,16 +109,20 @@ describe('a node that runs processes', () => {
 describe('a node whose epoch was ended by another', () => {
   it('may claim nothing until it has registered again, with the next epoch', async () => {
     const store = newStore();
-    const kernel = await openNode(store, { node: { leaseMs: 3_000 } });
+    const kernel = await openNode(store);
     const nodes = nodesIn(store);
     let lost = 0;
     kernel.container.get(NodeLease).onLost(() => lost++);
-    nodes.edit(kernel.nodeId, { ended_at: 1 });
-    expect(await refusal(assertLive(kernel))).toEqual({
-      code: 'LEASE_LOST',
-      facts: { node: kernel.nodeId, epoch: 1 },
-    });
-    await expect.poll(() => lost, { timeout: 5_000 }).toBe(1);
+    {
+      nodes.edit(kernel.nodeId, { ended_at: 1 });
+      // It cannot register while the file is locked.
+      using _lock = nodes.lock();
+      expect(await refusal(assertLive(kernel))).toEqual({
+        code: 'LEASE_LOST',
+        facts: { node: kernel.nodeId, epoch: 1 },
+      });
+    }
+    await expect.poll(() => lost).toBe(1);
     expect(nodes.get(kernel.nodeId)).toMatchObject({ epoch: 2, ended_at: null });
     await assertLive(kernel);
     const { items } = await kernel.audit.list({ action: 'node.start', target: kernel.nodeId });
@@ -222,6 +231,19 @@ describe('a node that comes back under the id it had', () => {
     await checkInvariants(host, path, { edited: true });
   });
 });
+
+/** The clock that measures waiting goes on, and can be set forward. */
+function movableClock(): { advance(ms: number): void } {
+  let aheadMs = 0;
+  const real = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + aheadMs);
+  onTestFinished(() => void clock.mockRestore());
+  return {
+    advance: (ms) => {
+      aheadMs += ms;
+    },
+  };
+}
 
 function codeOrFine(call: Promise<void>): Promise<string> {
   return call.then(

@@ -164,7 +164,7 @@ describe('a body', () => {
 });
 
 describe('a body that never gets on', () => {
-  it('is not started for ever: it fails as poisoned', { timeout: 60_000 }, async () => {
+  it('is not started for ever: it fails as poisoned', async () => {
     const store = newStore();
     const image = defineImage({ name: 'stuck', run: () => new Promise<never>(() => undefined) });
     let kernel = await openKernel({ store, images: [image] });

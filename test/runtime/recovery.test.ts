@@ -312,7 +312,7 @@ describe('recovery', () => {
     expect(second.recovery).toEqual(emptyReport);
   });
 
-  it('is done by one of several programs that find the same node gone', { timeout: 60_000 }, async () => {
+  it('is done by one of several programs that find the same node gone', async () => {
     const set = await kernelFixture();
     const pids: Pid[] = [];
     const node = await startAndKillNode(set, async (id) => {

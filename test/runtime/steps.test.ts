@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defineImage, type Image, KernelError, type Syscalls } from '../../src/index.js';
 import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
+import { manualClock } from '../support/kernel-fixture.js';
 
 describe('a step', () => {
   it('that is completed never runs again: a rerun gets the stored result', async () => {
@@ -20,7 +21,7 @@ describe('a step', () => {
     const kernel = await openKernel({ store, images: [image(new Promise(() => undefined))] });
     const pid = await kernel.processes.spawn({ image: 'worker' });
     await pollUntil(() => done.length === 1);
-    await kernel.idle({ timeoutMs: 200 }).catch(() => undefined);
+    await pollUntil(async () => (await kernel.events.list({ pid, types: ['step.completed'] })).items.length === 1);
     expect(await kernel.shutdown({ graceMs: 50 })).toMatchObject({ released: [pid], fenced: [pid] });
 
     const again = await openKernel({ store, images: [image(Promise.resolve())] });
@@ -97,7 +98,7 @@ describe('a step', () => {
       );
       const code = await slow.catch((error: KernelError) => error.code);
       late.open();
-      await ctx.step('later', () => new Promise((resolve) => setTimeout(resolve, 20)));
+      await ctx.step('later', () => pollUntil(() => refused.length === 1));
       return code;
     });
     expect({ value, refused }).toEqual({ value: 'STEP_TIMEOUT', refused: ['STEP_OVER'] });
@@ -287,18 +288,20 @@ describe('a body that is run again', () => {
 
   it('sleeps no longer than its first run asked for', async () => {
     const store = newStore();
-    const image = defineImage({ name: 'sleeper', run: async (ctx) => void (await ctx.sleep(4_000)) });
-    const kernel = await openKernel({ store, images: [image] });
+    const clock = manualClock();
+    const image = defineImage({ name: 'sleeper', run: async (ctx) => void (await ctx.sleep(3_600_000)) });
+    const kernel = await openKernel({ store, clock, images: [image] });
     const pid = await kernel.processes.spawn({ image: 'sleeper' });
     await pollUntil(async () => (await kernel.processes.get(pid)).status === 'waiting');
     expect((await kernel.processes.get(pid)).wait).toMatchObject({ kind: 'timer', deadline: expect.any(Number) });
     await kernel.shutdown();
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
-    const again = await openKernel({ store, images: [image] });
-    // It would be waiting for most of the time if it slept anew.
-    expect(await again.processes.result(pid, { timeoutMs: 3_500 })).toMatchObject({ status: 'exited' });
+    clock.advance(3_599_999);
+    const again = await openKernel({ store, clock, images: [image] });
+    await pollUntil(async () => (await again.processes.get(pid)).status === 'waiting');
+    clock.advance(1);
+    expect(await again.processes.result(pid)).toMatchObject({ status: 'exited' });
     const { createdAt, exitedAt = 0 } = await again.processes.get(pid);
-    expect(exitedAt - createdAt).toBeGreaterThanOrEqual(4_000);
+    expect(exitedAt - createdAt).toBe(3_600_000);
   });
 });
 
@@ -306,7 +309,7 @@ describe('a body that is run again', () => {
 async function runOnce(run: (ctx: Syscalls) => Promise<unknown>) {
   const kernel = await openKernel({ images: [defineImage({ name: 'body', run: run as never })] });
   const pid = await kernel.processes.spawn({ image: 'body' });
-  return { kernel, ...(await kernel.processes.result(pid, { timeoutMs: 10_000 })) };
+  return { kernel, ...(await kernel.processes.result(pid)) };
 }
 
 function flaky(failures: number, retry: object): Image {

@@ -5,6 +5,7 @@ import {
   externalImage,
   type Image,
   type Kernel,
+  type KernelOptions,
   type Pid,
   type ProcessRecord,
   type SupervisedChild,
@@ -12,6 +13,7 @@ import {
 } from '../../src/index.js';
 import { pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
+import { manualClock } from '../support/kernel-fixture.js';
 
 /** Its processes live until the test ends them. */
 const worker = externalImage({ name: 'worker' });
@@ -38,9 +40,13 @@ interface Team {
   readonly store: string;
 }
 
-async function startTeam(spec: Partial<SupervisorSpec> = {}, images: readonly Image[] = []): Promise<Team> {
+async function startTeam(
+  spec: Partial<SupervisorSpec> = {},
+  images: readonly Image[] = [],
+  options: KernelOptions = {},
+): Promise<Team> {
   const store = newStore();
-  const kernel = await openKernel({ store, images: [worker, ...images, supervisor(spec)] });
+  const kernel = await openKernel({ ...options, store, images: [worker, ...images, supervisor(spec)] });
   const pid = await kernel.processes.spawn({ image: 'team' });
   await waitUntilSettled({ kernel, pid, store });
   return { kernel, pid, store };
@@ -48,7 +54,7 @@ async function startTeam(spec: Partial<SupervisorSpec> = {}, images: readonly Im
 
 /** Waits until the supervisor waits for its children or has ended. */
 async function waitUntilSettled({ kernel, pid }: Team): Promise<void> {
-  await kernel.idle({ timeoutMs: 20_000 });
+  await kernel.idle();
   const { status } = await kernel.processes.get(pid);
   expect(['waiting', 'exited', 'failed']).toContain(status);
 }
@@ -247,10 +253,11 @@ describe('the intensity of a supervisor', () => {
   });
 
   it('forgets restarts that are longer ago than the period', async () => {
-    const team = await startTeam({ intensity: 1, periodMs: 50, children: [child('a')] });
+    const clock = manualClock();
+    const team = await startTeam({ intensity: 1, periodMs: 60_000, children: [child('a')] }, [], { clock });
     for (let times = 0; times < 3; times++) {
       await failChild(team, 'a');
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      clock.advance(60_001);
     }
     expect(await restartEvents(team)).toHaveLength(3);
     expect((await team.kernel.processes.get(team.pid)).status).toBe('waiting');
@@ -266,20 +273,21 @@ describe('the intensity of a supervisor', () => {
 
 describe('the backoff of a supervisor', () => {
   it('waits longer before each restart, and deals with the others meanwhile', async () => {
-    const team = await startTeam({
-      backoff: { baseMs: 400, factor: 2 },
-      children: [child('a'), child('b', 'transient')],
-    });
-    const started = Date.now();
+    const clock = manualClock();
+    const children = [child('a'), child('b', 'transient')];
+    const team = await startTeam({ backoff: { baseMs: 400, factor: 2 }, children }, [], { clock });
+    const deadline = async () => (await team.kernel.processes.get(team.pid)).wait?.deadline;
     await team.kernel.processes.fail(await livePidOf(team, 'a'), 'broke');
-    await pollUntil(async () => (await team.kernel.processes.get(team.pid)).wait?.deadline !== undefined);
+    await pollUntil(async () => (await deadline()) === clock.now() + 400);
     await team.kernel.processes.complete(await livePidOf(team, 'b'));
+    await waitUntilSettled(team);
+    expect(await deadline()).toBe(clock.now() + 400);
+    clock.advance(400);
     await pollUntil(async () => (await liveChildren(team)).length === 1);
-    expect(Date.now() - started).toBeGreaterThanOrEqual(400);
     await team.kernel.processes.fail(await livePidOf(team, 'a'), 'broke again');
-    const again = Date.now();
+    await pollUntil(async () => (await deadline()) === clock.now() + 800);
+    clock.advance(800);
     await pollUntil(async () => (await liveChildren(team)).length === 1);
-    expect(Date.now() - again).toBeGreaterThanOrEqual(800);
     expect(await childHistory(team)).toEqual(['+a', '+b', '-a failed', '-b completed', '+a', '-a failed', '+a']);
   });
 });
@@ -297,18 +305,23 @@ const stubborn = (codes: string[] = []) =>
 describe('a supervisor that stops a child', () => {
   it('asks it first, and kills it when its time is over, before it goes on with the next', async () => {
     const asked: string[] = [];
+    const clock = manualClock();
     const team = await startTeam(
       {
         strategy: 'one_for_all',
         children: [child('a'), { name: 'b', image: 'stubborn', restart: 'permanent', shutdownMs: 300 }, child('c')],
       },
       [stubborn(asked)],
+      { clock },
     );
-    const before = Date.now();
-    await failChild(team, 'c');
+    const b = await livePidOf(team, 'b');
+    await team.kernel.processes.fail(await livePidOf(team, 'c'), 'c broke');
+    await pollUntil(() => asked.length === 1);
+    const { items } = await team.kernel.events.list({ pid: b, types: ['process.stopping'] });
+    expect(items).toMatchObject([{ data: { alarmAt: clock.now() + 300 } }]);
+    expect((await childHistory(team)).slice(3)).toEqual(['-c failed']);
+    clock.advance(300);
     await pollUntil(async () => (await restartEvents(team)).length === 3);
-    expect(Date.now() - before).toBeGreaterThanOrEqual(290);
-    expect(Date.now() - before).toBeLessThan(4_000);
     expect(asked).toEqual(['CANCELLED']);
     expect((await childHistory(team)).slice(3)).toEqual([
       '-c failed',
@@ -361,16 +374,18 @@ describe('a supervisor whose kernel is closed and opened again', () => {
       }),
     ];
     const store = newStore();
-    const kernel = await openKernel({ store, images });
+    const clock = manualClock();
+    const kernel = await openKernel({ store, clock, images });
     const pid = await kernel.processes.spawn({ image: 'team' });
-    await kernel.idle({ timeoutMs: 20_000 });
+    await kernel.idle();
     const team = { kernel, pid, store };
     await kernel.processes.fail(await livePidOf(team, 'c'), 'broke');
     const b = await livePidOf(team, 'b');
     await pollUntil(async () => (await kernel.processes.get(b)).status === 'stopping');
     await kernel.shutdown({ graceMs: 10 });
 
-    const again = { ...team, kernel: await openKernel({ store, images }) };
+    const again = { ...team, kernel: await openKernel({ store, clock, images }) };
+    clock.advance(600);
     await pollUntil(async () => (await restartEvents(again)).length === 3);
     expect((await childHistory(again)).filter((line) => line.startsWith('+'))).toEqual([
       '+a',

@@ -28,7 +28,7 @@ const branch = `
 `;
 
 /** Runs a program in which a body has begun calls that it does not wait for yet, and answers with what it printed. */
-function runProgram(end: string, body = begunCalls): string {
+function runProgram(end: string, body = begunCalls, after = ''): string {
   const program = `
     import { createKernel, defineImage } from '${library}';
     const image = defineImage({
@@ -37,10 +37,13 @@ function runProgram(end: string, body = begunCalls): string {
     });
     const kernel = await createKernel({ images: [image] });
     const pid = await kernel.processes.spawn({ image: 'busy' });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    while ((await kernel.processes.get(pid)).status === 'runnable') await pause(5);
+    await pause(100);
     ${end}
     await kernel.shutdown({ graceMs: 10 });
     console.log('still there');
+    ${after}
   `;
   const args = ['--input-type=module', '--eval', program];
   return execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' }).trimEnd();
@@ -69,8 +72,8 @@ describe('a branch of a body that nobody waits for', () => {
     ['the kernel is closed', ''],
   ] as const) {
     it(`is no danger to the host when ${what}`, () => {
-      const later = 'setTimeout(() => console.log("and later"), 50);';
-      expect(runProgram(`${end}${later}`, branch).split('\n')).toEqual(['still there', 'and later']);
+      const later = 'await pause(50); console.log("and later");';
+      expect(runProgram(end, branch, later).split('\n')).toEqual(['still there', 'and later']);
     });
   }
 

@@ -12,31 +12,38 @@ describe('while another connection holds the write lock', () => {
     const store = newStore();
     const kernel = await openKernel({ store });
     const root = await kernel.processes.spawn({});
-    const ticks = countTicks();
+    stoppedClock();
     const lock = holdLock(store);
     const calls = Promise.all(Array.from({ length: 20 }, () => kernel.processes.spawnChild(root, {})));
     let settled = false;
     void calls.then(() => {
       settled = true;
     });
-    for (const end = performance.now() + 1_000; performance.now() < end; await sleep(20)) {
+    for (let timer = 0; timer < 20; timer++) {
+      await sleep(10);
       expect(await kernel.processes.children(root)).toEqual([]);
     }
     expect(settled).toBe(false);
     lock.release();
     expect(new Set(await calls).size).toBe(20);
-    expect(ticks()).toBeGreaterThan(20);
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('a call is refused with STORE_BUSY after 5 s, and the next one after the release succeeds', async () => {
     const store = newStore();
     const kernel = await openKernel({ store });
+    const clock = stoppedClock();
     const lock = holdLock(store);
-    const ticks = countTicks();
-    const refused = await refusal(kernel.processes.spawn({}));
-    expect(refused).toMatchObject({ code: 'STORE_BUSY' });
-    expect(ticks()).toBeGreaterThan(100);
+    let isRefused = false;
+    const refused = refusal(kernel.processes.spawn({})).finally(() => {
+      isRefused = true;
+    });
+    await waitForAttempts();
+    clock.advance(4_999);
+    await waitForAttempts();
+    expect(isRefused).toBe(false);
+    clock.advance(1);
+    expect(await refused).toMatchObject({ code: 'STORE_BUSY' });
     lock.release();
     expect(await kernel.processes.spawn({})).toMatch(/^p_/);
     expect(await findInconsistencies(kernel)).toEqual([]);
@@ -46,6 +53,7 @@ describe('while another connection holds the write lock', () => {
     const path = newStore();
     const kernel = await openKernel({ store: path });
     const store = kernel.container.get(Store);
+    const clock = stoppedClock();
     let lock: { release(): void } | undefined;
     const channel = {
       seal: async () => undefined,
@@ -56,7 +64,7 @@ describe('while another connection holds the write lock', () => {
     };
     const slow = store.write(async (tx) => {
       tx.defer(channel, undefined);
-      letSecondsPass(6);
+      clock.advance(6_000);
     });
     const behind = store.write(async () => 'done');
     await slow;
@@ -67,9 +75,17 @@ describe('while another connection holds the write lock', () => {
   it('shutdown ends after what was accepted has been refused', async () => {
     const store = newStore();
     const kernel = await createKernel({ store });
+    const clock = stoppedClock();
     const lock = holdLock(store);
     const accepted = refusal(kernel.processes.spawn({}));
-    await kernel.shutdown();
+    await waitForAttempts();
+    let isClosed = false;
+    const closed = kernel.shutdown().finally(() => {
+      isClosed = true;
+    });
+    // The writes of shutdown itself wait for the lock too.
+    for (; !isClosed; await sleep(5)) clock.advance(1_000);
+    await closed;
     expect(await accepted).toMatchObject({ code: 'STORE_BUSY' });
     lock.release();
     expect(await findInconsistencies(await openKernel({ store }))).toEqual([]);
@@ -78,11 +94,15 @@ describe('while another connection holds the write lock', () => {
   it('200,000 calls can wait at once, and all succeed when it is free', async () => {
     const store = newStore();
     const kernel = await openKernel({ store });
+    stoppedClock();
     const lock = holdLock(store);
-    setTimeout(() => lock.release(), 300);
     let done = 0;
     const call = () => kernel.container.get(Store).write(async () => ++done);
-    await Promise.all(Array.from({ length: 200_000 }, call));
+    const calls = Promise.all(Array.from({ length: 200_000 }, call));
+    await waitForAttempts();
+    expect(done).toBe(0);
+    lock.release();
+    await calls;
     expect(done).toBe(200_000);
   });
 
@@ -117,11 +137,11 @@ describe('several kernels of one program on one file', () => {
     for (let n = 0; n < 3; n++) kernels.push(await openKernel({ store, node: { pollMs: 20 } }));
     const [first, second] = kernels as [Kernel, Kernel];
     const root = await first.processes.spawn({ budget: { children: 100 } });
-    const ticks = countTicks();
+    const turns = countTurns();
     const children = await Promise.all(
       Array.from({ length: 60 }, (_, n) => (kernels[n % 3] as Kernel).processes.spawnChild(root, {})),
     );
-    expect(ticks()).toBeGreaterThan(0);
+    expect(turns()).toBeGreaterThan(0);
     const waits = children.map((child) => second.processes.wait(root, child));
     await Promise.all(children.map((child) => first.processes.exit(child, { result: child })));
     expect((await Promise.all(waits)).map(({ value }) => value)).toEqual(children);
@@ -157,17 +177,30 @@ function holdLock(path: string): { release(): void } {
   return { release };
 }
 
-/** From now on the clock that measures waiting is so much ahead, as after work that took so long. */
-function letSecondsPass(seconds: number): void {
-  const real = performance.now.bind(performance);
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + seconds * 1_000);
+/** The clock that measures waiting stands until it is moved. */
+function stoppedClock(): { advance(ms: number): void } {
+  let now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
   onTestFinished(() => void clock.mockRestore());
+  return {
+    advance: (ms) => {
+      now += ms;
+    },
+  };
 }
 
-/** Counts the ticks of a timer of 10 ms. */
-function countTicks(): () => number {
-  let ticks = 0;
-  const timer = setInterval(() => ticks++, 10);
-  onTestFinished(() => clearInterval(timer));
-  return () => ticks;
+/** Resolves when every waiting call has found the file locked at least once: they try again after 41 ms at most. */
+async function waitForAttempts(): Promise<void> {
+  for (let timer = 0; timer < 3; timer++) await sleep(50);
+}
+
+/** Counts the turns of the event loop. */
+function countTurns(): () => number {
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns++;
+    next = setImmediate(count);
+  });
+  onTestFinished(() => clearImmediate(next));
+  return () => turns;
 }

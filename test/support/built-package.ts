@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,64 +18,123 @@ import { fileURLToPath } from 'node:url';
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 const shelf = path.join(repository, 'node_modules', '.cache', 'procura-build');
-const inputs = ['src', 'migrations', 'examples', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md'];
-const waitMs = 120_000;
 const keptMs = 3_600_000;
+
+const sources = ['src', 'tsconfig.json', 'tsconfig.build.json'];
+const pages = ['migrations', 'examples', 'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE'];
 
 /**
  * The folder of a package that was built from the present sources by the compiler that builds the release. Built once
  * and shared by all test files that run programs; it lies where the repository's dependencies are found.
  */
-export async function builtPackage(): Promise<string> {
-  const folder = path.join(shelf, sourceHash());
-  const draft = `${folder}.draft`;
+export function builtPackage(): Promise<string> {
+  return builtOnce('package', [...sources, ...pages], async (draft) => {
+    if (isBuilt()) copyBuild(path.join(draft, 'dist'));
+    else compile(path.join(draft, 'dist'));
+    for (const name of pages) {
+      const from = path.join(repository, name);
+      if (existsSync(from)) cpSync(from, path.join(draft, name), { recursive: true });
+    }
+  });
+}
+
+/**
+ * The folder that `build` has filled from the present content of `inputs`, which are paths in the repository. One test
+ * file builds, the others wait for it.
+ */
+export async function builtOnce(
+  name: string,
+  inputs: readonly string[],
+  build: (draft: string) => Promise<void>,
+): Promise<string> {
+  const folder = path.join(shelf, `${name}-${hashOf(inputs)}`);
+  const lock = `${folder}.lock`;
   mkdirSync(shelf, { recursive: true });
-  for (let waited = 0; !existsSync(folder); waited += 200) {
-    if (takesOn(draft, waited)) build(draft, folder);
-    else await sleep(200);
+  for (; !existsSync(folder); await sleep(100)) {
+    if (!takes(lock)) continue;
+    try {
+      if (!existsSync(folder)) await fill(folder, build);
+    } finally {
+      rmSync(lock, { force: true });
+    }
   }
   return folder;
 }
 
-/** One test file builds, the others wait for it; a draft that was left behind by a killed run is taken over. */
-function takesOn(draft: string, waited: number): boolean {
-  if (waited > waitMs) rmSync(draft, { recursive: true, force: true });
+async function fill(folder: string, build: (draft: string) => Promise<void>): Promise<void> {
+  const draft = `${folder}.draft`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft);
   try {
-    mkdirSync(draft);
+    await build(draft);
+  } catch (error) {
+    const told = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
+    throw new Error(`${path.basename(folder)} could not be built:\n${told}`, { cause: error });
+  }
+  renameSync(draft, folder);
+  forgetOldBuilds(folder);
+}
+
+/** Whether this program has the lock now. One that was left behind by a program that is gone is taken away. */
+function takes(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (isLeftBehind(lock)) rmSync(lock, { force: true });
+    return false;
   }
 }
 
-function build(draft: string, folder: string): void {
+function isLeftBehind(lock: string): boolean {
   try {
-    const compiler = path.join(repository, 'node_modules', 'typescript', 'bin', 'tsc');
-    const config = path.join(repository, 'tsconfig.build.json');
-    execFileSync(process.execPath, [compiler, '-p', config, '--outDir', path.join(draft, 'dist')], { stdio: 'pipe' });
-    for (const name of ['migrations', 'examples', 'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
-      const from = path.join(repository, name);
-      if (existsSync(from)) cpSync(from, path.join(draft, name), { recursive: true });
-    }
-    renameSync(draft, folder);
-    forgetOldBuilds(folder);
+    const owner = Number(readFileSync(lock, 'utf8'));
+    if (owner > 0) process.kill(owner, 0);
+    return false;
   } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    const told = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
-    throw new Error(`The package could not be built:\n${told}`, { cause: error });
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
   }
+}
+
+/** Whether `npm run build` has compiled what is there now. */
+function isBuilt(): boolean {
+  const changedAt = Math.max(...sources.flatMap((name) => filesUnder(path.join(repository, name))).map(timeOf));
+  return outputs().every((file) => existsSync(file) && timeOf(file) > changedAt);
+}
+
+/** The files that the compiler makes of the sources. */
+function outputs(): string[] {
+  const folder = path.join(repository, 'src');
+  return filesUnder(folder).flatMap((file) => {
+    const made = path.join(repository, 'dist', path.relative(folder, file)).replace(/\.ts$/, '');
+    return [`${made}.js`, `${made}.d.ts`];
+  });
+}
+
+function copyBuild(to: string): void {
+  for (const file of outputs()) cpSync(file, path.join(to, path.relative(path.join(repository, 'dist'), file)));
+}
+
+function compile(to: string): void {
+  const compiler = path.join(repository, 'node_modules', 'typescript', 'bin', 'tsc');
+  const config = path.join(repository, 'tsconfig.build.json');
+  execFileSync(process.execPath, [compiler, '-p', config, '--outDir', to], { stdio: 'pipe' });
+}
+
+function timeOf(file: string): number {
+  return statSync(file).mtimeMs;
 }
 
 function forgetOldBuilds(current: string): void {
   for (const name of readdirSync(shelf)) {
     const other = path.join(shelf, name);
-    const old = Date.now() - statSync(other).mtimeMs > keptMs;
-    if (old && other !== current) rmSync(other, { recursive: true, force: true });
+    const time = statSync(other, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (Date.now() - time > keptMs && other !== current) rmSync(other, { recursive: true, force: true });
   }
 }
 
-function sourceHash(): string {
+function hashOf(inputs: readonly string[]): string {
   const hash = createHash('sha256');
   for (const input of inputs)
     for (const file of filesUnder(path.join(repository, input))) hash.update(file).update(readFileSync(file));

@@ -30,7 +30,7 @@ async function programFolder(): Promise<string> {
 
 function runIn(cwd: string, file: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [file], { cwd, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [file], { cwd, timeout: 110_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else reject(new Error(`${file} failed:\n${stdout}\n${stderr}`));
     });

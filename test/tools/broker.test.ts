@@ -12,8 +12,10 @@ import {
   type ToolContext,
 } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
+import { gate } from '../support/gate.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
+import { queuedCalls } from '../support/queued-calls.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
 const add = defineTool({
@@ -308,7 +310,7 @@ describe('a call whose process is stopped', () => {
     );
     const controller = new AbortController();
     const calling = refusal(kernel.as(pid).tools.call('endless', {}, { signal: controller.signal }));
-    await sleep(20);
+    await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
     controller.abort();
     expect(await calling).toMatchObject({ code: 'CANCELLED' });
     const late = { signal: controller.signal };
@@ -331,7 +333,7 @@ describe('a call that waits for a person', () => {
     const [approval] = await kernel.approvals.list();
     expect(await calling).toMatchObject({ code: 'CANCELLED', facts: { approval: approval?.id } });
     await kernel.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ann' });
-    await sleep(20);
+    await queuedCalls(kernel);
     expect(runs).toBe(0);
     expect(await kernel.as(pid).tools.call('careful')).toBe(1);
     expect(await findInconsistencies(kernel)).toEqual([]);
@@ -342,17 +344,24 @@ describe('how many calls of a tool are under way', () => {
   it('is bounded by the tool; the others wait their turn', async () => {
     let underway = 0;
     let most = 0;
+    const hold = gate();
     const narrow = {
       ...tool('narrow', async () => {
         most = Math.max(most, ++underway);
-        await sleep(5);
+        await hold.opened;
+        await sleep(1);
         underway--;
         return null;
       }),
       concurrency: 2,
     };
     const { kernel, pid } = await opened([narrow], [{ resource: 'tool:narrow', rights: ['call'] }]);
-    await Promise.all(Array.from({ length: 10 }, () => kernel.as(pid).tools.call('narrow')));
+    const calls = Array.from({ length: 10 }, () => kernel.as(pid).tools.call('narrow'));
+    await eventually(() => expect(underway).toBe(2));
+    await queuedCalls(kernel);
+    expect(underway).toBe(2);
+    hold.open();
+    await Promise.all(calls);
     expect(most).toBe(2);
     expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(10);
   });
@@ -367,7 +376,7 @@ describe('how many calls of a tool are under way', () => {
     const controller = new AbortController();
     const second = refusal(tools.call('one', {}, { signal: controller.signal }));
     const third = tools.call('one');
-    await sleep(20);
+    await queuedCalls(kernel);
     controller.abort();
     expect(await second).toMatchObject({ code: 'CANCELLED' });
     release();

@@ -2,11 +2,12 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CapabilitySpec, JsonObject, Kernel, Pid } from '../../src/index.js';
 import { httpFetch } from '../../src/tools/builtin/http-fetch.js';
 import { nextHop } from '../../src/tools/http/hop.js';
 import { netTarget } from '../../src/tools/http/net-target.js';
+import { eventually } from '../support/eventually.js';
 import { openKernel, refusal } from '../support/kernel.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 import { callTools, registerMissing } from '../support/tools/file-fixture.js';
@@ -292,7 +293,7 @@ describe('the body of an answer', () => {
     const { fetch } = await fetching(server);
     const { body, truncated } = await fetch({ url: server.urlOf('/'), maxBytes: 100_001 });
     expect([String(body).length, truncated]).toEqual([50_000, true]);
-    await vi.waitFor(async () => expect(await server.connections()).toBe(0));
+    await eventually(async () => expect(await server.connections()).toBe(0));
     expect(written).toBeLessThan(100_000_000);
     expect(await refusal(fetch({ url: server.urlOf('/'), maxBytes: 512 * 1024 + 1 }))).toMatchObject({
       code: 'INVALID_INPUT',
@@ -354,7 +355,7 @@ describe('the time of a request', () => {
         { code: 'TOOL_TIMEOUT', facts: { timeoutMs: 200 } },
       ]);
     }
-    await vi.waitFor(async () => expect(await server.connections()).toBe(0));
+    await eventually(async () => expect(await server.connections()).toBe(0));
   });
 
   it('is over when the process is stopped, and when nobody wants the answer', async () => {
@@ -362,14 +363,14 @@ describe('the time of a request', () => {
     const { kernel, pid, fetch } = await fetching(server);
     const controller = new AbortController();
     const given = refusal(fetch({ url: server.urlOf('/') }, { signal: controller.signal }));
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await eventually(() => expect(server.requests).toHaveLength(1));
     controller.abort();
     expect(await given).toMatchObject({ code: 'CANCELLED' });
     const stopped = refusal(fetch({ url: server.urlOf('/') }));
-    await vi.waitFor(() => expect(server.requests).toHaveLength(2));
+    await eventually(() => expect(server.requests).toHaveLength(2));
     await kernel.processes.kill(pid);
     expect(['CANCELLED', 'PROCESS_TERMINATED']).toContain((await stopped).code);
-    await vi.waitFor(async () => expect(await server.connections()).toBe(0));
+    await eventually(async () => expect(await server.connections()).toBe(0));
   });
 
   it('also ends the search for a name', async () => {

@@ -5,6 +5,7 @@ import { callSearch, codeFor, search } from '../../support/capability/two-roots.
 import { checkInvariants } from '../../support/invariants.js';
 import { openKernel, refusal } from '../../support/kernel.js';
 import { type KernelFixture, kernelFixture, manualClock } from '../../support/kernel-fixture.js';
+import { queuedCalls } from '../../support/queued-calls.js';
 
 const ann = { by: 'ann' } as const;
 const allTools = { resource: 'tool:**', rights: ['call'] } as const;
@@ -211,7 +212,7 @@ describe('an answer', () => {
     const again = await waitForPending(kernel);
     expect(again.id).not.toBe(approval.id);
     const two = [trackCall(ask(kernel, child)), trackCall(ask(kernel, child))];
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await queuedCalls(kernel);
     await kernel.approvals.answer(again.id, { decision: 'deny', ...ann });
     for (const one of two) expect(await one.done).toMatchObject({ code: 'APPROVAL_DENIED' });
     expect(await kernel.approvals.list()).toEqual([]);
@@ -444,7 +445,7 @@ describe('the queue', () => {
     const second = (await kernelFixture({ store: path })).kernel;
     expect((await waitForPending(second)).id).toBe(id);
     const again = trackCall(ask(second, grandchild));
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await queuedCalls(second);
     await second.approvals.answer(id, { decision: 'once', ...ann });
     expect(await again.done).toMatchObject({ effect: 'allow' });
     await refusal(use(second, child));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pid, Right } from '../../../src/index.js';
 import { checkInvariants } from '../../support/invariants.js';
 import { type KernelFixture, kernelFixture } from '../../support/kernel-fixture.js';
+import { queuedCalls } from '../../support/queued-calls.js';
 
 interface Family extends KernelFixture {
   readonly root: Pid;
@@ -86,7 +87,7 @@ describe('kin', () => {
       () => 'returned',
       ({ code }) => code,
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await queuedCalls(kernel);
     const rule = await kernel.capabilities.deny('*', { resource, rights: ['wait'] });
     await kernel.processes.kill(child);
     expect(await outcome).toBe('CAPABILITY_DENIED');

@@ -41,7 +41,8 @@ function codeOf(error: unknown): string {
 
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, images: [caller], tools, node: { leaseMs: 1_000 } });
+// No renewal of the lease is among the writes that are counted.
+const kernel = await createKernel({ store, images: [caller], tools, node: { leaseMs: 3_600_000 } });
 if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');
 const capabilities = [{ resource: 'tool:**', rights: ['call' as const] }];

@@ -1,19 +1,24 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKernel, defineImage, type KernelError } from '../../../src/index.js';
 import { nextLine, print } from './stdio.js';
 
-/** A node that takes what is runnable, tells every step that it runs, and what became of its runs. */
+/**
+ * A node that takes what is runnable, tells every step that it runs, and what became of its runs. A step takes `ms`. If
+ * `gate` is given, it ends only when there is a file of that name, or one that ends in the name of this node besides.
+ */
 const [store = '', name = '', leaseMs = '500'] = process.argv.slice(2);
 
-const slow = defineImage<{ steps: number; ms: number }>({
+const slow = defineImage<{ steps: number; ms: number; gate?: string }>({
   name: 'slow',
-  run: async (ctx, { steps, ms }) => {
+  run: async (ctx, { steps, ms, gate }) => {
     print(`began ${ctx.pid}`);
     try {
       for (let n = 1; n <= steps; n++) {
         await ctx.step(`step ${n}`, async () => {
           print(`step ${n} ${ctx.pid}`);
           await sleep(ms);
+          while (gate !== undefined && !existsSync(gate) && !existsSync(`${gate}-${name}`)) await sleep(10);
         });
       }
       return name;

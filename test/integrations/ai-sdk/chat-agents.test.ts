@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CapabilitySpec, type Kernel, type Pid, type Tool } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { eventually } from '../../support/eventually.js';
 import { add } from '../../support/integrations/agent-fixture.js';
 import {
   type ChatReply,
@@ -44,13 +45,13 @@ describe('an agent on a server', () => {
 
   it('is cancelled in the middle of a turn: the request is given up, and nothing is asked any more', async () => {
     const { kernel, pid, server } = await startServedAgent(() => new Promise(() => undefined));
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await eventually(() => expect(server.requests).toHaveLength(1));
     await kernel.processes.cancel(pid, 'not needed');
     expect(await kernel.processes.result(pid)).toMatchObject({
       status: 'killed',
       outcome: { kind: 'cancelled', reason: 'not needed' },
     });
-    await vi.waitFor(() => expect(server.abandoned).toBe(1));
+    await eventually(() => expect(server.abandoned).toBe(1));
     expect(server.requests).toHaveLength(1);
     expect((await kernel.processes.budget(pid)).tokens).toMatchObject({ used: 0, reserved: 0 });
   });

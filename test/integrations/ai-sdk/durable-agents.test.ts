@@ -1,7 +1,8 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type KernelOptions } from '../../../src/index.js';
 import { type AgentSpec, agentImage } from '../../../src/integrations/ai-sdk/index.js';
+import { eventually } from '../../support/eventually.js';
 import { gate } from '../../support/gate.js';
 import { callModel, callTools } from '../../support/integrations/agent-fixture.js';
 import { type ScriptedTurn, scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
@@ -41,8 +42,8 @@ describe('an agent whose kernel is closed', () => {
     });
     const kernel = await openKernel(options(before));
     const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel, callTools] });
-    await vi.waitFor(() => expect(done).toEqual(['first', 'second', 'slow']));
-    await vi.waitFor(async () => expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(2));
+    await eventually(() => expect(done).toEqual(['first', 'second', 'slow']));
+    await eventually(async () => expect((await kernel.processes.budget(pid)).toolCalls.used).toBe(2));
     await kernel.shutdown({ graceMs: 0 });
 
     const after = scriptedModel((asked) => JSON.stringify(toolResultsIn(asked)));
@@ -72,7 +73,7 @@ describe('an agent whose kernel is closed', () => {
     const image = (of: AgentSpec['model']) => agentImage({ name: 'agent', model: of });
     const kernel = await openKernel({ store, images: [image(model('first', () => new Promise(() => undefined)))] });
     const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [callModel] });
-    await vi.waitFor(() => expect(asked).toEqual(['first']));
+    await eventually(() => expect(asked).toEqual(['first']));
     await kernel.shutdown({ graceMs: 50 });
     const again = await openKernel({ store, images: [image(model('second', async () => 'here I am'))] });
     expect(await again.processes.result(pid)).toMatchObject({ value: { text: 'here I am', turns: 1 } });

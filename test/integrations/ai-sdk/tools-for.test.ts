@@ -1,8 +1,9 @@
 import { generateText, stepCountIs, type ToolSet } from 'ai';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type CapabilitySpec, defineImage, defineTool, type JsonValue, type Tool } from '../../../src/index.js';
 import { toolsFor } from '../../../src/integrations/ai-sdk/index.js';
+import { eventually } from '../../support/eventually.js';
 import { scriptedModel, toolResultsIn } from '../../support/integrations/scripted-model.js';
 import { openKernel, refusal } from '../../support/kernel.js';
 
@@ -95,7 +96,7 @@ describe('the tools of a process for the AI SDK', () => {
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:slow', rights: ['call'] }] });
     const controller = new AbortController();
     const calling = refusal(execute(await toolsFor(kernel.as(pid)), 'slow', {}, controller.signal));
-    await vi.waitFor(() => expect(began).toBe(true));
+    await eventually(() => expect(began).toBe(true));
     controller.abort();
     expect(await calling).toMatchObject({ code: 'CANCELLED' });
   });

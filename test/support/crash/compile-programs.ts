@@ -1,23 +1,28 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
-import { afterAll } from 'vitest';
+import { builtOnce, repository } from '../built-package.js';
 
-const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const programs = join(repository, 'test/crash/programs');
+/** Three levels down, as the storage layer is in the sources: it looks for the migrations from there. */
+const place = 'dist/storage/sqlite';
 
-/** Bundles each program with the kernel into one file, which starts several times as fast. Answers with their folder. */
+/**
+ * Bundles each program with the kernel into one file, which starts several times as fast. Done once, and shared by all
+ * test files that run them. Answers with their folder.
+ */
 export async function compilePrograms(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'procura-programs-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  // Three levels down, as the storage layer is in the sources: it looks for the migrations from there.
-  const out = join(folder, 'dist/storage/sqlite');
-  mkdirSync(out, { recursive: true });
+  const inputs = ['src', 'test/crash/programs', 'test/support', 'package.json'];
+  return join(await builtOnce('programs', inputs, compileInto), place);
+}
+
+async function compileInto(folder: string): Promise<void> {
+  mkdirSync(join(folder, place), { recursive: true });
   for (const name of ['node_modules', 'migrations', 'package.json']) {
     symlinkSync(join(repository, name), join(folder, name));
   }
+  // The version of the package is read from two levels up, as it is from src/base.
+  symlinkSync(join(repository, 'package.json'), join(folder, 'dist/package.json'));
   const entries = readdirSync(programs).map((name) => [basename(name, '.ts'), join(programs, name)]);
   await build({
     root: repository,
@@ -26,12 +31,11 @@ export async function compilePrograms(): Promise<string> {
     ssr: { noExternal: true, external: ['better-sqlite3'] },
     build: {
       ssr: true,
-      outDir: out,
+      outDir: join(folder, place),
       assetsDir: '',
       target: 'node20',
       minify: false,
       rollupOptions: { input: Object.fromEntries(entries) },
     },
   });
-  return out;
 }

@@ -34,7 +34,7 @@ export async function mcpFixture(options: KernelOptions = {}): Promise<{
   const report = (facts: object, message: string) => void warnings.push({ message, facts: { ...facts } });
   const kernel = await openKernel({ logger: { warn: report, error: report }, ...options });
   const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:mcp/**', rights: ['call'] }] });
-  const call = async (name: string, args: object = {}, timeoutMs = 20_000) =>
+  const call = async (name: string, args: object = {}, timeoutMs = 60_000) =>
     toPlain(await kernel.as(pid).tools.call(name, { ...args }, { timeoutMs }));
   return { kernel, pid, call, warnings };
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../support/eventually.js';
 import { newStore, refusal } from '../../support/kernel.js';
 import { httpServer, sessionServer, statelessServer } from '../../support/tools/mcp-http-server.js';
 import { failureOf, mcpFixture } from '../../support/tools/mcp-servers.js';
@@ -28,11 +29,11 @@ describe.each(kinds)('a server of %s at an address', (_, made) => {
     const { handle, add } = made();
     const { url } = await httpServer(handle);
     const connection = await kernel.tools.connectMcp('web', { url });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       // The stream on which a change is told may open after the handshake.
       if (connection.tools.length === 2) add(`more${Math.floor(performance.now())}`);
       await vi.waitFor(() => expect(connection.tools.length).toBeGreaterThan(2), 1_000);
-    }, 25_000);
+    });
     const name = connection.tools.at(-1)?.name ?? '';
     expect(await call(name)).toEqual({ text: name.slice('mcp/web/'.length) });
   });
@@ -115,7 +116,7 @@ describe('a server at an address', () => {
     const gone = await httpServer(async () => new Response());
     await gone.stop();
     for (const { url } of [page, endless, broken, silent, gone]) {
-      const connecting = kernel.tools.connectMcp('web', { url, connectTimeoutMs: 2_000 });
+      const connecting = kernel.tools.connectMcp('web', { url, connectTimeoutMs: 1_000 });
       expect(await failureOf(connecting)).toMatchObject({ code: 'TOOL_FAILED', facts: { server: 'web' } });
     }
     expect(kernel.tools.list().filter(({ name }) => name.startsWith('mcp/'))).toEqual([]);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Kernel, McpProgram, ProcessRecord } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { newStore, openKernel, refusal, tempFolder } from '../../support/kernel.js';
+import { manualClock } from '../../support/kernel-fixture.js';
 import { isAlive } from '../../support/os-processes.js';
 import { findInconsistencies } from '../../support/store-consistency.js';
 import { failureOf, mcpFixture, npmServer, testProgram } from '../../support/tools/mcp-servers.js';
@@ -54,7 +55,8 @@ describe('a program that is a server', () => {
   });
 
   it('that ends again and again is given up, and its calls say so', async () => {
-    const { kernel, call, warnings } = await mcpFixture();
+    // No restart is too long ago to count, however long they take.
+    const { kernel, call, warnings } = await mcpFixture({ clock: manualClock() });
     const connection = await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     for (let restart = 0; restart <= 5; restart++) {
       expect(await failureOf(call('mcp/s/crash'))).toMatchObject({ code: 'TOOL_FAILED', retryable: true });
@@ -154,7 +156,7 @@ describe('a program that is no server', () => {
     ],
   ])('and %s is refused and stopped, and nothing is left of it', async (_, target) => {
     const { kernel } = await mcpFixture();
-    const connecting = kernel.tools.connectMcp('s', { ...target, connectTimeoutMs: 2_000 });
+    const connecting = kernel.tools.connectMcp('s', { ...target, connectTimeoutMs: 1_000 });
     expect(await failureOf(connecting)).toMatchObject({ code: 'TOOL_FAILED' });
     const live = (await processesOf(kernel, 's')).filter(({ exitedAt }) => exitedAt === undefined);
     expect(live).toEqual([]);
