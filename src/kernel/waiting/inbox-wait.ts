@@ -39,16 +39,23 @@ export class InboxWait {
     const { pid, reason } = item;
     const { timeoutMs, signal } = limits;
     const awaited = timeoutMs === undefined ? reason : { ...reason, deadline: this.clock.peek() + timeoutMs };
-    using notifier = new Notifier(limits);
-    using _alive = keepAlive();
-    using _watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
-    for (;;) {
-      const taken = await this.tryTake(caller, item);
-      if (taken === 'taken by another') continue;
-      if (taken !== undefined) return taken.value;
-      if (signal?.aborted === true) throw inboxWaitAborted(pid, reason);
-      if (notifier.expired) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
-      await waitAs(caller, awaited, () => notifier.next());
+    // Without `using`, whose compiled form takes more memory: thousands of processes may wait here.
+    const notifier = new Notifier(limits);
+    const alive = keepAlive();
+    const watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
+    try {
+      for (;;) {
+        const taken = await this.tryTake(caller, item);
+        if (taken === 'taken by another') continue;
+        if (taken !== undefined) return taken.value;
+        if (signal?.aborted === true) throw inboxWaitAborted(pid, reason);
+        if (notifier.expired) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
+        await waitAs(caller, awaited, () => notifier.next());
+      }
+    } finally {
+      watch[Symbol.dispose]();
+      alive[Symbol.dispose]();
+      notifier[Symbol.dispose]();
     }
   }
 
