@@ -7,7 +7,7 @@
 import { Session } from 'node:inspector/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Kernel, Pid } from '../src/index.js';
+import type { Kernel, ProcessFace } from '../src/index.js';
 
 const flags = process.argv.slice(2);
 const dist = resolve(flags.find((flag) => !flag.startsWith('-')) ?? 'dist');
@@ -23,10 +23,12 @@ const echo = defineTool({
   run: (args) => args,
 });
 
-const calls: Record<string, (kernel: Kernel, pid: Pid) => Promise<unknown>> = {
-  spawnChild: (kernel, pid) => kernel.processes.spawnChild(pid, {}),
-  'tool call': (kernel, pid) => kernel.as(pid).tools.call('echo', { text: 'hello' }),
-  check: (kernel, pid) => kernel.capabilities.check(pid, 'call', 'tool:echo'),
+type Call = (kernel: Kernel, face: ProcessFace) => Promise<unknown>;
+
+const calls: Record<string, Call> = {
+  spawnChild: ({ processes }, { pid }) => processes.spawnChild(pid),
+  'tool call': (_kernel, { tools }) => tools.call('echo', { text: 'hello' }),
+  check: ({ capabilities }, { pid }) => capabilities.check(pid, 'call', 'tool:echo'),
 };
 
 const session = new Session();
@@ -41,11 +43,12 @@ for (const [name, call] of Object.entries(calls)) {
 }
 session.disconnect();
 
-async function filesOf(call: (kernel: Kernel, pid: Pid) => Promise<unknown>): Promise<string[]> {
+async function filesOf(call: Call): Promise<string[]> {
   await using kernel = await createKernel({ tools: [echo] });
   const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:*', rights: ['call'] }] });
+  const face = kernel.as(pid);
   await session.post('Profiler.takePreciseCoverage');
-  await call(kernel, pid);
+  await call(kernel, face);
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const root = pathToFileURL(`${dist}/`).href;
   return result

@@ -20,18 +20,18 @@ export interface KernelOptions {
     readonly name?: string;
     /** false: runs no bodies, recovery or timers, for tools that open the database of a running kernel. */
     readonly executor?: boolean;
-    /** How many bodies run at once; default 64. */
+    /** The number of bodies that run at once; default 64. */
     readonly concurrency?: number;
     /** After this time without a renewal of its lease, other nodes take over its processes; default 30,000. */
     readonly leaseMs?: number;
-    /** How often the store is polled for commits of other programs; default 250. */
+    /** The interval at which the store is polled for commits of other programs; default 250. */
     readonly pollMs?: number;
   };
   /** Whether an acknowledged call survives a power cut; default `full` for files. */
   readonly durability?: 'full' | 'normal';
   /** For list, verify and export; opens a broken log too. */
   readonly readOnly?: boolean;
-  /** How many bytes of JSON an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
+  /** The bytes of JSON that an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
   readonly payloadBytesMax?: number;
   readonly images?: readonly Image[];
   /** Besides those that come with the kernel. */

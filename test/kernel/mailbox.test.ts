@@ -441,8 +441,8 @@ describe('a receive in the run of a body', () => {
     await kernel.as(parent).send(child, 'here');
     const answer = await waiting;
     const on = [`message:${parent}`];
-    const blockage = { kind: 'message', what: parent, on, deadline: expect.any(Number) };
-    expect(run.noted).toEqual(['look', blockage, 'look', 'enter', { answer }]);
+    const reason = { kind: 'message', what: parent, on, deadline: expect.any(Number) };
+    expect(run.noted).toEqual(['look', reason, 'look', 'enter', { answer }]);
   });
 
   it('leaves nothing where it finds nothing, or where another was faster', async () => {

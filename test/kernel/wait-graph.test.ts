@@ -26,9 +26,9 @@ async function waitGraphFixture(): Promise<WaitGraphFixture> {
       edit(pid, { status, previous: previous ?? null, wait: JSON.stringify(wait) });
     },
     async block(pid, on, deadline) {
-      const blockage: WaitReason = { kind: 'message', what: '', on, ...(deadline === undefined ? {} : { deadline }) };
+      const reason: WaitReason = { kind: 'message', what: '', on, ...(deadline === undefined ? {} : { deadline }) };
       const graph = kernel.container.get(WaitGraph);
-      const asked = kernel.container.get<Store>(Store).read((tx) => graph.assertNoCycle(tx, pid, blockage));
+      const asked = kernel.container.get<Store>(Store).read((tx) => graph.assertNoCycle(tx, pid, reason));
       return asked.then(
         () => 'free',
         () => refusal(asked),

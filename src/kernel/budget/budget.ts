@@ -22,7 +22,7 @@ export interface BudgetLine {
   readonly limit: number | null;
   readonly used: number;
   readonly reserved: number;
-  /** What can still be spent under the tightest limit of the process and those above it; null without any limit. */
+  /** The amount that can still be spent under the tightest limit of the process and those above it; null without any limit. */
   readonly left: number | null;
   /** By how much the process's own limit is passed: settled usage may be more than its reservation. */
   readonly overrun: number;

@@ -20,7 +20,7 @@ export interface CommandRow {
   readonly survive: boolean;
   /** The OS process that leads its group; null until it has started. */
   readonly leader: HostIdentity | null;
-  /** How much of its output has been charged. */
+  /** The bytes of its output that have been charged. */
   readonly outputBytes: number;
 }
 

@@ -50,13 +50,13 @@ export class SharedSyscalls {
   ) {}
 
   /** Creates a child with a fresh view. Throws AMPLIFICATION, BUDGET_EXCEEDED, TREE_STOPPING, PROCESS_TERMINATED. */
-  spawnChild(caller: Caller, pid: Pid, spec: ChildSpec = {}): Promise<Pid> {
-    return this.spawning.spawnChild(caller, pid, spec);
+  spawnChild(caller: Caller, parent: Pid, spec: ChildSpec = {}): Promise<Pid> {
+    return this.spawning.spawnChild(caller, parent, spec);
   }
 
   /** Creates a child with a view that is forked from the parent's. Throws as `spawnChild`. */
-  fork(caller: Caller, pid: Pid, spec: ForkSpec = {}): Promise<Pid> {
-    return this.forking.run(caller, pid, spec);
+  fork(caller: Caller, parent: Pid, spec: ForkSpec = {}): Promise<Pid> {
+    return this.forking.run(caller, parent, spec);
   }
 
   /** Same pid, new image; authority shrinks. Throws NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_TRANSITION. */
@@ -104,7 +104,7 @@ export class SharedSyscalls {
     return this.budgets.reserve(caller, pid, usage, options);
   }
 
-  /** What the process has used and has left. */
+  /** The usage of the process and what is left of its budget. */
   budget(_caller: Caller, pid: Pid): Promise<BudgetReport> {
     return this.budgets.report(pid);
   }

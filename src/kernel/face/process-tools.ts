@@ -1,7 +1,7 @@
 import type { CapabilityId } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 
-/** What a call may do to the world when the program ends while it is under way. */
+/** Whether a call may be repeated when the program ended while it ran: it changes nothing, has the same effect again, or may not. */
 export type Effect = 'pure' | 'idempotent' | 'once';
 
 /** A tool, as those who may call it see it. */

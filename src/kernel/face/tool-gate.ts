@@ -4,17 +4,17 @@ import type { ProcessCaller } from '../../unit/caller.js';
 import type { ProcessFace } from './process-face.js';
 import type { ToolInfo } from './process-tools.js';
 
-/** What the run of a body adds to a call of a tool. */
+/** The context of a tool call that the body of a process makes. */
 interface ToolRun {
   /** Aborts when the process is stopped, or the run does not count any more. */
   readonly signal: AbortSignal;
-  /** The same whenever the call is repeated. */
+  /** Stays the same when the call is repeated. */
   readonly idempotencyKey: string;
   /** Counts from 1; more when an earlier run had begun the call. */
   readonly attempt: number;
 }
 
-/** What the units of a call answer with, so that the journal of a run keeps it in the same commit. */
+/** The answers of the units of a call: the replay journal of the run stores them in the same commit. */
 export type ToolStage =
   | { readonly stage: 'intent' }
   | { readonly stage: 'returned'; readonly value: JsonValue }

@@ -236,7 +236,7 @@ function stopAfterParent(by: Pid, rows: readonly ProcessRow[]): Stop {
   };
 }
 
-/** How long a process may take to end when it is stopped, unless the caller says otherwise. */
+/** The time that a stopped process has to end, unless the caller says otherwise. */
 export const graceMsDefault = 5_000;
 const commandGraceMs = 1_000;
 

@@ -107,7 +107,7 @@ export interface ProcessRow {
   readonly version: number;
   readonly fence: number;
   readonly attempt: number;
-  /** How often it was started since its run last made progress. */
+  /** The number of starts since its run last made progress. */
   readonly recoveries: number;
   readonly node: string | null;
   readonly wait: WaitState | null;

@@ -65,7 +65,7 @@ export class InboxWatch extends ProcessWatch {
   }
 }
 
-/** How long a caller is willing to wait. */
+/** The timeout of a wait, and the signal that aborts it. */
 export interface WaitLimits {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;

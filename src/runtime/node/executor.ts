@@ -39,7 +39,8 @@ export class Executor {
   private readonly queue = new Set<Pid>();
   private readonly slots: Slots;
   /** Resolved by `notifyChange`, and then replaced. */
-  private nextChange = new Deferred();
+  /** Present while `idle` or `close` wait for a change. */
+  private nextChange: Deferred | undefined;
   private claiming = 0;
   private isOpen = false;
   private subscriptions: Disposable[] = [];
@@ -78,7 +79,7 @@ export class Executor {
     using limit = this.startTimeLimit(timeoutMs);
     while (!(await this.isIdle())) {
       if (limit.isReached) throw idleTimeout(timeoutMs ?? 0);
-      await this.nextChange.promise;
+      await this.untilChange();
     }
   }
 
@@ -94,7 +95,7 @@ export class Executor {
       run.close(nodeShutdown(run.pid));
     }
     using grace = this.startTimeLimit(graceMs);
-    while (this.runs.size > 0 && !grace.isReached) await this.nextChange.promise;
+    while (this.runs.size > 0 && !grace.isReached) await this.untilChange();
     const fenced = [...this.runs.keys()];
     for (const run of [...this.runs.values()]) run.end(nodeShutdown(run.pid));
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
@@ -267,8 +268,13 @@ export class Executor {
 
   /** Lets `idle` and `close` check their conditions again. */
   private notifyChange(): void {
-    this.nextChange.resolve();
-    this.nextChange = new Deferred();
+    this.nextChange?.resolve();
+    this.nextChange = undefined;
+  }
+
+  private untilChange(): Promise<void> {
+    this.nextChange ??= new Deferred();
+    return this.nextChange.promise;
   }
 
   /** A limit in real time after which `isReached` is true and a change is notified; without `ms` there is none. */

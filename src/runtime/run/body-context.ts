@@ -244,7 +244,7 @@ class BodyContext {
         const run = this.#run;
         const deps = this.#deps;
         const call = journalling[name] as (deps: BodyContexts, call: BodyCall<unknown[], unknown>) => Promise<unknown>;
-        return async (...args) => call(deps, { run, kind: name, args, make });
+        return (...args) => call(deps, { run, kind: name, args, make });
       };
       Object.defineProperty(BodyContext.prototype, name, { get, enumerable: true });
     }

@@ -67,7 +67,7 @@ function journalledFace<Face extends object>(
     const make = (live: ProcessFace, args: readonly unknown[]) => (part(live)[name] as Method)(...args);
     const kind = prefix + name;
     const journalling = journallings[name] as (deps: JournallingDeps, call: object) => Promise<unknown>;
-    face[name] = async (...args) => journalling(deps, { run, kind, args, make });
+    face[name] = (...args) => journalling(deps, { run, kind, args, make });
   }
   return face as object as Face;
 }

@@ -78,9 +78,13 @@ export function journalledWait<Args extends readonly unknown[], Result>(
   optionsAt: number,
 ): Journalling<Args, Result> {
   return (deps, { run, kind, args, make }) =>
-    deps.calls.runJournalled(run, kind, nameOf(args), codec, async (face, call) => {
-      const options = await remainingOptions(deps, run, call, args[optionsAt] as WaitOptions | undefined);
-      return make(face, Object.assign([...args], { [optionsAt]: options }) as readonly unknown[] as Args);
+    deps.calls.runJournalled(run, kind, nameOf(args), codec, (face, call) => {
+      const options = args[optionsAt] as WaitOptions | undefined;
+      // Without a time limit it goes on directly: thousands may wait, and each promise in between takes memory.
+      if (options?.timeoutMs === undefined) return make(face, args);
+      return remainingOptions(deps, run, call, options).then((rest) =>
+        make(face, Object.assign([...args], { [optionsAt]: rest }) as readonly unknown[] as Args),
+      );
     });
 }
 
