@@ -59,7 +59,14 @@ export function addSyscalls<Face extends object, Syscalls extends object>(
   for (const name of syscallNames(declared)) {
     const get = function (this: Face): Method {
       const [syscalls, ...leading] = bind(this);
-      return async (...args) => (syscalls[name] as Method)(...leading, ...args);
+      // No async function: thousands of calls may wait, and each promise in between takes memory.
+      return (...args) => {
+        try {
+          return (syscalls[name] as Method)(...leading, ...args);
+        } catch (error) {
+          return Promise.reject(error);
+        }
+      };
     };
     Object.defineProperty(faces.prototype, name, { get, enumerable: true });
   }
