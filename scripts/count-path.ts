@@ -7,7 +7,7 @@
 import { Session } from 'node:inspector/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Kernel, ProcessFace } from '../src/index.js';
+import type { Kernel, Pid, ProcessFace } from '../src/index.js';
 
 const flags = process.argv.slice(2);
 const dist = resolve(flags.find((flag) => !flag.startsWith('-')) ?? 'dist');
@@ -23,12 +23,12 @@ const echo = defineTool({
   run: (args) => args,
 });
 
-type Call = (kernel: Kernel, face: ProcessFace) => Promise<unknown>;
+type Call = (kernel: Kernel, pid: Pid, face: ProcessFace) => Promise<unknown>;
 
 const calls: Record<string, Call> = {
-  spawnChild: ({ processes }, { pid }) => processes.spawnChild(pid),
-  'tool call': (_kernel, { tools }) => tools.call('echo', { text: 'hello' }),
-  check: ({ capabilities }, { pid }) => capabilities.check(pid, 'call', 'tool:echo'),
+  spawnChild: ({ processes }, pid) => processes.spawnChild(pid),
+  'tool call': (_kernel, _pid, { tools }) => tools.call('echo', { text: 'hello' }),
+  check: ({ capabilities }, pid) => capabilities.check(pid, 'call', 'tool:echo'),
 };
 
 const session = new Session();
@@ -48,7 +48,7 @@ async function filesOf(call: Call): Promise<string[]> {
   const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:*', rights: ['call'] }] });
   const face = kernel.as(pid);
   await session.post('Profiler.takePreciseCoverage');
-  await call(kernel, face);
+  await call(kernel, pid, face);
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const root = pathToFileURL(`${dist}/`).href;
   return result

@@ -110,8 +110,15 @@ export type { JournalEntry } from './kernel/syscalls/history.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { ObjectVersion, StoredObject } from './memory/object/object.js';
-export { type Link, type ObjectType, objectTypes, type Relation, type Source } from './memory/object/object.js';
-export { ObjectHandle, type ObjectRef } from './memory/object/object-handle.js';
+export {
+  type Link,
+  ObjectHandle,
+  type ObjectRef,
+  type ObjectType,
+  objectTypes,
+  type Relation,
+  type Source,
+} from './memory/object/object.js';
 export {
   type LinksOptions,
   type MaterializeOptions,

@@ -8,8 +8,15 @@ import type { Right } from '../capability/resource/rights.js';
 import type { Caller, ProcessCaller } from '../unit/caller.js';
 import { faceMaker, hostFaceOf, type NamedFace, type OwnFace } from '../unit/faces.js';
 import type { JsonPatch } from './json-patch.js';
-import type { Link, ObjectType, ObjectVersion, Relation, StoredObject } from './object/object.js';
-import type { ObjectHandle, ObjectRef } from './object/object-handle.js';
+import type {
+  Link,
+  ObjectHandle,
+  ObjectRef,
+  ObjectType,
+  ObjectVersion,
+  Relation,
+  StoredObject,
+} from './object/object.js';
 import type { ContextOrder } from './rendering.js';
 import { ChangeObjects } from './syscalls/change.js';
 import { ChangeView } from './syscalls/change-view.js';

@@ -4,8 +4,7 @@ import type { JsonValue } from '../base/json.js';
 import { amount, label, type PlainLimits, pageOptions, parseSpec } from '../base/spec.js';
 import { parseRequest } from '../capability/resource/resource.js';
 import { rights } from '../capability/resource/rights.js';
-import { objectTypes, relations } from './object/object.js';
-import { ObjectHandle } from './object/object-handle.js';
+import { ObjectHandle, objectTypes, relations } from './object/object.js';
 
 const json = z.custom<JsonValue>();
 const id = z.string().min(1).max(512);

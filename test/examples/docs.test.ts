@@ -61,6 +61,15 @@ describe('the pages', () => {
     );
     expect(broken).toEqual([]);
   });
+
+  it('name source files that exist', () => {
+    const missing = pages.flatMap((page) =>
+      [...read(page).matchAll(/`((?:src\/)?[a-z-]+(?:\/[a-z-]+)+\.ts)`/g)]
+        .map(([, file = '']) => (/^(src|test|scripts)\//.test(file) ? file : path.join('src', file)))
+        .filter((file) => !existsSync(path.join(repository, file))),
+    );
+    expect(missing).toEqual([]);
+  });
 });
 
 /** Error codes in the sources: first arguments of error constructors and helpers, and the codes that SQLite errors map to. */

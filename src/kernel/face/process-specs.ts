@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { CapabilitySpec, DelegationSpec } from '../../capability/holding/capability.js';
 import type { Right } from '../../capability/resource/rights.js';
-import type { ForkMode, ObjectType } from '../../memory/object/object.js';
-import type { ObjectHandle, ObjectRef } from '../../memory/object/object-handle.js';
+import type { ForkMode, ObjectHandle, ObjectRef, ObjectType } from '../../memory/object/object.js';
 import type { Budget } from '../budget/budget.js';
 import type { OnBudget, OnParentExit, OwnerKeys } from '../process/process.js';
 

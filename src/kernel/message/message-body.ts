@@ -2,7 +2,7 @@ import { invalidInput } from '../../base/errors.js';
 import type { ObjectId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
-import { mintHandle, ObjectHandle } from '../../memory/object/object-handle.js';
+import { mintHandle, ObjectHandle } from '../../memory/object/object.js';
 import type { MessageBody } from './message.js';
 import type { MessageHandle, StoredMessage } from './message-repository.js';
 

@@ -1,6 +1,6 @@
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import type { ObjectHandle } from '../../memory/object/object-handle.js';
+import type { ObjectHandle } from '../../memory/object/object.js';
 
 /** JSON that may contain handles: each of them lets the receiver read its object. */
 export type MessageBody =

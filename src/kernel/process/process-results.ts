@@ -4,7 +4,7 @@ import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
-import { mintHandle, type ObjectHandle } from '../../memory/object/object-handle.js';
+import { mintHandle, type ObjectHandle } from '../../memory/object/object.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { Accounts, usageOf } from '../budget/accounts.js';
 import { isTerminal, type Outcome, type ProcessResult, type ProcessRow } from './process.js';

@@ -1,6 +1,6 @@
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import type { ObjectHandle } from '../../memory/object/object-handle.js';
+import type { ObjectHandle } from '../../memory/object/object.js';
 import type { Budget, Usage } from '../budget/budget.js';
 
 export const processKinds = ['agent', 'steps', 'command', 'external'] as const;

@@ -5,7 +5,7 @@ import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
-import { ObjectHandle } from '../../memory/object/object-handle.js';
+import { ObjectHandle } from '../../memory/object/object.js';
 import { ObjectWriter, PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';

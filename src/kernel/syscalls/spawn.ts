@@ -6,7 +6,7 @@ import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { parseCapabilitySpec, parseDelegationSpec } from '../../capability/holding/capability-spec.js';
-import { ObjectHandle } from '../../memory/object/object-handle.js';
+import { ObjectHandle } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';

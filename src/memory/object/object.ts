@@ -1,5 +1,5 @@
 import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 
 export const objectTypes = [
   'goal',
@@ -218,3 +218,36 @@ export function toStoredObject(
 export function toObjectVersion({ version, hash, tokens, madeBy, madeAt, sources }: Version): ObjectVersion {
   return { version, hash, tokens, madeBy, madeAt, sources: sources ?? [] };
 }
+
+const mint = Symbol('mint');
+
+/** An object together with the authority to use it. Only the kernel makes one; JSON that looks like it is data. */
+export class ObjectHandle {
+  readonly #made = true;
+  readonly id: ObjectId;
+  readonly rights: readonly string[];
+  /** The capability that carries it, or `host` for an object that belongs to the host. */
+  readonly capability: CapabilityId | 'host';
+
+  constructor(key: typeof mint, id: ObjectId, rights: readonly string[], capability: CapabilityId | 'host') {
+    if (key !== mint) throw new TypeError('Only the kernel makes object handles.');
+    this.id = id;
+    this.rights = Object.freeze([...rights]);
+    this.capability = capability;
+    Object.freeze(this);
+  }
+
+  toJSON(): JsonObject {
+    return { object: this.id, rights: [...this.rights], capability: this.capability };
+  }
+
+  static is(value: unknown): value is ObjectHandle {
+    return typeof value === 'object' && value !== null && #made in value;
+  }
+}
+
+export function mintHandle(id: ObjectId, rights: readonly string[], capability: CapabilityId | 'host'): ObjectHandle {
+  return new ObjectHandle(mint, id, rights, capability);
+}
+
+export type ObjectRef = ObjectHandle | ObjectId;

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import type { Caller } from '../../unit/caller.js';
 import { type JsonPatch, patchBetween } from '../json-patch.js';
-import type { ObjectRef } from '../object/object-handle.js';
+import type { ObjectRef } from '../object/object.js';
 import { parseMemorySpec, refSpec } from '../specs.js';
 import type { MemoryView } from './find.js';
 import { ReadObject } from './read.js';

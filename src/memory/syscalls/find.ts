@@ -10,9 +10,16 @@ import { HolderLookup } from '../../capability/holding/holders.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { CallContext } from '../../capability/rule/rule-gate.js';
 import type { Caller } from '../../unit/caller.js';
-import { type Link, type NumberedView, namespaceOf, type StoredObject, toStoredObject } from '../object/object.js';
+import {
+  type Link,
+  mintHandle,
+  type NumberedView,
+  namespaceOf,
+  type ObjectHandle,
+  type StoredObject,
+  toStoredObject,
+} from '../object/object.js';
 import { type AccessedObject, noVisibleObject, ObjectAccess } from '../object/object-access.js';
-import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { linksOptions, namespaceSpec, parseMemorySpec, querySpec, refSpec } from '../specs.js';
 import { Views } from '../view/views.js';

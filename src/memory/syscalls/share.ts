@@ -17,9 +17,8 @@ import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { MemoryRecorder } from '../memory-recorder.js';
-import type { ObjectRecord } from '../object/object.js';
+import { mintHandle, type ObjectHandle, type ObjectRecord } from '../object/object.js';
 import { noVisibleObject, objectQuestion } from '../object/object-access.js';
-import { mintHandle, type ObjectHandle } from '../object/object-handle.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { parseMemorySpec, refSpec, rightsSpec } from '../specs.js';
 

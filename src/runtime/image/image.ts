@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../base/json.js';
 import type { CapabilitySpec } from '../../capability/holding/capability.js';
 import type { ProcessKind, RecoveryDisposition } from '../../kernel/process/process.js';
-import type { ObjectHandle } from '../../memory/object/object-handle.js';
+import type { ObjectHandle } from '../../memory/object/object.js';
 import type { Syscalls } from '../run/body-context.js';
 import type { RetryPolicy } from '../step/retry.js';
 import type { StepSpec } from '../step/step-list.js';

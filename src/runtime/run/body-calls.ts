@@ -6,7 +6,7 @@ import type { Message } from '../../kernel/message/message.js';
 import { extractHandles, restoreHandles } from '../../kernel/message/message-body.js';
 import type { StoredMessage } from '../../kernel/message/message-repository.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
-import { mintHandle, type ObjectHandle } from '../../memory/object/object-handle.js';
+import { mintHandle, type ObjectHandle } from '../../memory/object/object.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
 import type { OpenCall } from './call-tree.js';
 import { errorFromRecord } from './error-record.js';

@@ -11,7 +11,7 @@ import type { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from '../../kern
 import type { ProcessTools } from '../../kernel/face/process-tools.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { WaitSignal } from '../../kernel/syscalls/wait-signal.js';
-import type { ObjectHandle } from '../../memory/object/object-handle.js';
+import type { ObjectHandle } from '../../memory/object/object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
 import type { NamedFace, OwnFace } from '../../unit/faces.js';
 import { type StepOptions, Steps } from '../step/steps.js';

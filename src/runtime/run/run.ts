@@ -6,7 +6,7 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
 import { processTerminated } from '../../kernel/process/transitions.js';
-import type { ObjectHandle } from '../../memory/object/object-handle.js';
+import type { ObjectHandle } from '../../memory/object/object.js';
 import type { Act } from '../../unit/act.js';
 import type { RunHooks, WaitReason } from '../../unit/caller.js';
 import { PausedInterruption } from '../../unit/interruption.js';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import { objectTypes, type StoredObject } from '../../memory/object/object.js';
-import type { ObjectHandle, ObjectRef } from '../../memory/object/object-handle.js';
+import { type ObjectHandle, type ObjectRef, objectTypes, type StoredObject } from '../../memory/object/object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
