@@ -42,7 +42,7 @@ export interface ObjectSpec {
   readonly tags?: readonly string[];
   /** Default true. */
   readonly immutable?: boolean;
-  /** What it is made from. */
+  /** The objects that it is made from. */
   readonly sources?: readonly ObjectRef[];
 }
 
@@ -61,7 +61,7 @@ export interface ObjectFilter {
 
 export interface LinksOptions {
   readonly relation?: Relation;
-  /** How many links away; default 1. */
+  /** The largest number of links between the objects; default 1. */
   readonly depth?: number;
   /** Default `out`. */
   readonly direction?: 'out' | 'in' | 'both';
@@ -71,7 +71,7 @@ export interface MaterializeOptions {
   readonly tokensMax: number;
   readonly query?: string;
   readonly types?: readonly ObjectType[];
-  /** What goes first; default `plan`. */
+  /** The order of the objects in the text; default `plan`. */
   readonly order?: ContextOrder;
 }
 

@@ -26,7 +26,7 @@ export function isAddress(host: string): boolean {
 
 const dotted = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
 const bracketed = /^\[[0-9a-fA-F:.]+\]$/;
-// What would end the host part of a URL, or be decoded there, is no part of a host.
+// Characters that end the host part of a URL, or are decoded there, are not part of a host.
 const plain = /^[^/?#@\\%:*[\]\s]+$/;
 const mapped = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 

@@ -11,7 +11,7 @@ import { estimateUsage, reserveTurn, settleTurn } from './turn-budget.js';
 export type AgentResult = {
   /** The text of the model's last answer. */
   readonly text: string;
-  /** How often the model was asked. */
+  /** The number of calls of the model. */
   readonly turns: number;
   /** Why the model stopped: `stop`, `length`, and so on; `max_turns` when the limit of turns ended the loop. */
   readonly finishReason: string;

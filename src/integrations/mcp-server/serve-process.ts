@@ -17,7 +17,7 @@ import { messageTools } from './message-tools.js';
 import { processTools } from './process-tools.js';
 
 export interface ServeOptions {
-  /** How messages come and go; absent: lines on standard input and output, which nobody else may write to then. */
+  /** Carries the messages; absent: lines on standard input and output, which nothing else may write to then. */
   readonly transport?: Transport;
   /** Aborts when the process has ended: what was asked is answered, then the connection is closed. */
   readonly signal?: AbortSignal;
@@ -35,7 +35,7 @@ export interface ServedProcess {
   close(): Promise<void>;
 }
 
-/** How long calls have to come to their end by themselves. */
+/** The time that calls have to end by themselves before they are given up. */
 const graceMs = 2_000;
 
 /**

@@ -102,7 +102,7 @@ function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
-/** How long the JSON text of a payload may be, in UTF-8 bytes. */
+/** The largest JSON text of a payload, in UTF-8 bytes. */
 export const PayloadBytesMax: Token<number> = token('PayloadBytesMax');
 
 const depthMax = 64;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { systemCode, UnexpectedLink } from './file-errors.js';
 
 /**
- * How entries of an open folder are found. On Linux through the descriptor of the folder, so that no name above it is looked
+ * The way to find entries of an open folder. On Linux through the descriptor of the folder, so that no name above it is looked
  * up again and no link can take its place. On other systems by the path: links on it are refused where the system can do
  * that (macOS), and the folder is compared with the one that was opened, before and after each use.
  */

@@ -28,7 +28,7 @@ export async function rules(pidOrSuffix: string | undefined, options: RulesOptio
   await writeLine(drawTable(headings, rows));
 }
 
-/** The rules on all processes, on this one, and on its ancestors by birth, whatever its parent is now. */
+/** The rules on all processes, on this one, and on the processes it was spawned under, whatever its parent is now. */
 async function findBinding({ capabilities, processes }: Kernel, target: Pid | '*'): Promise<Rule[]> {
   const path = new Set<string>(['*']);
   for (let current: Pid | null = target === '*' ? null : target; current !== null; ) {
