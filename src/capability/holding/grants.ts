@@ -132,6 +132,7 @@ export class Grants {
    * process, or records that are not stored yet; of those, expired ones do not count.
    */
   requireAll(held: readonly CapabilityRecord[], required: readonly Authority[], { pid, image, now }: Requirer): void {
+    if (required.length === 0) return;
     const authorities = held
       .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
       .map((record) => this.caseFolding.foldPattern(toAuthority(record)));

@@ -111,7 +111,7 @@ export class Spawning {
     const newRow = toNewRow(spec, pid, goal, await this.createView(tx, spec, pid, goal), act.at);
     const row = { ...newRow, n: await this.processes.insert(tx, newRow) };
     await this.accounts.open(tx, row.n, spec.parent === null, spec.budget);
-    await this.insertExtras(tx, spec, row);
+    if (hasExtras(spec, row)) await this.insertExtras(tx, spec, row);
     const command = spec.command === undefined ? {} : await this.putCommand(tx, row.n, spec.command, admission.command);
     await this.grants.insert(tx, capabilities);
     this.recordSpawn(tx, act, spec, row, { ...admission, capabilities: capabilities.map(({ id }) => id) });
@@ -228,6 +228,11 @@ type Granted = Admission & { readonly capabilities: CapabilityId[] };
 function patternsHandedDown({ authority, goal }: NewProcess): Pattern[] {
   const delegated = 'delegate' in authority ? authority.delegate.map(({ pattern }) => pattern) : [];
   return 'object' in goal ? [parsePattern(`object:${goal.object}`), ...delegated] : delegated;
+}
+
+/** Whether `insertExtras` has something to insert: most processes have no tags, environment or id. */
+function hasExtras({ registration }: NewProcess, { labels, owner, env }: ProcessRow): boolean {
+  return labels !== null || owner !== null || env !== null || registration !== null;
 }
 
 const firstGeneration = 1;
