@@ -9,6 +9,7 @@ import {
   type ProcessKind,
   type ProcessRow,
   type ProcessStatus,
+  processStatuses,
   type WaitFacet,
 } from './process.js';
 import type { ProcessScan } from './process-repository.js';
@@ -34,18 +35,7 @@ export interface ProcessFilter {
   readonly after?: string;
 }
 
-const statuses = z.enum([
-  'created',
-  'runnable',
-  'running',
-  'waiting',
-  'paused',
-  'stopping',
-  'exited',
-  'failed',
-  'killed',
-  'abandoned',
-]);
+const statuses = z.enum(processStatuses);
 
 export const processFilter = signalScope.omit({ tree: true }).extend({
   status: z.union([statuses, z.array(statuses)]).optional(),

@@ -58,7 +58,7 @@ export class ProcessResults {
     const by = await this.grants.findRead(tx, reader, object, 'read', now);
     if (by === undefined) return {};
     const result = toHandle(object.id, by.record);
-    // Where a rule wants an approval, or uses are counted, the value has to be read with memory.read.
+    // Reading a value that a rule asks about, or that costs a use, is left to memory.read, which records it.
     return by.asks.length > 0 || by.record.uses !== null ? { result } : { result, value: object.payload };
   }
 }

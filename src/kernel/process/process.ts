@@ -6,8 +6,11 @@ import type { Budget, Usage } from '../budget/budget.js';
 export const processKinds = ['agent', 'steps', 'command', 'external'] as const;
 export type ProcessKind = (typeof processKinds)[number];
 
-export type TerminalStatus = 'exited' | 'failed' | 'killed' | 'abandoned';
-export type LiveStatus = 'created' | 'runnable' | 'running' | 'waiting' | 'paused' | 'stopping';
+const liveStatuses = ['created', 'runnable', 'running', 'waiting', 'paused', 'stopping'] as const;
+const terminalStatuses = ['exited', 'failed', 'killed', 'abandoned'] as const;
+export const processStatuses = [...liveStatuses, ...terminalStatuses] as const;
+export type LiveStatus = (typeof liveStatuses)[number];
+export type TerminalStatus = (typeof terminalStatuses)[number];
 export type ProcessStatus = LiveStatus | TerminalStatus;
 
 export type OnParentExit = 'cancel' | 'reparent' | 'detach';
@@ -185,7 +188,7 @@ export interface ProcessResult {
   readonly usage: Usage;
 }
 
-const terminal: ReadonlySet<ProcessStatus> = new Set(['exited', 'failed', 'killed', 'abandoned']);
+const terminal: ReadonlySet<ProcessStatus> = new Set(terminalStatuses);
 
 export function isTerminal(status: ProcessStatus): status is TerminalStatus {
   return terminal.has(status);

@@ -112,11 +112,9 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   // The pid is journalled in the commit that creates the command, so that later runs wait for the same one.
   async run(deps, { run, kind, args: [spec] }) {
     const { calls, commandRuns: commands } = deps;
-    const begin = () =>
-      calls.runJournalled(run, kind, programOf(spec), dataAnswer<Pid>(), (_face, _call, caller) =>
-        commands.begin(caller, spec),
-      );
-    const pid = await begin();
+    const pid = await calls.runJournalled(run, kind, programOf(spec), dataAnswer<Pid>(), (_face, _call, caller) =>
+      commands.begin(caller, spec),
+    );
     if (spec.background === true) return { pid };
     await wait(deps, { run, kind: 'wait', args: [pid], make: (face, [child]) => face.wait(child) });
     return commands.resultOf(pid);
