@@ -31,6 +31,7 @@ describe('a budget', () => {
       costMicros: unlimited,
       materializedTokens: unlimited,
       outputBytes: unlimited,
+      storedBytes: unlimited,
       children: unlimited,
       depth: { ...unlimited, left: 63, boundBy: root },
     });
@@ -62,7 +63,7 @@ describe('charge', () => {
     await kernel.processes.charge(below, { tokens: 3, costMicros: 7 });
     await kernel.processes.charge(child, { tokens: 2 });
     const used = async (pid: Pid) => (await kernel.processes.get(pid)).used;
-    const nothing = { toolCalls: 0, materializedTokens: 0, outputBytes: 0 };
+    const nothing = { toolCalls: 0, materializedTokens: 0, outputBytes: 0, storedBytes: 0 };
     expect(await used(below)).toEqual({ ...nothing, tokens: 3, costMicros: 7 });
     expect(await used(child)).toEqual({ ...nothing, tokens: 5, costMicros: 7 });
     expect(await used(root)).toEqual({ ...nothing, tokens: 5, costMicros: 7 });

@@ -204,6 +204,7 @@ function rowIn(status: ProcessStatus): ProcessRow {
     retry: null,
     status,
     previous: status === 'paused' ? 'waiting' : null,
+    pausedBy: null,
     version: 7,
     fence: 5,
     attempt: 2,

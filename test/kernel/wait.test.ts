@@ -4,7 +4,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { refusal, tempFolder } from '../support/kernel.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 
-const nothingUsed = { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0 };
+const nothingUsed = { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0, storedBytes: 0 };
 
 async function spawnFamily(kernel: Kernel, size: number): Promise<[Pid, Pid[]]> {
   const root = await kernel.processes.spawn({});

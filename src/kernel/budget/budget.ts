@@ -1,6 +1,13 @@
 import type { Pid } from '../../base/ids.js';
 
-export const chargedDimensions = ['toolCalls', 'tokens', 'costMicros', 'materializedTokens', 'outputBytes'] as const;
+export const chargedDimensions = [
+  'toolCalls',
+  'tokens',
+  'costMicros',
+  'materializedTokens',
+  'outputBytes',
+  'storedBytes',
+] as const;
 export type ChargedDimension = (typeof chargedDimensions)[number];
 
 export const budgetDimensions = [...chargedDimensions, 'children', 'depth', 'wallMs'] as const;

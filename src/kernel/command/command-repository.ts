@@ -14,6 +14,8 @@ export interface CommandRow {
   readonly resource: string;
   readonly capability: CapabilityId | 'kin' | 'host';
   readonly approval: ApprovalId | null;
+  /** The hash of the arguments that were decided on: only these are run. Null in rows of earlier releases. */
+  readonly argsHash: string | null;
   /** Its end is sent to the mailbox of its parent. */
   readonly background: boolean;
   /** It keeps running when its kernel ends. */

@@ -107,6 +107,8 @@ export interface ProcessRow {
   // Changed by transitions.
   readonly status: ProcessStatus;
   readonly previous: ProcessStatus | null;
+  /** Of a paused process: `host`, or the process that paused it. */
+  readonly pausedBy: Pid | 'host' | null;
   readonly version: number;
   readonly fence: number;
   readonly attempt: number;

@@ -190,8 +190,8 @@ export class SqliteAccountRepository implements AccountRepository {
 }
 
 function withZeros(usage: Usage): Record<ChargedDimension, number> {
-  const { toolCalls = 0, tokens = 0, costMicros = 0, materializedTokens = 0, outputBytes = 0 } = usage;
-  return { toolCalls, tokens, costMicros, materializedTokens, outputBytes };
+  const { toolCalls = 0, tokens = 0, costMicros = 0, materializedTokens = 0, outputBytes = 0, storedBytes = 0 } = usage;
+  return { toolCalls, tokens, costMicros, materializedTokens, outputBytes, storedBytes };
 }
 
 function withNulls(n: number, limits: Partial<Budget>): Record<Dimension, number | null> & { n: number } {
@@ -202,6 +202,7 @@ function withNulls(n: number, limits: Partial<Budget>): Record<Dimension, number
     costMicros: limits.costMicros ?? null,
     materializedTokens: limits.materializedTokens ?? null,
     outputBytes: limits.outputBytes ?? null,
+    storedBytes: limits.storedBytes ?? null,
     children: limits.children ?? null,
     depth: limits.depth ?? null,
     wallMs: limits.wallMs ?? null,

@@ -43,6 +43,7 @@ const changingColumns = [
   'kind',
   'status',
   'previous',
+  'pausedBy',
   'image',
   'cwd',
   'goal',

@@ -22,6 +22,9 @@ export const accounts = sqliteTable('accounts', {
   outputBytesLimit: integer('output_bytes_limit'),
   outputBytesUsed: integer('output_bytes_used').notNull().default(0),
   outputBytesReserved: integer('output_bytes_reserved').notNull().default(0),
+  storedBytesLimit: integer('stored_bytes_limit'),
+  storedBytesUsed: integer('stored_bytes_used').notNull().default(0),
+  storedBytesReserved: integer('stored_bytes_reserved').notNull().default(0),
   childrenLimit: integer('children_limit'),
   /** Live descendants, at any depth. */
   childrenUsed: integer('children_used').notNull().default(0),

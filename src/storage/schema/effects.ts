@@ -29,6 +29,8 @@ export const commands = sqliteTable('commands', {
   resource: text().notNull(),
   capability: text().notNull(),
   approval: text(),
+  /** The hash of the arguments that were decided on: only these are run. Null in rows of earlier releases. */
+  argsHash: text('args_hash'),
   background: integer({ mode: 'boolean' }).notNull(),
   survive: integer({ mode: 'boolean' }).notNull(),
   leader: jsonText<HostIdentity>(),

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type {
   OnBudget,
@@ -29,6 +30,8 @@ export const processes = sqliteTable(
     kind: text().$type<ProcessKind>().notNull(),
     status: text().$type<ProcessStatus>().notNull(),
     previous: text().$type<ProcessStatus>(),
+    /** Of a paused process: `host`, or the process that paused it. */
+    pausedBy: text('paused_by').$type<Pid | 'host'>(),
     image: text().notNull(),
     name: text(),
     labels: jsonText<Record<string, string>>(),

@@ -100,6 +100,7 @@ const unusedFields = {
   recovery: 'fail',
   retry: null,
   previous: null,
+  pausedBy: null,
   version: 1,
   fence: 1,
   attempt: 1,
