@@ -4,7 +4,7 @@ import { amount, isAbortSignal, label, type PlainLimits, parseSpec, reasonText }
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
 import { rights } from '../capability/resource/rights.js';
 import { forkModes, ObjectHandle, objectTypes } from '../memory/object/object.js';
-import { chargedDimensions, depthMax } from './budget/budget.js';
+import { type ChargedDimension, chargedDimensions, chargeMax, depthMax } from './budget/budget.js';
 import { processKinds } from './process/process.js';
 import { controlSignals, type UserSignal } from './signal/signal.js';
 
@@ -24,12 +24,11 @@ const ownerKeys = z.strictObject({
 const labels = z
   .record(label, z.string().max(1024))
   .refine((map) => Object.keys(map).length <= 64, 'has over 64 labels');
-const charged = Object.fromEntries(chargedDimensions.map((dimension) => [dimension, amount.optional()])) as Record<
-  (typeof chargedDimensions)[number],
-  z.ZodOptional<typeof amount>
->;
+function perChargedDimension<S extends z.ZodType>(schema: S): Record<ChargedDimension, S> {
+  return Object.fromEntries(chargedDimensions.map((dimension) => [dimension, schema])) as Record<ChargedDimension, S>;
+}
 const budget = z.strictObject({
-  ...charged,
+  ...perChargedDimension(amount.optional()),
   children: amount.optional(),
   depth: amount.max(depthMax).optional(),
   wallMs: durationMs.optional(),
@@ -130,7 +129,11 @@ export const exitSpec = z.strictObject({
   message: reasonText.optional(),
   exitCode: z.number().int().optional(),
 });
-export const usageSpec = z.strictObject(charged);
+export const usageSpec = z.strictObject(perChargedDimension(amount.max(chargeMax).optional()));
+/** Usage of something that has happened: never refused for its size, and no more than one charge may be. */
+export const settledUsageSpec = z.strictObject(
+  perChargedDimension(amount.transform((used) => Math.min(used, chargeMax)).optional()),
+);
 export const reserveOptions = z.strictObject({ partial: z.boolean().default(false) });
 export const limitsSpec = budget;
 export const progressSpec = z.strictObject({

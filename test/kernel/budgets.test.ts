@@ -3,6 +3,7 @@ import type { Pid } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { openKernel } from '../support/kernel.js';
 import { kernelFixture, manualClock, outcomeOf, timedKernelFixture, worker } from '../support/kernel-fixture.js';
+import { openRawTables } from '../support/storage/raw-tables.js';
 
 const unlimited = { limit: null, used: 0, reserved: 0, left: null, overrun: 0, boundBy: null };
 const badAmounts: readonly unknown[] = [
@@ -376,14 +377,60 @@ describe('setBudget', () => {
   });
 });
 
+/** Sets the usage of the first accounts, as many charges would. */
+function setTokensUsed(path: string, accounts: number, tokens: number): void {
+  const tables = openRawTables(path);
+  for (let n = 1; n <= accounts; n++) expect(tables.update('accounts', { n }, { tokens_used: tokens })).toBe(1);
+}
+
 describe('amounts at the edge of what a number holds', () => {
-  it('counts up to it without a limit, and refuses what it could not count', async () => {
+  const chargeMax = 10 ** 12;
+  const sumMax = Number.MAX_SAFE_INTEGER;
+
+  it('adds at most 10^12 in one charge or reservation', async () => {
     const { kernel, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn({});
-    const most = Number.MAX_SAFE_INTEGER;
-    expect((await kernel.processes.charge(pid, { tokens: most })).tokens.used).toBe(most);
-    const { code, facts } = await refused(() => kernel.processes.charge(pid, { tokens: 1 }));
-    expect([code, facts]).toMatchObject(['BUDGET_EXCEEDED', { dimension: 'tokens', process: pid, asked: 1 }]);
+    expect((await kernel.processes.charge(pid, { tokens: chargeMax })).tokens.used).toBe(chargeMax);
+    const usage = { tokens: chargeMax + 1 };
+    const calls = [
+      () => kernel.processes.charge(pid, usage),
+      () => kernel.processes.reserve(pid, usage),
+      () => kernel.as(pid).charge(usage),
+    ];
+    for (const call of calls) expect((await refused(call)).code).toBe('INVALID_INPUT');
+  });
+
+  it('cuts a settlement to 10^12 instead of refusing it', async () => {
+    const { kernel, path } = await kernelFixture();
+    const pid = await kernel.processes.spawn({});
+    const reservation = await kernel.processes.reserve(pid, { costMicros: 5 });
+    const { costMicros } = await kernel.processes.settle(reservation, { costMicros: sumMax });
+    expect(costMicros).toMatchObject({ used: chargeMax, reserved: 0 });
+    await checkInvariants(kernel, path);
+  });
+
+  it('stops sums at 2^53 - 1, where an account without a limit refuses nobody below it', async () => {
+    const { kernel, path } = await kernelFixture();
+    const root = await kernel.processes.spawn({});
+    const [greedy, other] = [await kernel.processes.spawnChild(root, {}), await kernel.processes.spawnChild(root, {})];
+    setTokensUsed(path, 3, sumMax - 5);
+    expect((await kernel.processes.charge(greedy, { tokens: chargeMax })).tokens.used).toBe(sumMax);
+    expect((await kernel.processes.charge(other, { tokens: 3 })).tokens.used).toBe(sumMax - 2);
+    expect((await kernel.processes.budget(root)).tokens.used).toBe(sumMax);
+    await kernel.processes.settle(await kernel.processes.reserve(other, { tokens: 7 }), { tokens: 7 });
+    expect((await kernel.processes.budget(other)).tokens.used).toBe(sumMax);
+  });
+
+  it('binds an account that has a limit, which the host can always raise', async () => {
+    const { kernel, path, refused } = await kernelFixture();
+    const root = await kernel.processes.spawn({ budget: { tokens: sumMax - 1 } });
+    const child = await kernel.processes.spawnChild(root, {});
+    setTokensUsed(path, 2, sumMax - 1);
+    const { code, facts } = await refused(() => kernel.as(child).charge({ tokens: 1 }));
+    expect([code, facts]).toMatchObject(['BUDGET_EXCEEDED', { dimension: 'tokens', process: root, asked: 1 }]);
+    await kernel.processes.setBudget(root, { tokens: sumMax });
+    expect((await kernel.as(child).charge({ tokens: chargeMax })).tokens.used).toBe(sumMax);
+    expect((await kernel.as(child).charge({ tokens: chargeMax })).tokens.used).toBe(sumMax);
   });
 });
 

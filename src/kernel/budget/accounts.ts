@@ -16,6 +16,7 @@ import {
   chargedDimensions,
   type Dimension,
   depthDefault,
+  roomOf,
   toBudgetLine,
   type Usage,
 } from './budget.js';
@@ -82,9 +83,8 @@ export class Accounts {
     for (const rowNumber of accountPathOf(row)) {
       const account = await this.get(tx, rowNumber);
       for (const dimension of chargedDimensions) {
-        const { limit, used, reserved } = account[dimension];
         const asked = capped[dimension];
-        const room = (limit ?? Number.MAX_SAFE_INTEGER) - used - reserved;
+        const room = roomOf(account[dimension]);
         if (asked !== undefined && room > 0) capped[dimension] = Math.min(asked, room);
       }
     }
@@ -203,9 +203,7 @@ function wallTimeLine(row: ProcessRow, path: readonly AccountRow[], now: number)
 function budgetExceededBy(account: AccountRow, usage: Usage): BudgetError {
   for (const dimension of chargedDimensions) {
     const asked = usage[dimension] ?? 0;
-    const { limit, used, reserved } = account[dimension];
-    const room = (limit ?? Number.MAX_SAFE_INTEGER) - used - reserved;
-    if (asked > 0 && asked > room) return budgetExceeded(dimension, account, asked);
+    if (asked > 0 && asked > roomOf(account[dimension])) return budgetExceeded(dimension, account, asked);
   }
   throw new BudgetError('INTERNAL', 'A charge was refused that every limit allows.', {
     hint: 'This is a defect of the kernel.',

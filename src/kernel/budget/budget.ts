@@ -13,6 +13,12 @@ export type ChargedDimension = (typeof chargedDimensions)[number];
 export const budgetDimensions = [...chargedDimensions, 'children', 'depth', 'wallMs'] as const;
 export type Dimension = (typeof budgetDimensions)[number];
 
+/** The most that one charge or reservation adds to a dimension, so that no single call can use up a tree that has no limit. */
+export const chargeMax = 1_000_000_000_000;
+
+/** Where sums stop: an account that has no limit, or this one, never refuses. */
+export const sumMax = Number.MAX_SAFE_INTEGER;
+
 /** Limits of one process. Absent: the limits above it apply. Zero: nothing is allowed. */
 export type Budget = Record<Dimension, number>;
 
@@ -49,6 +55,11 @@ export interface Balance {
   readonly reserved: number;
 }
 
+/** The amount that can still be charged; Infinity where nothing is limited. */
+export function roomOf({ limit, used, reserved }: Balance): number {
+  return limit === null || limit === sumMax ? Number.POSITIVE_INFINITY : Math.max(0, limit - used - reserved);
+}
+
 /** The budget line of a process. `path`: the balances of the accounts above it, root first, its own last. */
 export function toBudgetLine(path: readonly { readonly pid: Pid; readonly balance: Balance }[]): BudgetLine {
   const own = path.at(-1)?.balance ?? { limit: null, used: 0, reserved: 0 };
@@ -56,7 +67,7 @@ export function toBudgetLine(path: readonly { readonly pid: Pid; readonly balanc
   let boundBy: Pid | null = null;
   for (const { pid, balance } of path) {
     if (balance.limit === null) continue;
-    const rest = Math.max(0, balance.limit - balance.used - balance.reserved);
+    const rest = Math.min(roomOf(balance), sumMax);
     if (left !== null && rest > left) continue;
     left = rest;
     boundBy = pid;

@@ -14,7 +14,7 @@ import type { ProcessRow } from '../process/process.js';
 import { earliestDeadline } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
-import { limitsSpec, parse, parsePid, reserveOptions, usageSpec } from '../specs.js';
+import { limitsSpec, parse, parsePid, reserveOptions, settledUsageSpec, usageSpec } from '../specs.js';
 
 /** charge, reserve, settle, budget, setBudget. */
 @injectable()
@@ -63,12 +63,12 @@ export class Budgets {
   }
 
   /**
-   * Replaces a reservation by the usage, which may pass the limit. Throws NO_SUCH_RESERVATION, also to a process for a
+   * Replaces a reservation by the usage, which may pass the limit; beyond `chargeMax` it is cut. Throws NO_SUCH_RESERVATION, also to a process for a
    * reservation of another process.
    */
   settle(caller: Caller, input: unknown, rawUsage: unknown): Promise<BudgetReport> {
     const id = parseId(input, 'reservation');
-    const usage = parse(usageSpec, rawUsage, 'usage') as Usage;
+    const usage = parse(settledUsageSpec, rawUsage, 'usage') as Usage;
     const actor = caller.face === 'host' ? 'host' : caller.pid;
     return this.units.commit({ caller, actor, action: 'budget.settle' }, async (tx, act) => {
       const reservation = await this.accounts.getOwnReservation(

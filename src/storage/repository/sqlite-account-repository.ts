@@ -10,6 +10,7 @@ import {
   type ChargedDimension,
   chargedDimensions,
   type Dimension,
+  sumMax,
   type Usage,
 } from '../../kernel/budget/budget.js';
 import { accounts, reservations } from '../schema/accounts.js';
@@ -22,30 +23,39 @@ const limitOf = (dimension: ChargedDimension) => accounts[`${dimension}Limit`];
 const usedOf = (dimension: ChargedDimension) => accounts[`${dimension}Used`];
 const reservedOf = (dimension: ChargedDimension) => accounts[`${dimension}Reserved`];
 
-/** Whether every requested dimension stays within its limit; without a limit, within Number.MAX_SAFE_INTEGER. */
+/** The column after an addition. Sums stop at `sumMax`, so that an account without a limit never refuses. */
+const saturated = (sum: SQL) => sql`min(${sum}, ${sumMax})`;
+
+/** Whether every requested dimension stays within its limit. */
 function hasRoom(): SQL | undefined {
   return and(
     ...chargedDimensions.map((dimension) => {
       const asked = sql.placeholder(dimension);
-      const limit = sql`coalesce(${limitOf(dimension)}, ${Number.MAX_SAFE_INTEGER})`;
-      return or(sql`${asked} = 0`, sql`${usedOf(dimension)} + ${reservedOf(dimension)} + ${asked} <= ${limit}`);
+      const sum = saturated(sql`${usedOf(dimension)} + ${reservedOf(dimension)} + ${asked}`);
+      return or(sql`${asked} = 0`, isNull(limitOf(dimension)), lte(sum, limitOf(dimension)));
     }),
   );
 }
 
-function increments(column: 'Used' | 'Reserved'): Record<string, SQL> {
+const usedAfter = (dimension: ChargedDimension) => saturated(sql`${usedOf(dimension)} + ${sql.placeholder(dimension)}`);
+
+function charged(): Record<string, SQL> {
+  return Object.fromEntries(chargedDimensions.map((dimension) => [`${dimension}Used`, usedAfter(dimension)]));
+}
+
+function reserved(): Record<string, SQL> {
   return Object.fromEntries(
-    chargedDimensions.map((dimension) => {
-      const name = `${dimension}${column}` as const;
-      return [name, sql`${accounts[name]} + ${sql.placeholder(dimension)}`];
-    }),
+    chargedDimensions.map((dimension) => [
+      `${dimension}Reserved`,
+      sql`${reservedOf(dimension)} + ${sql.placeholder(dimension)}`,
+    ]),
   );
 }
 
 function settlement(): Record<string, SQL> {
   return Object.fromEntries(
     chargedDimensions.flatMap((dimension) => [
-      [`${dimension}Used`, sql`${usedOf(dimension)} + ${sql.placeholder(dimension)}`],
+      [`${dimension}Used`, usedAfter(dimension)],
       [`${dimension}Reserved`, sql`${reservedOf(dimension)} - ${sql.placeholder(`${dimension}Reserved`)}`],
     ]),
   );
@@ -88,8 +98,8 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       .set({ childrenUsed: sql`${accounts.childrenUsed} - ${sql.placeholder('count')}` })
       .where(isRow),
   ),
-  charge: compileWrite(raw, db.update(accounts).set(increments('Used')).where(and(isRow, hasRoom()))),
-  reserve: compileWrite(raw, db.update(accounts).set(increments('Reserved')).where(and(isRow, hasRoom()))),
+  charge: compileWrite(raw, db.update(accounts).set(charged()).where(and(isRow, hasRoom()))),
+  reserve: compileWrite(raw, db.update(accounts).set(reserved()).where(and(isRow, hasRoom()))),
   settle: compileWrite(raw, db.update(accounts).set(settlement()).where(isRow)),
   delete: compileWrite(raw, db.delete(accounts).where(isRow)),
   decrementChildren: compileWrite(

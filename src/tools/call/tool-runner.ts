@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import type { Usage } from '../../kernel/budget/budget.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
-import { parse, usageSpec } from '../../kernel/specs.js';
+import { parse, settledUsageSpec } from '../../kernel/specs.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
 import { validate } from '../../runtime/image/schema.js';
 import type { ToolContext } from '../tool.js';
@@ -78,7 +78,7 @@ export class ToolRunner {
   /** Just the call itself when `cost` of the tool fails: the effect has already happened. */
   private costOf({ name, cost }: ParsedTool, args: JsonValue, result: JsonValue): Usage {
     try {
-      const extra = cost === undefined ? {} : parse(usageSpec, cost(args as never, result as never), 'cost');
+      const extra = cost === undefined ? {} : parse(settledUsageSpec, cost(args as never, result as never), 'cost');
       return { ...(extra as Usage), toolCalls: ((extra as Usage).toolCalls ?? 0) + 1 };
     } catch (error) {
       this.logger.error({ tool: name, error: String(error) }, 'the cost function of a tool failed');
