@@ -2,7 +2,7 @@ import { ContainerModule } from 'inversify';
 import { LineageQuery } from '../audit/query/lineage.js';
 import { WakePort } from '../capability/approval/wake-port.js';
 import { FilePlaces } from '../capability/resource/workspace-files.js';
-import { TokenCharges } from '../memory/token-charges.js';
+import { MemoryCharges } from '../memory/memory-charges.js';
 import { hostFaceOf } from '../unit/faces.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { AccountCharges, Accounts } from './budget/accounts.js';
@@ -101,7 +101,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   bind(LineageQuery).to(ProcessLineage);
   bind(WakePort).toService(Waker);
   bind(RefusalObserver).toService(BudgetStops);
-  bind(TokenCharges).to(AccountCharges);
+  bind(MemoryCharges).to(AccountCharges);
   bind(ProcessManager).toDynamicValue(({ get }) => ({
     ...hostFaceOf(get(SharedSyscalls)),
     ...hostFaceOf(get(TargetSyscalls)),

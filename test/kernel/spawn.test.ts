@@ -44,7 +44,7 @@ describe('spawn', () => {
       cwd: '.',
       goal: expect.stringMatching(/^o_/),
       budget: { tokens: 100, children: 2, depth: 64 },
-      used: { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0, storedBytes: 0 },
+      used: { toolCalls: 0, tokens: 0, costMicros: 0, materializedTokens: 0, outputBytes: 0, storedBytes: 27 },
       generation: 1,
       attempt: 1,
       onParentExit: 'reparent',

@@ -28,7 +28,7 @@ describe('wait', () => {
       value: { answer: 42 },
       message: 'done',
       exitCode: 0,
-      usage: { ...nothingUsed, tokens: 5 },
+      usage: { ...nothingUsed, tokens: 5, storedBytes: 13 },
     });
     expect(await kernel.memory.read(root, result.result?.id ?? '')).toMatchObject({ payload: { answer: 42 } });
     await checkInvariants(kernel, path);

@@ -72,6 +72,7 @@ const columnOfDimension: Record<string, Column> = {
   materializedTokens: 'materialized_tokens',
   outputBytes: 'output_bytes',
 };
+
 const terminal = new Set(['exited', 'failed', 'killed', 'abandoned']);
 const spawnEvents = new Set(['process.spawned', 'process.forked']);
 /** Events of refusals: their records name the process that was refused. */
@@ -97,6 +98,8 @@ function checkAccounts({ processes, accounts, reservations, events }: Facts): st
       const sums = totals.get(at) ?? new Map<Column, number>();
       totals.set(at, sums);
       for (const [dimension, amount] of Object.entries(usage)) {
+        // Most of what is stored is charged without an event.
+        if (dimension === 'storedBytes') continue;
         const name = columnOfDimension[dimension] ?? 'tokens';
         sums.set(name, (sums.get(name) ?? 0) + Number(amount));
       }
@@ -115,6 +118,11 @@ function checkAccounts({ processes, accounts, reservations, events }: Facts): st
     for (const n of JSON.parse(row.path) as number[]) livePlaces.set(n, (livePlaces.get(n) ?? 0) + 1);
   }
   const byNumber = new Map(accounts.map((account) => [account.n, account]));
+  const storedBelow = new Map<string, number>();
+  for (const { n, born_under } of processes) {
+    if (born_under === null) continue;
+    storedBelow.set(born_under, (storedBelow.get(born_under) ?? 0) + Number(byNumber.get(n)?.stored_bytes_used ?? 0));
+  }
   return processes.flatMap(({ n, pid }) => {
     const account = byNumber.get(n);
     if (account === undefined) return [`(11) ${pid} has no account`];
@@ -126,9 +134,14 @@ function checkAccounts({ processes, accounts, reservations, events }: Facts): st
       expected[`${name}_used`] = used.get(pid)?.get(name) ?? 0;
       expected[`${name}_reserved`] = reserved.get(pid)?.get(name) ?? 0;
     }
-    return Object.entries(expected).flatMap(([name, value]) =>
-      account[name] === value ? [] : [`(11) ${pid}: ${name} is ${account[name]}, not ${value}`],
-    );
+    const below = storedBelow.get(pid) ?? 0;
+    const stored = Number(account.stored_bytes_used);
+    return [
+      ...(stored >= below ? [] : [`(11) ${pid}: ${stored} bytes are stored, and ${below} by its children`]),
+      ...Object.entries(expected).flatMap(([name, value]) =>
+        account[name] === value ? [] : [`(11) ${pid}: ${name} is ${account[name]}, not ${value}`],
+      ),
+    ];
   });
 }
 

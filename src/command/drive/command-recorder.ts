@@ -18,7 +18,7 @@ import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { nextState, type ProcessEvent } from '../../kernel/process/transitions.js';
 import { WaitRepository } from '../../kernel/waiting/wait-repository.js';
-import { ObjectWriter } from '../../memory/object/object-writer.js';
+import { ObjectWriter, storedBytesOf } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -104,9 +104,11 @@ export class CommandRecorder {
       await this.settleOutput(tx, act, row, command, end.outputBytes);
       const durationMs = end.runtimeMs ?? act.at - (row.startedAt ?? row.createdAt);
       const value: CommandResult = { ...end.result, durationMs, timedOut: outcome.kind === 'timed_out' };
-      const result = this.objects.newId();
       const payload = value as object as JsonObject;
-      await this.objects.create(tx, row.pid, result, 'tool_result', payload, act.at);
+      const object = this.objects.prepare(row.pid, this.objects.newId(), 'tool_result', payload, act.at);
+      await this.objects.insert(tx, object);
+      await this.accounts.addStored(tx, row, storedBytesOf(object));
+      const result = object.id;
       await this.processEnds.end(tx, act, {
         row,
         ended: nextState(row, isStopped ? 'end' : end.event),

@@ -23,16 +23,21 @@ export interface Reservation {
  * a store with many writers.
  */
 export interface AccountRepository {
-  insert(tx: WriteTx, rowNumber: number, limits: Partial<Budget>): Promise<void>;
+  insert(tx: WriteTx, rowNumber: number, limits: Partial<Budget>, storedBytes: number): Promise<void>;
   find(tx: ReadTx, rowNumber: number): Promise<AccountRow | undefined>;
   setLimits(tx: WriteTx, rowNumber: number, limits: Partial<Budget>): Promise<void>;
-  /** Counts one more live process below. `levels`: how far below it is; `isParent`: 1 for the account of its parent. */
-  takeChildSlot(tx: WriteTx, rowNumber: number, levels: number, isParent: 0 | 1): Promise<boolean>;
+  /**
+   * Counts one more live process below, with the bytes that are stored for it. `levels`: how far below it is; `isParent`:
+   * 1 for the account of its parent.
+   */
+  takeChildSlot(tx: WriteTx, rowNumber: number, levels: number, isParent: 0 | 1, storedBytes: number): Promise<boolean>;
   freeChildSlots(tx: WriteTx, rowNumber: number, count: number): Promise<void>;
   charge(tx: WriteTx, rowNumber: number, usage: Usage): Promise<boolean>;
   reserve(tx: WriteTx, rowNumber: number, usage: Usage): Promise<boolean>;
   /** Replaces a reservation by the usage. Cannot be refused. */
   settle(tx: WriteTx, rowNumber: number, reserved: Usage, used: Usage): Promise<void>;
+  /** Adds stored bytes, or takes them back where negative. Cannot be refused. */
+  addStored(tx: WriteTx, rowNumber: number, bytes: number): Promise<void>;
   insertReservation(tx: WriteTx, reservation: Reservation): Promise<void>;
   findReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined>;
   reservationsOf(tx: ReadTx, pid: Pid): Promise<Reservation[]>;

@@ -2,10 +2,11 @@ import { inject, injectable } from 'inversify';
 import { BudgetError, ProcessError } from '../../base/errors.js';
 import { IdSource, type Pid, type ReservationId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { TokenCharges } from '../../memory/token-charges.js';
+import type { MemoryCharges, StoredBytes } from '../../memory/memory-charges.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
+import { ProcessRepository } from '../process/process-repository.js';
 import { AccountRepository, type AccountRow, type Reservation } from './account-repository.js';
 import {
   type Balance,
@@ -32,21 +33,24 @@ export class Accounts {
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
-  /** Creates the account of a new process. */
-  open(tx: WriteTx, rowNumber: number, isRoot: boolean, limits: Partial<Budget>): Promise<void> {
-    return this.repository.insert(tx, rowNumber, isRoot ? { depth: depthDefault, ...limits } : limits);
+  /** Creates the account of a new process that begins with `storedBytes` stored for it. */
+  open(tx: WriteTx, rowNumber: number, isRoot: boolean, limits: Partial<Budget>, storedBytes: number): Promise<void> {
+    return this.repository.insert(tx, rowNumber, isRoot ? { depth: depthDefault, ...limits } : limits, storedBytes);
   }
 
-  /** Counts a new child of `parent` in every account above it. Throws BUDGET_EXCEEDED for children and depth. */
-  async takeChildSlot(tx: WriteTx, parent: ProcessRow): Promise<void> {
+  /**
+   * Counts a new child of `parent`, and the bytes that are stored for it, in every account above it. Throws
+   * BUDGET_EXCEEDED for children, depth and storedBytes.
+   */
+  async takeChildSlot(tx: WriteTx, parent: ProcessRow, storedBytes: number): Promise<void> {
     const path = accountPathOf(parent);
     for (const [index, rowNumber] of path.entries()) {
       const levels = path.length - index;
-      if (await this.repository.takeChildSlot(tx, rowNumber, levels, levels === 1 ? 1 : 0)) continue;
+      if (await this.repository.takeChildSlot(tx, rowNumber, levels, levels === 1 ? 1 : 0, storedBytes)) continue;
       const account = await this.get(tx, rowNumber);
-      throw levels > (account.depth.limit ?? levels)
-        ? budgetExceeded('depth', account, levels)
-        : budgetExceeded('children', account, 1);
+      if (levels > (account.depth.limit ?? levels)) throw budgetExceeded('depth', account, levels);
+      if (roomOf(account.children) < 1) throw budgetExceeded('children', account, 1);
+      throw budgetExceeded('storedBytes', account, storedBytes);
     }
   }
 
@@ -113,6 +117,18 @@ export class Accounts {
     await this.repository.deleteReservation(tx, reservation.id);
   }
 
+  /** Adds bytes that are stored in any case, or takes them back where negative. Never refused. */
+  async addStored(tx: WriteTx, row: ProcessRow, bytes: number): Promise<void> {
+    for (const rowNumber of accountPathOf(row)) await this.repository.addStored(tx, rowNumber, bytes);
+  }
+
+  /** Removes the account of a pruned process, and what is stored for it from the accounts above. */
+  async close(tx: WriteTx, row: ProcessRow): Promise<void> {
+    const { storedBytes } = await this.get(tx, row.n);
+    if (storedBytes.used > 0) await this.addStored(tx, row, -storedBytes.used);
+    await this.repository.delete(tx, row.n, row.path.at(-1));
+  }
+
   /** Adds usage of something that has happened already. Never refused. */
   async addUsage(tx: WriteTx, row: ProcessRow, used: Usage): Promise<void> {
     for (const rowNumber of accountPathOf(row)) await this.repository.settle(tx, rowNumber, {}, used);
@@ -153,20 +169,37 @@ export class Accounts {
   }
 }
 
-/** Charges the tokens that memory renders to the accounts of the process that asked for them. */
+/** Charges what memory renders and stores to the accounts of the process that asked for it. */
 @injectable()
-export class AccountCharges implements TokenCharges {
+export class AccountCharges implements MemoryCharges {
   constructor(
+    @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  async charge(tx: WriteTx, pid: Pid, at: number, materializedTokens: number): Promise<void> {
+  async chargeTokens(tx: WriteTx, pid: Pid, at: number, materializedTokens: number): Promise<void> {
     const row = await this.lookup.getLive(tx, pid);
     const usage = { materializedTokens };
     await this.accounts.charge(tx, row, usage);
     this.recorder.recordEvent(tx, { type: 'budget.charged', at, pid, root: row.root, data: { usage } });
+  }
+
+  async chargeStored(tx: WriteTx, pid: Pid, storedBytes: number): Promise<void> {
+    await this.accounts.charge(tx, await this.lookup.getLive(tx, pid), { storedBytes });
+  }
+
+  async addStored(tx: WriteTx, pid: Pid, bytes: number): Promise<void> {
+    await this.accounts.addStored(tx, await this.lookup.get(tx, pid), bytes);
+  }
+
+  async returnStored(tx: WriteTx, bytes: StoredBytes): Promise<void> {
+    for (const [pid, count] of bytes) {
+      // The bytes of a pruned process were taken back when it was pruned.
+      const row = pid === 'host' ? undefined : await this.processes.find(tx, pid);
+      if (row !== undefined) await this.accounts.addStored(tx, row, -count);
+    }
   }
 }
 

@@ -12,8 +12,8 @@ import { Derivation } from '../../capability/holding/derivation.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { type Pattern, parsePattern } from '../../capability/resource/resource.js';
 import { factsOfApprovals, RuleGate } from '../../capability/rule/rule-gate.js';
-import type { ForkMode, ViewNarrowing } from '../../memory/object/object.js';
-import { ObjectWriter } from '../../memory/object/object-writer.js';
+import type { ForkMode, NewObject, ViewNarrowing } from '../../memory/object/object.js';
+import { ObjectWriter, storedBytesOf } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
@@ -101,16 +101,19 @@ export class Spawning {
    */
   async create(tx: WriteTx, act: Act, spec: NewProcess): Promise<Spawned> {
     const pid = spec.pid ?? this.ids.next('process');
-    const admission = await this.admit(tx, act, spec);
     const goal = 'object' in spec.goal ? spec.goal.object : this.objects.newId();
+    const goalObject =
+      'object' in spec.goal ? undefined : this.objects.prepare(pid, goal, 'goal', spec.goal.payload, act.at);
+    const storedBytes = storedBytesFor(goalObject, spec);
+    const admission = await this.admit(tx, act, spec, storedBytes);
     const capabilities = await this.createCapabilities(tx, spec, { pid, generation: firstGeneration, at: act.at });
     const { reference: image, requires } = spec.image;
     this.grants.requireAll(capabilities, requires, { pid, image, now: act.at });
 
-    if ('payload' in spec.goal) await this.objects.create(tx, pid, goal, 'goal', spec.goal.payload, act.at);
+    if (goalObject !== undefined) await this.objects.insert(tx, goalObject);
     const newRow = toNewRow(spec, pid, goal, await this.createView(tx, spec, pid, goal), act.at);
     const row = { ...newRow, n: await this.processes.insert(tx, newRow) };
-    await this.accounts.open(tx, row.n, spec.parent === null, spec.budget);
+    await this.accounts.open(tx, row.n, spec.parent === null, spec.budget, storedBytes);
     if (hasExtras(spec, row)) await this.insertExtras(tx, spec, row);
     const command = spec.command === undefined ? {} : await this.putCommand(tx, row.n, spec.command, admission.command);
     await this.grants.insert(tx, capabilities);
@@ -149,7 +152,7 @@ export class Spawning {
   }
 
   /** Asks the rules and the parent's authority, and takes a child slot under the parent. The host's root needs none. */
-  private async admit(tx: WriteTx, act: Act, spec: NewProcess): Promise<Admission> {
+  private async admit(tx: WriteTx, act: Act, spec: NewProcess, storedBytes: number): Promise<Admission> {
     const { parent, args, argsForRules = args, folderQuestion, command: plan, node } = spec;
     if (parent === null) return { approvals: [] };
     const image = { name: spec.image.name, args: argsForRules, shown: args };
@@ -157,7 +160,7 @@ export class Spawning {
     const folder =
       folderQuestion === undefined ? undefined : await this.folderAccess.authorize(tx, act, folderQuestion);
     const command = plan === undefined ? undefined : await this.authorizeCommand(tx, act, plan);
-    await this.accounts.takeChildSlot(tx, parent);
+    await this.accounts.takeChildSlot(tx, parent, storedBytes);
     // A command that a node drives from the beginning has an intent on record, which names the approval of the command.
     const commandApproval = node === undefined ? command?.approval : undefined;
     const used = [folder?.approval, commandApproval].filter((approval) => approval !== undefined);
@@ -224,6 +227,12 @@ interface Admission {
 
 /** An admission and the capabilities of the new process. */
 type Granted = Admission & { readonly capabilities: CapabilityId[] };
+
+/** The bytes that are stored of a goal and arguments. */
+function storedBytesFor(goal: NewObject | undefined, { args }: NewProcess): number {
+  const bytesOfArgs = args === null ? 0 : storedBytesOf({ payload: JSON.stringify(args) });
+  return goal === undefined ? bytesOfArgs : bytesOfArgs + storedBytesOf(goal);
+}
 
 /** A goal that is given to read is handed down as delegated authority is. */
 function patternsHandedDown({ authority, goal }: NewProcess): Pattern[] {

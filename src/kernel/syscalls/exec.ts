@@ -5,12 +5,13 @@ import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
-import { ObjectHandle } from '../../memory/object/object.js';
-import { ObjectWriter, PayloadParser } from '../../memory/object/object-writer.js';
+import { type NewObject, ObjectHandle } from '../../memory/object/object.js';
+import { ObjectWriter, PayloadParser, storedBytesOf } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
+import { Accounts } from '../budget/accounts.js';
 import { CommandPlans } from '../command/command-ports.js';
 import { Spawning } from '../lifecycle/spawning.js';
 import { Images } from '../process/images.js';
@@ -33,6 +34,7 @@ export class Exec {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ShareableObjects) private readonly shareable: ShareableObjects,
     @inject(ObjectWriter) private readonly objects: ObjectWriter,
+    @inject(Accounts) private readonly accounts: Accounts,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
@@ -44,7 +46,7 @@ export class Exec {
   /**
    * Replaces the program: same pid, parent, children, budget used and cwd. Authority shrinks to the process's own
    * namespace unless `preserveCapabilities`. Everything that can refuse is asked before the first row is written. Throws
-   * NO_SUCH_IMAGE, CAPABILITY_DENIED, NO_SUCH_OBJECT, INVALID_TRANSITION, TREE_STOPPING.
+   * NO_SUCH_IMAGE, CAPABILITY_DENIED, BUDGET_EXCEEDED, NO_SUCH_OBJECT, INVALID_TRANSITION, TREE_STOPPING.
    */
   async run(caller: Caller, input: unknown, rawSpec: unknown): Promise<void> {
     const pid = parsePid(input);
@@ -78,10 +80,11 @@ export class Exec {
         this.grants.requireAll(held, image.requires, { pid, image: image.reference, now: act.at });
       }
 
+      const { object } = newGoal ?? {};
+      if (object !== undefined) await this.accounts.charge(tx, row, { storedBytes: storedBytesOf(object) });
+
       if (plan !== undefined) await this.spawning.putCommand(tx, row.n, plan, authorization);
-      if (newGoal?.payload !== undefined) {
-        await this.objects.create(tx, pid, newGoal.id, 'goal', newGoal.payload, act.at);
-      }
+      if (object !== undefined) await this.objects.insert(tx, object);
       if (newGoal !== undefined) await this.grants.insert(tx, newGoal.readShare);
       const goalId = newGoal?.id ?? row.goal;
       const view = spec.preserveMemory ? row.view : await this.objects.createView(tx, pid, goalId);
@@ -109,7 +112,10 @@ export class Exec {
     goal: PreparedSpawn['goal'],
     preserveCapabilities: boolean,
   ): Promise<ExecGoal> {
-    if (!ObjectHandle.is(goal)) return { id: this.objects.newId(), payload: goal.payload, readShare: [] };
+    if (!ObjectHandle.is(goal)) {
+      const id = this.objects.newId();
+      return { id, object: this.objects.prepare(row.pid, id, 'goal', goal.payload, act.at), readShare: [] };
+    }
     const object = await this.shareable.get(tx, goal.id);
     const by = await this.shareable.getGrant(tx, row.pid, object, act.at);
     if (by.own || preserveCapabilities) return { id: object.id, readShare: [] };
@@ -121,7 +127,7 @@ export class Exec {
 interface ExecGoal {
   readonly id: ObjectId;
   /** Of a goal that is created as an object of its own. */
-  readonly payload?: Exclude<PreparedSpawn['goal'], ObjectHandle>['payload'];
+  readonly object?: NewObject;
   /** The capability by which a goal that was given as a handle is read from now on, if it needs one. */
   readonly readShare: readonly CapabilityRecord[];
 }

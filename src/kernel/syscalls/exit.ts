@@ -6,10 +6,11 @@ import { Grants } from '../../capability/holding/grants.js';
 import { parsePattern } from '../../capability/resource/resource.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { isOwnNamespace, ObjectHandle, type ObjectRecord } from '../../memory/object/object.js';
-import { ObjectWriter, PayloadParser } from '../../memory/object/object-writer.js';
+import { ObjectWriter, PayloadParser, storedBytesOf } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
+import { Accounts } from '../budget/accounts.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
@@ -27,6 +28,7 @@ export class Exit {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ShareableObjects) private readonly shareable: ShareableObjects,
     @inject(ObjectWriter) private readonly objects: ObjectWriter,
+    @inject(Accounts) private readonly accounts: Accounts,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
@@ -63,9 +65,10 @@ export class Exit {
 
   private async storeResult(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {
     if (!ObjectHandle.is(result)) {
-      const id = this.objects.newId();
-      await this.objects.create(tx, row.pid, id, 'artifact', result.value, act.at);
-      return id;
+      const object = this.objects.prepare(row.pid, this.objects.newId(), 'artifact', result.value, act.at);
+      await this.objects.insert(tx, object);
+      await this.accounts.addStored(tx, row, storedBytesOf(object));
+      return object.id;
     }
     const object = await this.shareable.get(tx, result.id);
     if (!isOwnNamespace(row.pid, object.namespace)) await this.shareWithParent(tx, act, row, object);

@@ -4,7 +4,7 @@ import { amount } from '../../base/spec.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { AccountRepository } from '../budget/account-repository.js';
+import { Accounts } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -18,7 +18,7 @@ export class Prune {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
-    @inject(AccountRepository) private readonly accounts: AccountRepository,
+    @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPaths) private readonly outputPaths: OutputPaths,
@@ -48,8 +48,8 @@ export class Prune {
     return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
       const rows = await this.processes.findPrunable(tx, endedBefore, after, batchRows);
       for (const row of rows) {
+        await this.accounts.close(tx, row);
         await this.processes.delete(tx, row);
-        await this.accounts.delete(tx, row.n, row.path.at(-1));
         if (row.kind === 'command') await this.commands.remove(tx, row.n);
       }
       const count = rows.length;

@@ -7,6 +7,7 @@ import { type Authorization, Authorizer } from '../../capability/decision/author
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
+import { MemoryCharges } from '../../memory/memory-charges.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -30,6 +31,7 @@ export class Send {
     @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(Attachments) private readonly attachments: Attachments,
     @inject(MessageRepository) private readonly messages: MessageRepository,
+    @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Waker) private readonly waker: Waker,
     @inject(IdSource) private readonly ids: IdSource,
@@ -37,7 +39,7 @@ export class Send {
 
   /**
    * Appends a message to the mailbox of another process and wakes it. A process without the right and a pid that does not
-   * exist are refused alike, with CAPABILITY_DENIED. Throws PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT
+   * exist are refused alike, with CAPABILITY_DENIED. Throws PROCESS_TERMINATED, MAILBOX_FULL, BUDGET_EXCEEDED, NO_SUCH_OBJECT
    * for a handle that may not be handed on, INVALID_INPUT.
    */
   async run(caller: Caller, input: unknown, rawTo: unknown, message: unknown): Promise<void> {
@@ -51,6 +53,7 @@ export class Send {
       const attached = await this.attachments.attach(tx, act, from, to, parsed.attachments);
       const id = this.ids.next('message');
       const { body } = parsed;
+      await this.charges.chargeStored(tx, from, Buffer.byteLength(JSON.stringify(body)));
       const handles = attached.handles.length === 0 ? null : attached.handles;
       await this.messages.insert(tx, to, { id, from, at: act.at, kind: 'message', body, handles });
       this.recordSend(tx, act, receiver, { id, from, body }, authorization, attached);

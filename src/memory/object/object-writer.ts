@@ -38,9 +38,9 @@ export class ObjectWriter {
     return this.ids.next('object');
   }
 
-  /** Creates an immutable object in the private namespace of `pid`. */
-  create(tx: WriteTx, pid: Pid, id: ObjectId, type: ObjectType, payload: JsonValue, at: number): Promise<void> {
-    const object: NewObject = {
+  /** An immutable object in the private namespace of `pid`, to be inserted. */
+  prepare(pid: Pid, id: ObjectId, type: ObjectType, payload: JsonValue, at: number): NewObject {
+    return {
       id,
       type,
       namespace: namespaceOf(pid),
@@ -53,6 +53,9 @@ export class ObjectWriter {
       deletedAt: null,
       ...newVersion(1, payload, null, pid, at),
     };
+  }
+
+  insert(tx: WriteTx, object: NewObject): Promise<void> {
     return this.repository.insert(tx, object);
   }
 
@@ -95,6 +98,11 @@ export function newVersion(
 ): NewVersion {
   const text = canonicalJson(payload);
   return { version, hash: sha256Hex(text), payload: text, tokens: estimateTokens(text), sources, madeBy, madeAt };
+}
+
+/** The bytes of a version that count as stored by its maker. An empty object, the goal of a process without one, is free. */
+export function storedBytesOf({ payload }: Pick<NewVersion, 'payload'>): number {
+  return payload === '{}' ? 0 : Buffer.byteLength(payload);
 }
 
 /** An estimate of four bytes per token; materialize counts exactly. */

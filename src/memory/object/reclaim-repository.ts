@@ -1,10 +1,17 @@
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
+import type { StoredBytes } from '../memory-charges.js';
 
-/** The number of objects reclaimed in a page, and the last id of the page; undefined at the end. */
-export interface ReclaimBatch {
+export interface Reclaimed {
+  /** The number of objects, or of objects in overlays. */
   readonly count: number;
+  /** The bytes of the versions that were dropped, by the process that had stored them. */
+  readonly bytes: StoredBytes;
+}
+
+/** What was reclaimed in a page of objects, and the last id of the page; undefined at the end. */
+export interface ReclaimBatch extends Reclaimed {
   readonly last: ObjectId | undefined;
 }
 
@@ -14,8 +21,7 @@ export interface ReclaimRepository {
   dropPayloads(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<ReclaimBatch>;
   /**
    * Drops the overlays of views that no process sees or can merge any more, and stored payloads that nothing refers to.
-   * Returns the number of objects in those overlays.
    */
-  dropVersions(tx: WriteTx): Promise<number>;
+  dropVersions(tx: WriteTx): Promise<Reclaimed>;
 }
 export const ReclaimRepository: Token<ReclaimRepository> = token('ReclaimRepository');

@@ -12,11 +12,12 @@ import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
+import { MemoryCharges } from '../memory-charges.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import { mintHandle, type NewObject, namespaceOf, type ObjectHandle, type Source } from '../object/object.js';
 import { ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { newVersion, PayloadParser } from '../object/object-writer.js';
+import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { createSpec, parseMemorySpec } from '../specs.js';
 import { ViewRepository } from '../view/view-repository.js';
 import { VisibleVersions } from '../view/visible-versions.js';
@@ -33,13 +34,14 @@ export class CreateObject {
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly views: ViewRepository,
     @inject(VisibleVersions) private readonly visibleVersions: VisibleVersions,
+    @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
     @inject(IdSource) private readonly ids: IdSource,
   ) {}
 
   /**
    * Creates an object in the process's own namespace, or in a shared one that it may create in, and adds it to its view.
-   * Throws CAPABILITY_DENIED, CONFLICT for a name that is taken, NO_SUCH_OBJECT for a source that it may not read.
+   * Throws CAPABILITY_DENIED, BUDGET_EXCEEDED, CONFLICT for a name that is taken, NO_SUCH_OBJECT for a source that it may not read.
    */
   async run(caller: Caller, pid: Pid, input: unknown): Promise<ObjectHandle> {
     const spec = parseMemorySpec(createSpec, input, 'spec', this.payloadParser.specLimits);
@@ -62,6 +64,7 @@ export class CreateObject {
         deletedAt: null,
         ...newVersion(1, payload, sources.length === 0 ? null : sources, pid, act.at),
       };
+      await this.charges.chargeStored(tx, pid, storedBytesOf(object));
       await this.objects.insert(tx, object);
       const rights = await this.rightsOf(tx, authorization);
       await this.views.addEntry(tx, view, { object: id, capability: authorization.capability, rights });

@@ -10,13 +10,13 @@ import { type ReadTx, Store } from '../../base/store.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
+import { MemoryCharges } from '../memory-charges.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import { objectTypes, type StoredObject, toStoredObject } from '../object/object.js';
 import { noVisibleObject, ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { type ContextOrder, compareByOrder, renderObject } from '../rendering.js';
 import { parseMemorySpec } from '../specs.js';
-import { TokenCharges } from '../token-charges.js';
 import { Tokenizer } from '../tokenizer.js';
 import { Views } from '../view/views.js';
 import { VisibleVersions } from '../view/visible-versions.js';
@@ -64,7 +64,7 @@ export class Materialize {
     @inject(VisibleVersions) private readonly visibleVersions: VisibleVersions,
     @inject(Views) private readonly views: Views,
     @inject(Tokenizer) private readonly tokenizer: Tokenizer,
-    @inject(TokenCharges) private readonly charges: TokenCharges,
+    @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
@@ -84,7 +84,7 @@ export class Materialize {
     const call: Call = { caller, actor: pid, action: 'memory.materialize', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holders.findLive(tx, pid);
-      await this.charges.charge(tx, pid, act.at, tokens);
+      await this.charges.chargeTokens(tx, pid, act.at, tokens);
       const data = { tokens, included: chosen.size, omitted: manifest.length - chosen.size };
       const change = { event: 'context.materialized', data, action: call.action } as const;
       const recordedManifest = manifest.slice(0, recordedEntriesMax) as readonly object[] as JsonObject[];

@@ -10,10 +10,11 @@ import { Revocations } from '../../capability/holding/revocations.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
+import { MemoryCharges } from '../memory-charges.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import { correspondingNamespace, namespaceOf, type ObjectRecord } from '../object/object.js';
 import { ObjectRepository } from '../object/object-repository.js';
-import { newVersion, PayloadParser } from '../object/object-writer.js';
+import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
 import {
   fingerprintOf,
@@ -44,6 +45,7 @@ export class MergeChild {
     @inject(VersionWriter) private readonly versionWriter: VersionWriter,
     @inject(Revocations) private readonly revocations: Revocations,
     @inject(RevocationSweep) private readonly sweep: RevocationSweep,
+    @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
@@ -105,14 +107,18 @@ export class MergeChild {
     resolve: (step: MergeStep) => JsonValue | undefined,
   ): Promise<MergeResult> {
     const merged: ObjectId[] = [];
+    let storedBytes = 0;
     for (const step of plan.steps) {
       const payload = isConflict(step) ? resolve(step) : step.theirs.payload;
       if (payload === undefined) continue;
       const { target, theirs } = step;
       const source = { object: target.object.id, version: theirs.version, view: plan.view.n };
-      await this.versionWriter.write(tx, target, newVersion(target.before.version + 1, payload, [source], pid, act.at));
+      const next = newVersion(target.before.version + 1, payload, [source], pid, act.at);
+      await this.versionWriter.write(tx, target, next);
+      storedBytes += storedBytesOf(next);
       merged.push(target.object.id);
     }
+    await this.charges.addStored(tx, pid, storedBytes);
     const nameTaken = await this.adopt(tx, pid, child, plan.childObjects);
     await this.views.setState(tx, plan.view.n, 'merged');
     await this.revokeFromParent(tx, act, pid, child);

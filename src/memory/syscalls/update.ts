@@ -4,10 +4,11 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
+import { MemoryCharges } from '../memory-charges.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import { mintHandle, type ObjectHandle } from '../object/object.js';
 import { ObjectAccess } from '../object/object-access.js';
-import { newVersion, PayloadParser } from '../object/object-writer.js';
+import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
 import { parseMemorySpec, refSpec, updateOptions } from '../specs.js';
 
@@ -18,12 +19,13 @@ export class UpdateObject {
     @inject(PayloadParser) private readonly payloadParser: PayloadParser,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(VersionWriter) private readonly versionWriter: VersionWriter,
+    @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
   ) {}
 
   /**
    * Writes a new version of an object: to the overlay of a view that copies on write, otherwise to the main line. Throws
-   * NO_SUCH_OBJECT, IMMUTABLE, VERSION_CONFLICT.
+   * NO_SUCH_OBJECT, IMMUTABLE, VERSION_CONFLICT, BUDGET_EXCEEDED.
    */
   async run(
     caller: Caller,
@@ -44,6 +46,7 @@ export class UpdateObject {
       const { version } = target.before;
       if (ifVersion !== undefined && ifVersion !== version) throw versionConflict(id, ifVersion, version);
       const next = newVersion(version + 1, payload, null, pid, act.at);
+      await this.charges.chargeStored(tx, pid, storedBytesOf(next));
       await this.versionWriter.write(tx, target, next);
       this.recorder.recordUpdate(tx, act, pid, id, next, target.view?.n ?? null, authorization);
       return mintHandle(id, rightsOfMask(await this.access.handleRights(tx, accessed)), authorization.capability);

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { StoreError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
+import { Accounts } from '../../kernel/budget/accounts.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { type EntryStatus, type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
@@ -32,6 +33,7 @@ export class ReplayJournal {
     @inject(Units) private readonly units: Units,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -88,6 +90,8 @@ export class ReplayJournal {
   async recordStepCompletion(run: Run, call: OpenCall, name: string, attempt: number, value: JsonValue): Promise<void> {
     const work = async (tx: WriteTx, act: Act) => {
       await this.put(tx, act, run, call, { status: 'done', value, attempt });
+      const row = await this.processes.find(tx, run.pid);
+      if (row !== undefined) await this.accounts.addStored(tx, row, Buffer.byteLength(JSON.stringify(value)));
       const data = { name, attempt };
       this.recorder.record(tx, act, run.row, { event: 'step.completed', data, action: 'step.complete', facts: data });
     };

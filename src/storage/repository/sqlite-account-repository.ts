@@ -26,16 +26,14 @@ const reservedOf = (dimension: ChargedDimension) => accounts[`${dimension}Reserv
 /** The column after an addition. Sums stop at `sumMax`, so that an account without a limit never refuses. */
 const saturated = (sum: SQL) => sql`min(${sum}, ${sumMax})`;
 
-/** Whether every requested dimension stays within its limit. */
-function hasRoom(): SQL | undefined {
-  return and(
-    ...chargedDimensions.map((dimension) => {
-      const asked = sql.placeholder(dimension);
-      const sum = saturated(sql`${usedOf(dimension)} + ${reservedOf(dimension)} + ${asked}`);
-      return or(sql`${asked} = 0`, isNull(limitOf(dimension)), lte(sum, limitOf(dimension)));
-    }),
-  );
+/** Whether the requested amount stays within the limit of the dimension. */
+function hasRoomFor(dimension: ChargedDimension): SQL | undefined {
+  const asked = sql.placeholder(dimension);
+  const sum = saturated(sql`${usedOf(dimension)} + ${reservedOf(dimension)} + ${asked}`);
+  return or(sql`${asked} = 0`, isNull(limitOf(dimension)), lte(sum, limitOf(dimension)));
 }
+
+const hasRoom = () => and(...chargedDimensions.map(hasRoomFor));
 
 const usedAfter = (dimension: ChargedDimension) => saturated(sql`${usedOf(dimension)} + ${sql.placeholder(dimension)}`);
 
@@ -67,7 +65,14 @@ const limitPlaceholders = Object.fromEntries(
 ) as Record<`${Dimension}Limit`, ReturnType<typeof sql.placeholder>>;
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  insert: compileWrite(raw, db.insert(accounts).values({ n: sql.placeholder('n'), ...limitPlaceholders })),
+  insert: compileWrite(
+    raw,
+    db.insert(accounts).values({
+      n: sql.placeholder('n'),
+      storedBytesUsed: sql.placeholder('stored'),
+      ...limitPlaceholders,
+    }),
+  ),
   find: db
     .select({ account: accounts, pid: processes.pid, deadlineAt: processes.deadlineAt })
     .from(accounts)
@@ -82,12 +87,14 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       .set({
         childrenUsed: sql`${accounts.childrenUsed} + 1`,
         born: sql`${accounts.born} + ${sql.placeholder('born')}`,
+        storedBytesUsed: usedAfter('storedBytes'),
       })
       .where(
         and(
           isRow,
           or(isNull(accounts.childrenLimit), lte(sql`${accounts.childrenUsed} + 1`, accounts.childrenLimit)),
           or(isNull(accounts.depthLimit), lte(sql.placeholder('levels'), accounts.depthLimit)),
+          hasRoomFor('storedBytes'),
         ),
       ),
   ),
@@ -101,6 +108,13 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   charge: compileWrite(raw, db.update(accounts).set(charged()).where(and(isRow, hasRoom()))),
   reserve: compileWrite(raw, db.update(accounts).set(reserved()).where(and(isRow, hasRoom()))),
   settle: compileWrite(raw, db.update(accounts).set(settlement()).where(isRow)),
+  addStored: compileWrite(
+    raw,
+    db
+      .update(accounts)
+      .set({ storedBytesUsed: sql`max(0, ${usedAfter('storedBytes')})` })
+      .where(isRow),
+  ),
   delete: compileWrite(raw, db.delete(accounts).where(isRow)),
   decrementChildren: compileWrite(
     raw,
@@ -139,8 +153,8 @@ function assignments(columns: Record<string, ReturnType<typeof sql.placeholder>>
 
 @injectable()
 export class SqliteAccountRepository implements AccountRepository {
-  insert(tx: WriteTx, n: number, limits: Partial<Budget>): Promise<void> {
-    statements.write(tx).insert.run(withNulls(n, limits));
+  insert(tx: WriteTx, n: number, limits: Partial<Budget>, stored: number): Promise<void> {
+    statements.write(tx).insert.run({ ...withNulls(n, limits), stored });
     return done;
   }
 
@@ -153,8 +167,8 @@ export class SqliteAccountRepository implements AccountRepository {
     statements.write(tx).setLimits.run(withNulls(n, limits));
   }
 
-  async takeChildSlot(tx: WriteTx, n: number, levels: number, born: 0 | 1): Promise<boolean> {
-    return statements.write(tx).takeChildSlot.run({ n, levels, born }).changes === 1;
+  async takeChildSlot(tx: WriteTx, n: number, levels: number, born: 0 | 1, storedBytes: number): Promise<boolean> {
+    return statements.write(tx).takeChildSlot.run({ n, levels, born, storedBytes }).changes === 1;
   }
 
   async freeChildSlots(tx: WriteTx, n: number, count: number): Promise<void> {
@@ -175,6 +189,10 @@ export class SqliteAccountRepository implements AccountRepository {
       amount,
     ]);
     statements.write(tx).settle.run({ ...withZeros(used), ...Object.fromEntries(reservedValues), n });
+  }
+
+  async addStored(tx: WriteTx, n: number, storedBytes: number): Promise<void> {
+    statements.write(tx).addStored.run({ n, storedBytes });
   }
 
   async insertReservation(tx: WriteTx, reservation: Reservation): Promise<void> {

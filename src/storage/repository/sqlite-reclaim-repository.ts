@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
-import { gt, sql } from 'drizzle-orm';
+import { gt, sql, sum } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import type { ReclaimBatch, ReclaimRepository } from '../../memory/object/reclaim-repository.js';
+import type { ReclaimBatch, Reclaimed, ReclaimRepository } from '../../memory/object/reclaim-repository.js';
 import { objects, objectVersions, overlays, payloads } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
@@ -60,6 +60,15 @@ const neededViews = sql`WITH RECURSIVE needed(n) AS (SELECT view FROM processes 
   JOIN processes AS parent ON parent.pid = maker.parent WHERE parent.exited_at IS NULL AND view.state IS NULL
   AND (view.mode <> 'ephemeral' OR maker.status = 'exited')`;
 
+const isNotNeeded = sql`${overlays.view} NOT IN (${neededViews})`;
+const isDropped = sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${neededViews}))
+  OR (${objectVersions.branch} = 0 AND ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`;
+
+/** The bytes of a version as they were charged to its maker. */
+const bytesOf = (table: typeof objects | typeof objectVersions | typeof overlays) =>
+  sql<number>`CASE ${table.payload} WHEN '{}' THEN 0 ELSE coalesce(octet_length(${table.payload}),
+    (SELECT octet_length(stored.payload) FROM payloads AS stored WHERE stored.hash = ${table}.hash), 0) END`;
+
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   pageObjects: db
     .select({ id: objects.id })
@@ -68,26 +77,40 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(objects.id)
     .limit(sql.placeholder('limit'))
     .prepare(),
+  findUnreachable: db
+    .select({
+      id: objects.id,
+      maker: sql<string>`coalesce(${objects.updatedBy}, ${objects.createdBy})`,
+      bytes: bytesOf(objects),
+    })
+    .from(objects)
+    .where(
+      sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects
+        WHERE id > ${sql.placeholder('after')} AND id <= ${sql.placeholder('last')} AND ${hasPayload}
+        AND (${objects.deletedAt} IS NOT NULL OR (${isLeftBehind} AND NOT ${isReached})))`,
+    )
+    .prepare(),
   dropPayloads: compileWrite(
     raw,
     db
       .update(objects)
       .set({ payload: 'null', deletedAt: sql`coalesce(${objects.deletedAt}, ${sql.placeholder('at')})` })
-      .where(
-        sql`${objects.id} IN (WITH reach AS MATERIALIZED (${reach}) SELECT id FROM objects
-          WHERE id > ${sql.placeholder('after')} AND id <= ${sql.placeholder('last')} AND ${hasPayload}
-          AND (${objects.deletedAt} IS NOT NULL OR (${isLeftBehind} AND NOT ${isReached})))`,
-      ),
+      .where(sql`${objects.id} IN (SELECT value FROM json_each(${sql.placeholder('ids')}))`),
   ),
-  dropOverlays: compileWrite(raw, db.delete(overlays).where(sql`${overlays.view} NOT IN (${neededViews})`)),
-  dropVersions: compileWrite(
-    raw,
-    db
-      .delete(objectVersions)
-      .where(sql`(${objectVersions.branch} <> 0 AND ${objectVersions.branch} NOT IN (${neededViews}))
-      OR (${objectVersions.branch} = 0
-      AND ${objectVersions.object} IN (SELECT id FROM objects WHERE deleted_at IS NOT NULL))`),
-  ),
+  overlayBytes: db
+    .select({ maker: overlays.madeBy, bytes: sum(bytesOf(overlays)).mapWith(Number) })
+    .from(overlays)
+    .where(isNotNeeded)
+    .groupBy(overlays.madeBy)
+    .prepare(),
+  dropOverlays: compileWrite(raw, db.delete(overlays).where(isNotNeeded)),
+  versionBytes: db
+    .select({ maker: objectVersions.madeBy, bytes: sum(bytesOf(objectVersions)).mapWith(Number) })
+    .from(objectVersions)
+    .where(isDropped)
+    .groupBy(objectVersions.madeBy)
+    .prepare(),
+  dropVersions: compileWrite(raw, db.delete(objectVersions).where(isDropped)),
   dropUnusedPayloads: compileWrite(
     raw,
     db.delete(payloads).where(sql`${payloads.hash} NOT IN (SELECT hash FROM objects WHERE payload IS NULL)
@@ -101,16 +124,27 @@ export class SqliteReclaimRepository implements ReclaimRepository {
   async dropPayloads(tx: WriteTx, at: number, after: ObjectId, limit: number): Promise<ReclaimBatch> {
     const page = statements.read(tx).pageObjects.all({ after, limit });
     const last = page.at(-1)?.id;
-    if (last === undefined) return { count: 0, last };
-    const { changes } = statements.write(tx).dropPayloads.run({ at, after, last });
-    return { count: changes, last };
+    if (last === undefined) return { count: 0, bytes: new Map(), last };
+    const found = statements.read(tx).findUnreachable.all({ at, after, last });
+    if (found.length === 0) return { count: 0, bytes: new Map(), last };
+    statements.write(tx).dropPayloads.run({ at, ids: JSON.stringify(found.map(({ id }) => id)) });
+    return { count: found.length, bytes: sumByMaker(found), last };
   }
 
-  async dropVersions(tx: WriteTx): Promise<number> {
+  async dropVersions(tx: WriteTx): Promise<Reclaimed> {
+    const { overlayBytes, versionBytes } = statements.read(tx);
     const all = statements.write(tx);
-    const dropped = all.dropOverlays.run({}).changes;
+    const bytesOfOverlays = overlayBytes.all({});
+    const count = all.dropOverlays.run({}).changes;
+    const bytes = sumByMaker([...bytesOfOverlays, ...versionBytes.all({})]);
     all.dropVersions.run({});
     all.dropUnusedPayloads.run({});
-    return dropped;
+    return { count, bytes };
   }
+}
+
+function sumByMaker(rows: readonly { readonly maker: string; readonly bytes: number }[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { maker, bytes } of rows) sums.set(maker, (sums.get(maker) ?? 0) + bytes);
+  return sums;
 }

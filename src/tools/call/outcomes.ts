@@ -1,16 +1,17 @@
 import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
 import { type KernelError, StoreError } from '../../base/errors.js';
-import type { ObjectId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
+import type { Usage } from '../../kernel/budget/budget.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import type { ToolStage } from '../../kernel/face/tool-gate.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import { processTerminated } from '../../kernel/process/transitions.js';
-import { ObjectWriter } from '../../memory/object/object-writer.js';
+import type { NewObject } from '../../memory/object/object.js';
+import { ObjectWriter, storedBytesOf } from '../../memory/object/object-writer.js';
 import { ViewRepository } from '../../memory/view/view-repository.js';
 import type { Act } from '../../unit/act.js';
 import type { Call } from '../../unit/caller.js';
@@ -78,11 +79,12 @@ export class ToolOutcomes {
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
     const isSameProgram = live?.generation === generation;
     const object = isSameProgram && 'value' in result ? await this.keepValue(tx, act, live, result.value) : undefined;
+    const storedBytes = object === undefined ? 0 : storedBytesOf(object);
     await this.effects.finish(tx, act, effectId, {
       ...outcomeOf(result),
-      used: 'value' in result ? result.used : { toolCalls: 1 },
+      used: 'value' in result ? withStored(result.used, storedBytes) : { toolCalls: 1 },
       facts: { tool: tool.name, effect: prepared.effect },
-      ...(object === undefined ? {} : { object }),
+      ...(object === undefined ? {} : { object: object.id }),
     });
     const ended = live === undefined ? row : undefined;
     if ('error' in result) return { stage: 'failed', error: result.error, ended };
@@ -90,17 +92,26 @@ export class ToolOutcomes {
   }
 
   /** Creates an object of the process in its view. Not subject to rules: the effect has already happened. */
-  private async keepValue(tx: WriteTx, { at }: Act, row: ProcessRow, value: JsonValue): Promise<ObjectId> {
+  private async keepValue(tx: WriteTx, { at }: Act, row: ProcessRow, value: JsonValue): Promise<NewObject> {
     const { pid } = row;
-    const object = this.objects.newId();
-    await this.objects.create(tx, pid, object, 'tool_result', value, at);
+    const object = this.objects.prepare(pid, this.objects.newId(), 'tool_result', value, at);
+    await this.objects.insert(tx, object);
     const [own] = await this.capabilities.findByResource(tx, pid, [`ns:process/${pid}/**`]);
     if (own !== undefined) {
-      await this.views.addEntry(tx, row.view, { object, capability: own.id, rights: own.rights });
-      this.recorder.recordEvent(tx, { type: 'object.created', at, pid, data: { object, type: 'tool_result' } });
+      await this.views.addEntry(tx, row.view, { object: object.id, capability: own.id, rights: own.rights });
+      this.recorder.recordEvent(tx, {
+        type: 'object.created',
+        at,
+        pid,
+        data: { object: object.id, type: 'tool_result' },
+      });
     }
     return object;
   }
+}
+
+function withStored(used: Usage, storedBytes: number): Usage {
+  return { ...used, storedBytes: (used.storedBytes ?? 0) + storedBytes };
 }
 
 function outcomeOf(result: RunResult): { readonly outcome: 'ok' | 'failed' | 'unknown'; readonly code?: string } {
