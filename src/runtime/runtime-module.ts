@@ -4,6 +4,7 @@ import { ImageRegistry, MemoryImageRegistry } from './image/image-registry.js';
 import { Claims } from './node/claims.js';
 import { Executor } from './node/executor.js';
 import { NodeLease } from './node/node-lease.js';
+import { NodeWatch } from './node/node-watch.js';
 import { Recovery } from './node/recovery.js';
 import { Releases } from './node/releases.js';
 import { OsGroups, SystemOsGroups } from './os/os-groups.js';
@@ -33,6 +34,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     Executor,
     NodeLease,
     ProgressReports,
+    NodeWatch,
     Recovery,
     Releases,
     RunOutcomes,

@@ -273,7 +273,7 @@ describe('several kernels', () => {
     using _subscription = set.kernel.container.get<EventFeed>(EventFeed).onAdvance((seq) => {
       delivered = seq;
     });
-    nodesIn(set.store).edit(set.kernel.nodeId, { expires_at: 1 });
+    nodesIn(set.store).edit(set.kernel.nodeId, { ended_at: 1 });
     const other = await reopened(set.store, { node: { pollMs: 20 } });
     expect(other.recovery).toMatchObject({ adopted: 1 });
     expect((await set.kernel.processes.get(pid)).node).toBe(other.nodeId);

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type KernelOptions, Store } from '../../src/index.js';
 import { NodeLease } from '../../src/runtime/node/node-lease.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { kernelFixture, manualClock } from '../support/kernel-fixture.js';
+import { movableMonotonicClock } from '../support/monotonic-clock.js';
 import { nodeEvents, nodesIn } from '../support/node-rows.js';
 
 const leaseMs = 300;
@@ -80,7 +81,7 @@ describe('a node that runs processes', () => {
     const logged: string[] = [];
     const logger = { warn: () => undefined, error: (_facts: unknown, text: string) => void logged.push(text) };
     const kernel = await openNode(store, { logger });
-    const clock = movableClock();
+    const clock = movableMonotonicClock();
     const nodes = nodesIn(store);
     {
       using _lock = nodes.lock();
@@ -231,19 +232,6 @@ describe('a node that comes back under the id it had', () => {
     await checkInvariants(host, path, { edited: true });
   });
 });
-
-/** The clock that measures waiting goes on, and can be set forward. */
-function movableClock(): { advance(ms: number): void } {
-  let aheadMs = 0;
-  const real = performance.now.bind(performance);
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + aheadMs);
-  onTestFinished(() => void clock.mockRestore());
-  return {
-    advance: (ms) => {
-      aheadMs += ms;
-    },
-  };
-}
 
 function codeOrFine(call: Promise<void>): Promise<string> {
   return call.then(

@@ -6,6 +6,8 @@ export interface NodeFact {
   name: string | null;
   epoch: number;
   expires_at: number;
+  lease_ms: number | null;
+  renewals: number;
   host: string;
   started_at: number;
   ended_at: number | null;
@@ -19,11 +21,20 @@ export function nodesIn(path: string) {
     get: (id: string) => tables.find<NodeFact>('nodes', { id }),
     edit: (id: string, columns: Partial<NodeFact>) => void tables.update('nodes', { id }, columns),
     remove: (id: string) => tables.delete('nodes', { id }),
-    /** Adds a node of an unknown machine, with a lease until `expiresAt`. */
-    addElsewhere(id: string, expiresAt: number): void {
+    /** Adds a node of an unknown machine. */
+    addElsewhere(id: string, columns: Partial<NodeFact> = {}): void {
       const host = JSON.stringify({ machine: 'elsewhere', boot: 'b', pid: process.pid, startTicks: '1' });
-      const row = { id, name: 'elsewhere', epoch: 1, expires_at: expiresAt, host, started_at: 0, ended_at: null };
-      tables.insert('nodes', row);
+      const lease = { expires_at: 1, lease_ms: 30_000, renewals: 0 };
+      tables.insert('nodes', {
+        id,
+        name: 'elsewhere',
+        epoch: 1,
+        ...lease,
+        host,
+        started_at: 0,
+        ended_at: null,
+        ...columns,
+      });
     },
     /** Makes every process in the table one that `node` runs. */
     holdAll(node: string): void {

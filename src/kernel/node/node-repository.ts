@@ -16,7 +16,12 @@ export interface NodeRow {
   readonly name: string | null;
   /** Grows when a node that was taken for lost comes back. */
   readonly epoch: number;
+  /** By the node's own clock: other nodes judge by whether the row changes. */
   readonly expiresAt: number;
+  /** How long the row may stay unchanged. Null in rows of earlier releases. */
+  readonly leaseMs: number | null;
+  /** Grows with every renewal, also when the node's clock stands still. */
+  readonly renewals: number;
   readonly host: HostIdentity;
   readonly startedAt: number;
   readonly endedAt: number | null;

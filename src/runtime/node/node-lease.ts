@@ -25,9 +25,9 @@ export interface RelinquishedProcesses {
 }
 
 /**
- * The lease of this node: one row, renewed every third of `leaseMs`, that says until when other nodes take it for alive.
- * Another node that ends its epoch releases its processes in the same commit. A lapsed lease whose epoch was not ended is
- * simply renewed.
+ * The lease of this node: one row, renewed every third of `leaseMs`. Other nodes take this one for alive while the row
+ * changes. Another node that ends its epoch releases its processes in the same commit. A lapsed lease whose epoch was not
+ * ended is simply renewed.
  */
 @injectable()
 export class NodeLease {
@@ -67,7 +67,7 @@ export class NodeLease {
       const earlier = await this.nodes.find(tx, this.node.nodeId);
       return this.register(tx, this.clock.now(), earlier);
     });
-    this.timer = setInterval(() => this.renew(), this.settings.leaseMs / 3).unref();
+    this.timer = setInterval(() => void this.renew(), this.settings.leaseMs / 3).unref();
   }
 
   /** Throws LEASE_LOST when the epoch of this node was ended: it may claim nothing until it has registered again. */
@@ -106,12 +106,14 @@ export class NodeLease {
     }
   }
 
-  private renew(): void {
+  /** Renews the lease now; several calls at once are one renewal. */
+  renew(): Promise<void> {
     this.renewing ??= this.renewOnce()
       .catch((error: unknown) => this.onRenewalFailure(error))
       .finally(() => {
         this.renewing = undefined;
       });
+    return this.renewing;
   }
 
   private async renewOnce(): Promise<void> {
@@ -126,7 +128,8 @@ export class NodeLease {
   private async extend(tx: WriteTx): Promise<number> {
     const row = await this.nodes.find(tx, this.node.nodeId);
     if (row === undefined || !this.isCurrent(row)) return this.registerAgain(tx, row);
-    await this.nodes.put(tx, { ...row, expiresAt: this.clock.peek() + this.settings.leaseMs });
+    const expiresAt = this.clock.peek() + this.settings.leaseMs;
+    await this.nodes.put(tx, { ...row, expiresAt, renewals: row.renewals + 1 });
     return row.epoch;
   }
 
@@ -149,6 +152,8 @@ export class NodeLease {
       name,
       epoch,
       expiresAt: at + leaseMs,
+      leaseMs,
+      renewals: 0,
       host: this.os.self(),
       startedAt: at,
       endedAt: null,

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
+import { KernelError } from '../../base/errors.js';
 import type { NodeId } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
@@ -11,10 +12,11 @@ import { NodeRepository, type NodeRow } from '../../kernel/node/node-repository.
 import { ProcessRepository } from '../../kernel/process/process-repository.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import { OsProcesses } from '../os/os-processes.js';
 import { NodeLease } from './node-lease.js';
+import { NodeSettings } from './node-settings.js';
+import { isSameState, type LossReason, NodeWatch } from './node-watch.js';
 import { addReports, countReleased, emptyReport, isEmptyReport, type RecoveryReport } from './recovery-report.js';
-import { type ReleaseReason, Releases } from './releases.js';
+import { Releases } from './releases.js';
 
 /** Recovers the commands of a node that is gone: they are programs of their own, and may still run. */
 export interface CommandRecovery {
@@ -22,12 +24,6 @@ export interface CommandRecovery {
   recover(node: NodeId): Promise<RecoveryReport>;
 }
 export const CommandRecovery: Token<CommandRecovery> = token('CommandRecovery');
-
-/** A node whose epoch is to be ended. */
-interface LostNode {
-  readonly node: NodeRow;
-  readonly reason: Extract<ReleaseReason, 'lapsed' | 'dead'>;
-}
 
 /**
  * Ends the epochs of nodes that are gone, and releases everything they hold. Each node is one unit: its processes can be
@@ -39,6 +35,7 @@ export class Recovery {
   private total: RecoveryReport = emptyReport;
   private subscriptions: Disposable[] = [];
   private running: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -48,7 +45,8 @@ export class Recovery {
     @inject(EffectRepository) private readonly effects: EffectRepository,
     @inject(NodeIdentity) private readonly self: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
-    @inject(OsProcesses) private readonly os: OsProcesses,
+    @inject(NodeSettings) private readonly settings: NodeSettings,
+    @inject(NodeWatch) private readonly watch: NodeWatch,
     @inject(Releases) private readonly releases: Releases,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRecovery) private readonly commands: CommandRecovery,
@@ -60,23 +58,26 @@ export class Recovery {
     return this.total;
   }
 
-  /** Recovers now, and from then on whenever this node has renewed its lease. */
+  /** Recovers now, and from then on six times in a lease period. To be called when this node has its lease. */
   async start(): Promise<void> {
+    this.watch.onOwnRenewal();
     await this.releaseOrphans();
     await this.recoverLostNodes();
     await this.recoverOwnCommands();
     this.subscriptions = [
-      this.lease.onRenewed(() => void this.recoverLostNodes()),
+      this.lease.onRenewed(() => this.watch.onOwnRenewal()),
       this.lease.onLost(() => void this.recoverOwnCommands()),
     ];
+    this.timer = setInterval(() => void this.recoverLostNodes(), this.settings.leaseMs / 6).unref();
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.timer);
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
     await this.running;
   }
 
-  /** Recovers every other node whose lease has lapsed or whose program is gone. Writes nothing when there is none. */
+  /** Recovers every other node that is gone, as far as is known now. Writes nothing when there is none. */
   recoverLostNodes(): Promise<void> {
     this.running ??= this.sweep().finally(() => {
       this.running = undefined;
@@ -90,34 +91,24 @@ export class Recovery {
         live: await this.nodes.findLive(tx),
         ended: await this.listEndedHolders(tx),
       }));
-      for (const lost of live.flatMap((node) => this.findLost(node))) {
-        if (await this.recoverNode(lost)) ended.push(lost.node.id);
+      for (const { node, reason } of this.watch.findGone(live)) {
+        if (await this.recoverNode(node, reason)) ended.push(node.id);
       }
       await this.recoverCommands(ended);
     } catch (error) {
+      if (error instanceof KernelError && error.code === 'KERNEL_CLOSED') return clearInterval(this.timer);
       this.logger.error({ error: String(error) }, 'nodes that are gone could not be recovered');
     }
   }
 
-  private findLost(node: NodeRow): LostNode[] {
-    if (node.id === this.self.nodeId) return [];
-    if (this.hasLapsed(node)) return [{ node, reason: 'lapsed' }];
-    return this.os.isAlive(node.host) === false ? [{ node, reason: 'dead' }] : [];
-  }
-
-  /** Peeks at the clock: a scan that finds nothing must not advance a seeded one. */
-  private hasLapsed({ expiresAt }: NodeRow): boolean {
-    return expiresAt < this.clock.peek();
-  }
-
   /** Answers whether the epoch of the node has ended, by this unit or another node's. */
-  private async recoverNode({ node, reason }: LostNode): Promise<boolean> {
+  private async recoverNode(node: NodeRow, reason: LossReason): Promise<boolean> {
     const { isEnded, recovered } = await this.store.write(async (tx) => {
       const current = await this.nodes.find(tx, node.id);
       const unchanged = { isEnded: current === undefined || current.endedAt !== null, recovered: emptyReport };
       if (current === undefined || current.endedAt !== null || current.epoch !== node.epoch) return unchanged;
       // A lease may have been renewed since it was read. A program that is gone stays gone.
-      if (reason === 'lapsed' && !this.hasLapsed(current)) return unchanged;
+      if (reason === 'lapsed' && !isSameState(current, node)) return unchanged;
       const act = this.act();
       await this.nodes.put(tx, { ...current, endedAt: act.at });
       const { id, epoch } = current;
@@ -127,6 +118,7 @@ export class Recovery {
       return { isEnded: true, recovered: counts };
     });
     this.total = addReports(this.total, recovered);
+    if (isEnded) this.logger.warn({ node: node.id, reason }, 'a node was given up');
     return isEnded;
   }
 

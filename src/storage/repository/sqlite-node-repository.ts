@@ -23,7 +23,16 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       .values(allColumns(nodes))
       .onConflictDoUpdate({
         target: nodes.id,
-        set: updateColumns(nodes, ['name', 'epoch', 'expiresAt', 'host', 'startedAt', 'endedAt']),
+        set: updateColumns(nodes, [
+          'name',
+          'epoch',
+          'expiresAt',
+          'leaseMs',
+          'renewals',
+          'host',
+          'startedAt',
+          'endedAt',
+        ]),
       }),
   ),
 }));

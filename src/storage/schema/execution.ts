@@ -30,6 +30,9 @@ export const nodes = sqliteTable('nodes', {
   name: text(),
   epoch: integer().notNull(),
   expiresAt: integer('expires_at').notNull(),
+  /** Null in rows of earlier releases. */
+  leaseMs: integer('lease_ms'),
+  renewals: integer().notNull().default(0),
   host: jsonText<HostIdentity>().notNull(),
   startedAt: integer('started_at').notNull(),
   endedAt: integer('ended_at'),
