@@ -47,11 +47,13 @@ export function buildContainer(options: ParsedOptions): Container {
 
 function baseModule(options: ParsedOptions): ContainerModule {
   const { seed, workspace, logger, ids, node, payloadBytesMax } = options;
+  const log = logger ?? silentLogger;
   return new ContainerModule(({ bind }) => {
-    const clock = options.clock ?? (seed === undefined ? systemClock() : seededClock());
-    bind(Clock).toConstantValue(new KernelClock(clock));
+    bind(Clock).toConstantValue(
+      new KernelClock(options.clock ?? (seed === undefined ? loggedClock(log) : seededClock())),
+    );
     bind(Entropy).toConstantValue(seed === undefined ? new SystemEntropy() : new SeededEntropy(seed));
-    bind(Logger).toConstantValue(logger ?? silentLogger);
+    bind(Logger).toConstantValue(log);
     bind(Workspace).toConstantValue(workspace);
     bind(PayloadBytesMax).toConstantValue(payloadBytesMax);
     bind(IdSource).toDynamicValue(({ get }) => ids ?? new TimeOrderedIds(get(Clock), get(Entropy)));
@@ -62,6 +64,13 @@ function baseModule(options: ParsedOptions): ContainerModule {
     bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null });
     bind(CheckpointAnnouncer).toDynamicValue(({ get }) => checkpointAnnouncer(get(EventOutbox)));
   });
+}
+
+/** The machine's clock; a large step forward is told to the logger before it is followed. */
+function loggedClock(log: Logger): Clock {
+  return systemClock((aheadMs) =>
+    log.warn({ aheadMs: Math.round(aheadMs) }, 'the clock of this machine was set forward; it is followed in a minute'),
+  );
 }
 
 /** Appends an event for each checkpoint. */

@@ -11,10 +11,33 @@ export interface Clock {
 }
 export const Clock: Token<KernelClock> = token('Clock');
 
-/** Wall time at the start, advanced by the monotonic clock: later changes of the system's clock have no effect. */
-export function systemClock(): Clock {
-  const origin = Date.now() - performance.now();
-  return { now: () => Math.floor(origin + performance.now()) };
+/** A forward step of the machine's clock beyond this is followed only when it still stands after `confirmMs`. */
+const stepMsMax = 3_600_000;
+const confirmMs = 60_000;
+
+/**
+ * The machine's clock, which it follows forward and never back: after a step back, time goes on by the monotonic clock until
+ * the machine's clock has caught up. `onStep` is told of a step forward of more than an hour, which may be a mistake; it is
+ * followed when it still stands after a minute.
+ */
+export function systemClock(onStep: (aheadMs: number) => void = () => undefined): Clock {
+  let origin = Date.now() - performance.now();
+  let steppedAt: number | undefined;
+  return {
+    now: () => {
+      const elapsed = performance.now();
+      const aheadMs = Date.now() - elapsed - origin;
+      if (aheadMs <= stepMsMax) {
+        steppedAt = undefined;
+      } else if (steppedAt === undefined) {
+        steppedAt = elapsed;
+        onStep(aheadMs);
+      }
+      const isConfirmed = steppedAt === undefined || elapsed - steppedAt >= confirmMs;
+      if (aheadMs > 0 && isConfirmed) origin += aheadMs;
+      return Math.floor(origin + elapsed);
+    },
+  };
 }
 
 /** A clock that moves one millisecond each time it is read, for runs that must be repeatable. */
