@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { ProcessCaller } from '../unit/caller.js';
-import { addSyscalls, type NamedFace, type OwnFace } from '../unit/faces.js';
+import { addSyscalls, type NamedFace, type OwnFace, sealFaces } from '../unit/faces.js';
 import {
   CapabilityTargetSyscalls,
   ProcessCapabilitySyscalls,
@@ -34,6 +34,7 @@ class CapabilityFace {
   constructor(caller: ProcessCaller, faces: CapabilityFaces) {
     this.#caller = caller;
     this.#faces = faces;
+    Object.freeze(this);
   }
 
   static {
@@ -44,5 +45,6 @@ class CapabilityFace {
     ]);
     addSyscalls(CapabilityFace, ProcessCapabilitySyscalls, (face) => [face.#faces.own, face.#caller, face.#caller.pid]);
     addSyscalls(CapabilityFace, CapabilityTargetSyscalls, (face) => [face.#faces.target, face.#caller]);
+    sealFaces(CapabilityFace);
   }
 }

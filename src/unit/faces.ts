@@ -48,6 +48,15 @@ export function hostFaceOf<Syscalls extends object>(
 }
 
 /**
+ * Freezes a class whose instances are given to bodies and tools. All instances share its prototype: whoever could change that
+ * would see the faces of other processes.
+ */
+export function sealFaces(faces: ClassOf<object>): void {
+  Object.freeze(faces.prototype);
+  Object.freeze(faces);
+}
+
+/**
  * Adds the syscalls of a class to a class of faces. A method is made when it is asked for: a face that is kept costs
  * little, and its methods can be destructured.
  */
@@ -72,6 +81,11 @@ export function addSyscalls<Face extends object, Syscalls extends object>(
   }
 }
 
+/** A frozen face with these methods. They are inherited, so that a proxy of the face can wrap them. */
+export function sealedFace<Face extends object>(methods: Face): Face {
+  return Object.freeze(Object.create(Object.freeze(methods)) as Face);
+}
+
 /** Makes faces that have the syscalls of one class and nothing else. */
 export function faceMaker<Syscalls extends object, Leading extends unknown[], Face>(
   declared: ClassOf<Syscalls>,
@@ -81,10 +95,12 @@ export function faceMaker<Syscalls extends object, Leading extends unknown[], Fa
 
     constructor(binding: Binding<Syscalls>) {
       this.#binding = binding;
+      Object.freeze(this);
     }
 
     static {
       addSyscalls(SyscallFace, declared, (face) => face.#binding);
+      sealFaces(SyscallFace);
     }
   }
   return (...binding) => new SyscallFace(binding) as object as Face;

@@ -3,7 +3,7 @@ import type { Pid } from '../../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../../capability/process-capabilities.js';
 import { MemorySyscalls, type ProcessMemory, processMemory } from '../../memory/object-memory.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
-import { addSyscalls } from '../../unit/faces.js';
+import { addSyscalls, sealedFace, sealFaces } from '../../unit/faces.js';
 import { parsePid } from '../specs.js';
 import type { ProcessFace } from './process-face.js';
 import { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './process-syscalls.js';
@@ -37,6 +37,7 @@ class CallerFace {
   constructor(caller: ProcessCaller, faces: ProcessFaces) {
     this.#caller = caller;
     this.#faces = faces;
+    Object.freeze(this);
   }
 
   get pid(): Pid {
@@ -54,16 +55,17 @@ class CallerFace {
   get tools(): ProcessTools {
     const caller = this.#caller;
     const gate = this.#faces.tools;
-    return {
+    return sealedFace<ProcessTools>({
       list: async () => gate.list(caller),
       call: async (name, args = {}, options = {}) =>
         gate.call({ caller, face: this as object as ProcessFace, name, args, options }),
-    };
+    });
   }
 
   static {
     addSyscalls(CallerFace, SharedSyscalls, (face) => [face.#faces.shared, face.#caller, face.pid]);
     addSyscalls(CallerFace, ProcessSyscalls, (face) => [face.#faces.own, face.#caller, face.pid]);
     addSyscalls(CallerFace, TargetSyscalls, (face) => [face.#faces.target, face.#caller]);
+    sealFaces(CallerFace);
   }
 }

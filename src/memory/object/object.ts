@@ -244,6 +244,11 @@ export class ObjectHandle {
   static is(value: unknown): value is ObjectHandle {
     return typeof value === 'object' && value !== null && #made in value;
   }
+
+  static {
+    Object.freeze(ObjectHandle.prototype);
+    Object.freeze(ObjectHandle);
+  }
 }
 
 export function mintHandle(id: ObjectId, rights: readonly string[], capability: CapabilityId | 'host'): ObjectHandle {

@@ -13,7 +13,7 @@ import type { ProcessResult } from '../../kernel/process/process.js';
 import { WaitSignal } from '../../kernel/syscalls/wait-signal.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
-import type { NamedFace, OwnFace } from '../../unit/faces.js';
+import { type NamedFace, type OwnFace, sealFaces } from '../../unit/faces.js';
 import { type StepOptions, Steps } from '../step/steps.js';
 import { BodyCalls, dataAnswer, messageAnswer, noAnswer, resultAnswer, resultsAnswer } from './body-calls.js';
 import { journalledCapabilities, journalledMemory } from './journalled-faces.js';
@@ -165,6 +165,7 @@ class BodyContext {
   constructor(run: Run, deps: BodyContexts) {
     this.#run = run;
     this.#deps = deps;
+    Object.freeze(this);
   }
 
   get pid(): Pid {
@@ -246,5 +247,6 @@ class BodyContext {
       };
       Object.defineProperty(BodyContext.prototype, name, { get, enumerable: true });
     }
+    sealFaces(BodyContext);
   }
 }

@@ -1,6 +1,7 @@
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
+import { sealedFace } from '../../unit/faces.js';
 import { handleAnswer, noAnswer } from './body-calls.js';
 import {
   firstArgument,
@@ -69,7 +70,7 @@ function journalledFace<Face extends object>(
     const journalling = journallings[name] as (deps: JournallingDeps, call: object) => Promise<unknown>;
     face[name] = (...args) => journalling(deps, { run, kind, args, make });
   }
-  return face as object as Face;
+  return sealedFace(face as object as Face);
 }
 
 /** Names a call by its first argument, a handle or an id. */

@@ -4,6 +4,7 @@ import { ProcessFaces } from '../../kernel/face/process-faces.js';
 import { type ProcessTools, type ToolCallOptions } from '../../kernel/face/process-tools.js';
 import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
+import { sealedFace } from '../../unit/faces.js';
 import { BodyCalls, dataAnswer } from './body-calls.js';
 import type { OpenCall } from './call-tree.js';
 import { isCausedByShutdown, ReplayJournal } from './replay-journal.js';
@@ -23,10 +24,10 @@ export class RunTools {
   ) {}
 
   of(run: Run): ProcessTools {
-    return {
+    return sealedFace<ProcessTools>({
       list: async () => this.calls.runLive(run, (face) => face.tools.list()),
       call: async (name, args = {}, options = {}) => this.call(run, name, args, options),
-    };
+    });
   }
 
   private call(run: Run, name: string, args: JsonValue, options: ToolCallOptions): Promise<JsonValue> {

@@ -77,7 +77,7 @@ export class Run {
   ) {
     this.pid = row.pid;
     this.fence = row.fence;
-    this.args = row.args;
+    this.args = structuredClone(row.args);
     this.cwd = row.cwd;
     this.goal = goal;
     this.row = { n: row.n, pid: row.pid, root: row.root, generation: row.generation, attempt: row.attempt };

@@ -93,7 +93,7 @@ function isGivenUp({ signal, callerSignal }: RunOptions): boolean {
 
 function toContext({ place, resources, files }: PreparedCall, options: RunOptions, signal: AbortSignal): ToolContext {
   const { face, attempt, idempotencyKey } = options;
-  return {
+  return Object.freeze({
     ...place,
     signal,
     attempt,
@@ -102,7 +102,7 @@ function toContext({ place, resources, files }: PreparedCall, options: RunOption
     resources,
     files,
     require: (right, resource, args) => face.capabilities.require(right, resource, args),
-  };
+  } satisfies ToolContext);
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
