@@ -1,4 +1,4 @@
-import type { ApprovalId, CapabilityId } from '../base/ids.js';
+import type { ApprovalId, CapabilityId, Pid } from '../base/ids.js';
 
 /** The actor of a unit, the face that the call came through, and the time. */
 export interface Act {
@@ -11,4 +11,9 @@ export interface Act {
   readonly capability?: CapabilityId | 'kin';
   /** The approval that waives a rule which asks, where one is known for the whole call. */
   readonly approval?: ApprovalId;
+}
+
+/** Who pauses or resumes by this act: the process that calls through its face, otherwise the host. */
+export function signallerOf({ actor, via }: Act): Pid | 'host' {
+  return via === 'process' ? actor : 'host';
 }

@@ -31,6 +31,7 @@ describe('exec', () => {
       ...before,
       image: 'planner@1',
       kind: 'external',
+      status: 'created',
       generation: 2,
       updatedAt: after.updatedAt,
     });
@@ -44,16 +45,26 @@ describe('exec', () => {
     const wait = JSON.stringify({ kind: 'timer', what: 'x', since: 1 });
     edit(pid, { status: 'waiting', node: 'n_other', attempt: 3, wait });
     await kernel.processes.exec(pid, { image: 'planner' });
-    expect(row(pid)).toMatchObject({ status: 'runnable', generation: 2, fence: 2, attempt: 1, node: null, wait: null });
+    expect(row(pid)).toMatchObject({ status: 'created', generation: 2, fence: 2, attempt: 1, node: null, wait: null });
   });
 
-  it('leaves a paused process paused', async () => {
+  it('takes a process that nobody has started to the status in which its new image begins', async () => {
+    const { kernel, path } = await plannerFixture();
+    const pid = await kernel.processes.spawn({});
+    await kernel.processes.exec(pid, { image: 'worker' });
+    expect(await kernel.processes.get(pid)).toMatchObject({ status: 'runnable', kind: 'agent', generation: 2 });
+    await kernel.processes.exec(pid, { image: 'planner' });
+    expect(await kernel.processes.get(pid)).toMatchObject({ status: 'created', kind: 'external', generation: 3 });
+    await checkInvariants(kernel, path);
+  });
+
+  it('leaves a paused process paused, with the beginning of the new image behind it', async () => {
     const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', held: true });
     await kernel.processes.exec(pid, { image: 'planner' });
-    expect((await kernel.processes.get(pid)).status).toBe('paused');
+    expect(await kernel.processes.get(pid)).toMatchObject({ status: 'paused', pausedBy: 'host' });
     await kernel.processes.resume(pid);
-    expect((await kernel.processes.get(pid)).status).toBe('runnable');
+    expect((await kernel.processes.get(pid)).status).toBe('created');
   });
 
   it('takes all authority but the own namespace', async () => {
@@ -148,11 +159,10 @@ describe('exec', () => {
     expect((await refused(() => kernel.processes.exec(pid, {} as never))).code).toBe('INVALID_INPUT');
   });
 
-  it('refuses a process that has not started elsewhere, is being stopped, has ended or never was', async () => {
+  it('refuses a process that is being stopped, has ended or never was', async () => {
     const { kernel, refused, edit } = await plannerFixture();
     const exec = (pid: string) => () => kernel.processes.exec(pid, { image: 'planner' });
     const pid = await kernel.processes.spawn({});
-    expect((await refused(exec(pid))).code).toBe('INVALID_TRANSITION');
     edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(pid);
     expect((await refused(exec(pid))).code).toBe('TREE_STOPPING');

@@ -3,7 +3,15 @@ import type { Kernel, Pid, SignalScope } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 
-const emptyReport = { matched: 0, delivered: [], alreadyTerminal: [], refused: [], stale: [] };
+const emptyReport = {
+  matched: 0,
+  delivered: [],
+  unchanged: [],
+  alreadyTerminal: [],
+  refused: [],
+  stale: [],
+  unavailable: [],
+};
 
 /** root ─ a ─ b, and root ─ c; all runnable. */
 async function spawnTree(kernel: Kernel): Promise<Record<'root' | 'a' | 'b' | 'c', Pid>> {
@@ -52,20 +60,39 @@ describe('pause and resume', () => {
     }
   });
 
-  it('report those whose state does not take it, and leave them', async () => {
-    const { kernel } = await kernelFixture();
+  it('take a process that nobody has started, and give it back what it was', async () => {
+    const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
     const external = await kernel.processes.spawnChild(root, {});
-    const facts = { code: 'INVALID_TRANSITION', message: expect.stringContaining('created') };
-    expect(await kernel.processes.pause(root)).toEqual({
-      ...emptyReport,
-      matched: 2,
-      delivered: [root],
-      refused: [{ pid: external, ...facts }],
-    });
-    expect(await statusesOf(kernel, [root, external])).toEqual(['paused', 'created']);
-    const again = await kernel.processes.pause(root);
-    expect([again.delivered, again.refused.map(({ pid }) => pid)]).toEqual([[], [root, external]]);
+    const delivered = [root, external];
+    expect(await kernel.processes.pause(root)).toEqual({ ...emptyReport, matched: 2, delivered });
+    expect(await statusesOf(kernel, delivered)).toEqual(['paused', 'paused']);
+    expect(await kernel.processes.resume(root)).toEqual({ ...emptyReport, matched: 2, delivered });
+    expect(await statusesOf(kernel, delivered)).toEqual(['runnable', 'created']);
+    await checkInvariants(kernel, path);
+  });
+
+  it('report what is already so as unchanged, and write nothing', async () => {
+    const { kernel, row } = await kernelFixture();
+    const { root, a, b, c } = await spawnTree(kernel);
+    await kernel.processes.pause(a);
+    const [before, seq] = [row(a), await lastSeq(kernel)];
+    expect(await kernel.processes.pause(a)).toEqual({ ...emptyReport, matched: 2, unchanged: [a, b] });
+    expect(await kernel.processes.resume(c)).toEqual({ ...emptyReport, matched: 1, unchanged: [c] });
+    expect([row(a), await lastSeq(kernel)]).toEqual([before, seq]);
+    const report = await kernel.processes.pause(root);
+    expect(report).toEqual({ ...emptyReport, matched: 4, delivered: [root, c], unchanged: [a, b] });
+  });
+
+  it('refuse a pause of what is being stopped, and leave it', async () => {
+    const { kernel, edit, row } = await kernelFixture();
+    const { a, b } = await spawnTree(kernel);
+    for (const pid of [a, b]) edit(pid, { status: 'running', node: 'n_other' });
+    await kernel.processes.signal(b, 'cancel', { tree: false });
+    const before = row(b);
+    const refused = [{ pid: b, code: 'INVALID_TRANSITION', message: expect.stringContaining('stopping') }];
+    expect(await kernel.processes.pause(a)).toEqual({ ...emptyReport, matched: 2, delivered: [a], refused });
+    expect(row(b)).toEqual(before);
   });
 
   it('tell who was paused and resumed, in events and records', async () => {

@@ -22,9 +22,9 @@ const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus
   start: { created: 'running', runnable: 'running' },
   block: { running: 'waiting' },
   wake: { waiting: 'running', paused: 'paused' },
-  pause: { runnable: 'paused', running: 'paused', waiting: 'paused' },
+  pause: { created: 'paused', runnable: 'paused', running: 'paused', waiting: 'paused' },
   resume: { paused: 'waiting' },
-  exec: { runnable: 'runnable', running: 'runnable', waiting: 'runnable', paused: 'paused' },
+  exec: { created: 'runnable', runnable: 'runnable', running: 'runnable', waiting: 'runnable', paused: 'paused' },
   release: { running: 'runnable', waiting: 'runnable', paused: 'paused' },
   backoff: { running: 'waiting', waiting: 'waiting' },
   stop: {
@@ -76,7 +76,7 @@ describe('what a transition does beside the status', () => {
   });
 
   it('a pause keeps what it was and what it was waiting for, and a resume gives it back', () => {
-    for (const status of ['runnable', 'running', 'waiting'] as const) {
+    for (const status of ['created', 'runnable', 'running', 'waiting'] as const) {
       const row = rowIn(status);
       const paused = nextState(row, 'pause');
       expect(paused).toEqual({ ...row, status: 'paused', previous: status, version: 8 });
@@ -94,7 +94,7 @@ describe('what a transition does beside the status', () => {
   });
 
   it('exec begins a new generation: fence up, first attempt, no wait, no run', () => {
-    for (const status of ['runnable', 'running', 'waiting'] as const) {
+    for (const status of ['created', 'runnable', 'running', 'waiting'] as const) {
       expect(nextState(rowIn(status), 'exec')).toMatchObject({
         status: 'runnable',
         generation: 4,
@@ -108,9 +108,46 @@ describe('what a transition does beside the status', () => {
     }
   });
 
-  it('exec of a paused process leaves it paused, with runnable behind it', () => {
-    const next = nextState({ ...rowIn('paused'), previous: 'waiting' }, 'exec');
+  it('exec leads to the status in which the kind of the new image begins', () => {
+    for (const [kind, status] of Object.entries({
+      agent: 'runnable',
+      steps: 'runnable',
+      command: 'created',
+    } as const)) {
+      expect(nextState({ ...rowIn('running'), kind: kind as ProcessRow['kind'] }, 'exec').status).toBe(status);
+    }
+    expect(nextState({ ...rowIn('runnable'), kind: 'external' }, 'exec').status).toBe('created');
+  });
+
+  it('exec of a paused process leaves it paused by the same, with the beginning of the new image behind it', () => {
+    const paused: ProcessRow = { ...rowIn('paused'), previous: 'waiting', pausedBy: 'host' };
+    const next = nextState(paused, 'exec');
     expect(next).toMatchObject({ status: 'paused', previous: 'runnable', generation: 4, fence: 6, wait: null });
+    expect(next.pausedBy).toBe('host');
+    expect(nextState({ ...paused, kind: 'external' }, 'exec').previous).toBe('created');
+  });
+
+  it('whoever paused it is kept while it is paused and forgotten afterwards', () => {
+    const paused: ProcessRow = { ...rowIn('paused'), pausedBy: 'p_parent' };
+    for (const event of processEvents) {
+      if (expected[event].paused === undefined) continue;
+      const { status, pausedBy } = nextState(paused, event);
+      expect([event, pausedBy]).toEqual([event, status === 'paused' ? 'p_parent' : null]);
+    }
+  });
+
+  it('a refusal names calls of the API, and no transition', () => {
+    const hints = statuses.flatMap((status) =>
+      processEvents.flatMap((event) => {
+        try {
+          nextState(rowIn(status), event);
+          return [];
+        } catch (error) {
+          return [(error as KernelError).hint];
+        }
+      }),
+    );
+    for (const hint of new Set(hints)) expect(hint).not.toMatch(/\b(wake|block|release|backoff|takes:|end,)\b/);
   });
 
   it('a release and a backoff fence the run out', () => {

@@ -74,7 +74,17 @@ function newModelProcess(
 ): ModelProcess {
   const { limits, onParentExit } = choice;
   const status = agent ? 'runnable' : 'created';
-  return { pid, bornUnder: parent, parent, onParentExit, limits, status, outcome: undefined, tokens: 0 };
+  return {
+    pid,
+    bornUnder: parent,
+    parent,
+    onParentExit,
+    limits,
+    status,
+    begins: status,
+    outcome: undefined,
+    tokens: 0,
+  };
 }
 
 class Spawn implements Command {
@@ -143,15 +153,31 @@ class Hold extends OnProcess {
   }
   async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
     const report = await kernel.processes[this.signal](process.pid);
-    const from = this.signal === 'pause' ? 'runnable' : 'paused';
+    const isPause = this.signal === 'pause';
     const tree = model.liveTreeOf(process);
-    expectReport(
-      report,
-      process,
-      tree.filter(({ status }) => status === from),
-    );
-    expect(report.refused.length).toBe(tree.filter(({ status }) => status !== from).length);
-    for (const one of tree) if (one.status === from) one.status = from === 'runnable' ? 'paused' : 'runnable';
+    const [reached, unchanged] = [true, false].map((isReached) =>
+      tree.filter(({ status }) => (status === 'paused') !== (isPause === isReached)),
+    ) as [ModelProcess[], ModelProcess[]];
+    expectReport(report, process, reached);
+    expect([...report.unchanged].sort()).toEqual(unchanged.map(({ pid }) => pid).sort());
+    expect(report.refused).toEqual([]);
+    for (const one of reached) one.status = isPause ? 'paused' : one.begins;
+  }
+}
+
+class Exec extends OnProcess {
+  constructor(
+    pick: number,
+    private readonly agent: boolean,
+  ) {
+    super(pick, `exec ${agent ? 'worker' : 'base'}`);
+  }
+  async act(model: ProcessModel, kernel: Kernel, process: ModelProcess): Promise<void> {
+    const call = kernel.processes.exec(process.pid, { image: this.agent ? 'worker' : 'base' });
+    if (!model.isLive(process)) return expectRefusal(call, 'PROCESS_TERMINATED');
+    await call;
+    process.begins = this.agent ? 'runnable' : 'created';
+    if (process.status !== 'paused') process.status = process.begins;
   }
 }
 
@@ -272,6 +298,7 @@ const commands: fc.Arbitrary<Command>[] = [
     .tuple(pick, fc.constantFrom('kill' as const, 'cancel' as const), fc.boolean())
     .map(([at, signal, tree]) => new End(at, signal, tree)),
   fc.tuple(pick, fc.constantFrom('pause' as const, 'resume' as const)).map(([at, signal]) => new Hold(at, signal)),
+  fc.tuple(pick, fc.boolean()).map(([at, agent]) => new Exec(at, agent)),
   fc.tuple(pick, tokens).map(([at, amount]) => new Charge(at, amount)),
   fc.tuple(pick, tokens).map(([at, amount]) => new Reserve(at, amount)),
   fc.tuple(pick, tokens).map(([at, amount]) => new Settle(at, amount)),

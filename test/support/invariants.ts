@@ -186,10 +186,32 @@ function checkReservations({ processes, reservations }: Facts): string[] {
 }
 
 const allowedSteps: Record<string, readonly string[]> = {
-  created: ['running', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'created'],
-  runnable: ['running', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned'],
-  running: ['waiting', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'running'],
-  waiting: ['running', 'runnable', 'waiting', 'paused', 'stopping', 'exited', 'failed', 'killed', 'abandoned'],
+  created: ['running', 'paused', 'runnable', 'stopping', 'exited', 'failed', 'killed', 'abandoned', 'created'],
+  runnable: ['running', 'paused', 'runnable', 'created', 'stopping', 'exited', 'failed', 'killed', 'abandoned'],
+  running: [
+    'waiting',
+    'paused',
+    'runnable',
+    'created',
+    'stopping',
+    'exited',
+    'failed',
+    'killed',
+    'abandoned',
+    'running',
+  ],
+  waiting: [
+    'running',
+    'runnable',
+    'created',
+    'waiting',
+    'paused',
+    'stopping',
+    'exited',
+    'failed',
+    'killed',
+    'abandoned',
+  ],
   paused: [
     'created',
     'runnable',

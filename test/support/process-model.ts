@@ -6,6 +6,8 @@ export interface ModelProcess {
   readonly limits: { readonly tokens?: number; readonly children?: number; readonly depth?: number };
   parent: ModelProcess | null;
   status: 'created' | 'runnable' | 'paused' | 'exited' | 'failed' | 'killed';
+  /** The status in which its image begins, which it has again after a pause. */
+  begins: 'created' | 'runnable';
   outcome: string | undefined;
   /** Own charges, without those of descendants. */
   tokens: number;

@@ -180,8 +180,13 @@ export class CommandRecorder {
   }
 
   private async startRow(tx: WriteTx, act: Act, row: ProcessRow, leader: HostIdentity): Promise<ProcessRow> {
-    if (row.status !== 'created' && row.status !== 'runnable') return row;
-    const next = { ...nextState(row, 'start'), startedAt: act.at, updatedAt: act.at };
+    if (!isUnstarted(row.status) && !(row.status === 'paused' && isUnstarted(row.previous))) return row;
+    // One that was paused while its program was being started stays paused, with a command that runs behind it.
+    const started =
+      row.status === 'paused'
+        ? ({ ...row, previous: 'running', version: row.version + 1 } as const)
+        : nextState(row, 'start');
+    const next: ProcessRow = { ...started, startedAt: act.at, updatedAt: act.at };
     await saveProcess(this.processes, tx, next);
     const { nodeId } = this.node;
     this.recorder.record(tx, act, next, {
@@ -254,4 +259,8 @@ export class CommandRecorder {
   private act(): Act {
     return { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
   }
+}
+
+function isUnstarted(status: ProcessRow['previous']): boolean {
+  return status === 'created' || status === 'runnable';
 }

@@ -14,7 +14,7 @@ import { type Pattern, parsePattern } from '../../capability/resource/resource.j
 import { factsOfApprovals, RuleGate } from '../../capability/rule/rule-gate.js';
 import type { ForkMode, NewObject, ViewNarrowing } from '../../memory/object/object.js';
 import { ObjectWriter, storedBytesOf } from '../../memory/object/object-writer.js';
-import type { Act } from '../../unit/act.js';
+import { type Act, signallerOf } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import type { Budget } from '../budget/budget.js';
@@ -22,6 +22,7 @@ import type { CommandPlan } from '../command/command-ports.js';
 import { CommandRepository, type CommandRow } from '../command/command-repository.js';
 import type { ImageFacts } from '../process/images.js';
 import {
+  beginningStatusOf,
   earliestDeadline,
   type OnBudget,
   type OnParentExit,
@@ -111,7 +112,7 @@ export class Spawning {
     this.grants.requireAll(capabilities, requires, { pid, image, now: act.at });
 
     if (goalObject !== undefined) await this.objects.insert(tx, goalObject);
-    const newRow = toNewRow(spec, pid, goal, await this.createView(tx, spec, pid, goal), act.at);
+    const newRow = toNewRow(act, spec, pid, goal, await this.createView(tx, spec, pid, goal));
     const row = { ...newRow, n: await this.processes.insert(tx, newRow) };
     await this.accounts.open(tx, row.n, spec.parent === null, spec.budget, storedBytes);
     if (hasExtras(spec, row)) await this.insertExtras(tx, spec, row);
@@ -247,11 +248,12 @@ function hasExtras({ registration }: NewProcess, { labels, owner, env }: Process
 
 const firstGeneration = 1;
 
-function toNewRow(spec: NewProcess, pid: Pid, goal: ObjectId, view: number, at: number): Omit<ProcessRow, 'n'> {
+function toNewRow(act: Act, spec: NewProcess, pid: Pid, goal: ObjectId, view: number): Omit<ProcessRow, 'n'> {
+  const { at } = act;
   const { parent, image } = spec;
   const limits = { deadlineMs: spec.deadlineMs, wallMs: spec.budget.wallMs };
   const deadlineAt = earliestDeadline(at, limits, parent);
-  const ready = image.kind === 'agent' || image.kind === 'steps' ? 'runnable' : 'created';
+  const ready = beginningStatusOf(image.kind);
   return {
     pid,
     parent: parent?.pid ?? null,
@@ -261,8 +263,8 @@ function toNewRow(spec: NewProcess, pid: Pid, goal: ObjectId, view: number, at: 
     depth: parent === null ? 0 : parent.path.length + 1,
     kind: image.kind,
     status: spec.held ? 'paused' : ready,
-    previous: spec.held ? 'runnable' : null,
-    pausedBy: null,
+    previous: spec.held ? ready : null,
+    pausedBy: spec.held ? signallerOf(act) : null,
     image: image.reference,
     name: spec.name,
     labels: spec.labels,

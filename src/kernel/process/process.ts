@@ -64,6 +64,8 @@ export interface Outcome {
   readonly evidence?: JsonObject;
   readonly exitCode?: number | null;
   readonly signal?: string | null;
+  /** Of a process that was being stopped and still ended by itself, with its own result. */
+  readonly stop?: StopOrder;
 }
 
 /** The reason of a stop: stored before anything is signalled. It is the outcome if the process does not end in its grace. */
@@ -151,6 +153,8 @@ export interface ProcessRecord {
   readonly generation: number;
   readonly attempt: number;
   readonly wait?: WaitFacet;
+  /** Of a paused process: `host`, or the process that paused it. What the host paused only the host resumes. */
+  readonly pausedBy?: Pid | 'host';
   readonly outcome?: Outcome;
   readonly message?: string;
   readonly onParentExit: OnParentExit;
@@ -196,9 +200,19 @@ export function isTerminal(status: ProcessStatus): status is TerminalStatus {
   return terminal.has(status);
 }
 
+/** The status in which a process begins: a body is runnable, what runs elsewhere is created until it is started. */
+export function beginningStatusOf(kind: ProcessKind): 'runnable' | 'created' {
+  return kind === 'agent' || kind === 'steps' ? 'runnable' : 'created';
+}
+
 /** Whether a node runs or drives the process, so that the node must stop it before it can end. */
 export function isDriven(row: ProcessRow): boolean {
   return row.node !== null;
+}
+
+/** Who paused the process; null if it is not paused. A row that does not say it counts as paused by the host. */
+export function pauserOf({ status, pausedBy }: ProcessRow): Pid | 'host' | null {
+  return status === 'paused' ? (pausedBy ?? 'host') : null;
 }
 
 /** Limits of a process's own on how long it may live, from its creation. */

@@ -1,5 +1,5 @@
 import { ProcessError } from '../../base/errors.js';
-import { isTerminal, type ProcessRow, type ProcessStatus } from './process.js';
+import { beginningStatusOf, isTerminal, type ProcessRow, type ProcessStatus } from './process.js';
 
 export type ProcessEvent =
   | 'start'
@@ -34,15 +34,20 @@ export const processEvents: readonly ProcessEvent[] = [
   'abandon',
 ];
 
-/** `@run`: running if a node has the process, else runnable. `@previous`: the status before it was paused. */
-type Target = ProcessStatus | '@run' | '@previous';
+/**
+ * `@run`: running if a node has the process, else runnable. `@previous`: the status before it was paused. `@begin`: the
+ * status in which a process of its kind begins, runnable or created.
+ */
+type Target = ProcessStatus | '@run' | '@previous' | '@begin';
 export type TransitionTable = Record<ProcessStatus, Partial<Record<ProcessEvent, Target>>>;
 
 const ends = { exit: 'exited', fail: 'failed', kill: 'killed', abandon: 'abandoned' } as const;
+/** Transitions of the statuses in which a process has not begun, or is to be run again. */
+const unstarted = { start: 'running', pause: 'paused', exec: '@begin', stop: 'stopping' } as const;
 /** Transitions of the statuses in which a node may have the process. */
 const run = {
   pause: 'paused',
-  exec: 'runnable',
+  exec: '@begin',
   release: 'runnable',
   backoff: 'waiting',
   stop: 'stopping',
@@ -51,8 +56,8 @@ const run = {
 
 /** Every change of state there is. `stop` is cancel, deadline, budget and the parent's end; `end` is the grace's end. */
 export const transitions = {
-  created: { start: 'running', stop: 'stopping', ...ends },
-  runnable: { start: 'running', pause: 'paused', exec: 'runnable', stop: 'stopping', ...ends },
+  created: { ...unstarted, ...ends },
+  runnable: { ...unstarted, ...ends },
   running: { block: 'waiting', ...run },
   waiting: { wake: '@run', ...run },
   paused: { wake: 'paused', resume: '@previous', exec: 'paused', release: 'paused', stop: 'stopping', ...ends },
@@ -64,13 +69,15 @@ export const transitions = {
 } as const satisfies TransitionTable;
 
 /**
- * The row after `event`. Knows nothing of storage, time or callers.
+ * The row after `event`. Knows nothing of storage, time or callers. For `exec`, `row` has the kind of its new image.
  * Throws PROCESS_TERMINATED for an ended process, INVALID_TRANSITION for a pair that is not in the table.
  */
 export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
   const target = (transitions as TransitionTable)[row.status][event];
   if (target === undefined) throw transitionRefused(row, event);
-  const next = { ...row, ...statusAfter(row, event, target), version: row.version + 1 };
+  const after = statusAfter(row, event, target);
+  const pausedBy = after.status === 'paused' ? row.pausedBy : null;
+  const next = { ...row, ...after, pausedBy, version: row.version + 1 };
   switch (event) {
     case 'exec': {
       const reset = { attempt: 1, recoveries: 0, wait: null, node: null };
@@ -89,12 +96,14 @@ export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
 function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick<ProcessRow, 'status' | 'previous'> {
   const run = row.node === null ? 'runnable' : 'running';
   if (target === '@run') return { status: run, previous: null };
-  if (target === '@previous') return { status: row.previous ?? 'runnable', previous: null };
+  if (target === '@begin') return { status: beginningStatusOf(row.kind), previous: null };
+  if (target === '@previous') return { status: row.previous ?? beginningStatusOf(row.kind), previous: null };
   if (target !== 'paused') return { status: target, previous: null };
   switch (event) {
     case 'pause':
       return { status: 'paused', previous: row.status };
     case 'exec':
+      return { status: 'paused', previous: beginningStatusOf(row.kind) };
     case 'release':
       return { status: 'paused', previous: 'runnable' };
     default:
@@ -105,11 +114,32 @@ function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick
 function transitionRefused(row: ProcessRow, event: ProcessEvent): ProcessError {
   const facts = { pid: row.pid, status: row.status, event };
   if (isTerminal(row.status)) return processTerminated(row);
-  return new ProcessError('INVALID_TRANSITION', `Process ${row.pid} is ${row.status}: it cannot ${event}.`, {
+  return new ProcessError('INVALID_TRANSITION', `Process ${row.pid} is ${row.status}: ${impossible[event]}.`, {
     facts,
-    hint: `A ${row.status} process takes: ${Object.keys(transitions[row.status]).join(', ')}.`,
+    hint:
+      row.status === 'stopping'
+        ? 'It is being stopped: processes.kill ends it at once, processes.result waits for its end.'
+        : 'processes.get shows its status; pause, resume, exec, cancel, kill and exit are the calls that change it.',
   });
 }
+
+/** What a process in another status cannot do, for messages. */
+const impossible: Readonly<Record<ProcessEvent, string>> = {
+  start: 'it cannot be started',
+  block: 'it cannot wait',
+  wake: 'it cannot be woken',
+  pause: 'it cannot be paused',
+  resume: 'it cannot be resumed',
+  exec: 'it cannot get another image',
+  release: 'no node can give it up',
+  backoff: 'it cannot be retried',
+  stop: 'it cannot be cancelled',
+  exit: 'it cannot exit',
+  fail: 'it cannot fail',
+  end: 'its grace cannot end',
+  kill: 'it cannot be killed',
+  abandon: 'it cannot be abandoned',
+};
 
 export function processTerminated(row: ProcessRow): ProcessError {
   return new ProcessError('PROCESS_TERMINATED', `Process ${row.pid} has ended (${row.status}).`, {

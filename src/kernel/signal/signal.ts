@@ -1,5 +1,5 @@
 import type { Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { OwnerKeys, ProcessKind } from '../process/process.js';
 
 /** The signals that the kernel acts on. Each has an audit action `process.NAME`. */
@@ -43,13 +43,19 @@ export interface Refusal {
   readonly pid: Pid;
   readonly code: string;
   readonly message: string;
+  /** Of CAPABILITY_DENIED: `pausedBy`. */
+  readonly facts?: JsonObject;
 }
 
 export interface SignalReport {
   readonly matched: number;
   readonly delivered: Pid[];
+  /** Live processes that are already as the signal would make them: paused ones for pause, others for resume. */
+  readonly unchanged: Pid[];
   readonly alreadyTerminal: Pid[];
   readonly refused: Refusal[];
   /** Commands whose OS process could not be verified and was left alone. */
   readonly stale: Pid[];
+  /** Commands that this program cannot signal; the order is in the process table. */
+  readonly unavailable: Pid[];
 }

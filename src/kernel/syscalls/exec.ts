@@ -62,8 +62,7 @@ export class Exec {
       // The new command is authorized by the capabilities that the process had until now.
       const authorization = plan === undefined ? undefined : await this.spawning.authorizeCommand(tx, act, plan);
       const next: ProcessRow = {
-        ...nextState(row, 'exec'),
-        kind: image.kind,
+        ...nextState({ ...row, kind: image.kind }, 'exec'),
         image: image.reference,
         args,
         recovery: image.recovery,

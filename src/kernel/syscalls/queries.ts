@@ -6,7 +6,7 @@ import { type ReadTx, Store } from '../../base/store.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
-import type { ProcessRecord, ProcessRow, ProcessTree, WaitFacet } from '../process/process.js';
+import { type ProcessRecord, type ProcessRow, type ProcessTree, pauserOf, type WaitFacet } from '../process/process.js';
 import { matchesFilter, narrowestScanOf, processFilter } from '../process/process-filter.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -120,6 +120,7 @@ export class Queries {
     const optional = {
       name,
       wait: toWaitFacet(row.wait),
+      pausedBy: pauserOf(row),
       outcome,
       message,
       node,

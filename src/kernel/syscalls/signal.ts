@@ -7,12 +7,12 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
-import type { Act } from '../../unit/act.js';
+import { type Act, signallerOf } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
-import { isTerminal, type ProcessRow } from '../process/process.js';
+import { isTerminal, type ProcessRow, pauserOf } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState, type ProcessEvent } from '../process/transitions.js';
@@ -54,13 +54,15 @@ export class Signal {
       if (earlierReport !== undefined) return earlierReport;
       const matched = await this.targets.match(tx, target, options.tree ?? !isUser);
       const live = matched.filter(({ status }) => !isTerminal(status));
-      const { delivered, refused } = await this.deliver(tx, act, live, signal, options);
+      const { delivered, unchanged = [], refused } = await this.deliver(tx, act, live, { target, signal, options });
       const report: SignalReport = {
         matched: matched.length,
         delivered: delivered.map(({ pid }) => pid),
+        unchanged: unchanged.map(({ pid }) => pid),
         alreadyTerminal: matched.filter(({ status }) => isTerminal(status)).map(({ pid }) => pid),
         refused,
         stale: [],
+        unavailable: [],
       };
       if (options.id !== undefined) {
         await this.signals.insertReceipt(tx, options.id, { hash, report: report as object as JsonObject });
@@ -91,15 +93,16 @@ export class Signal {
     const receipt = id === undefined ? undefined : await this.signals.findReceipt(tx, id);
     if (receipt === undefined) return undefined;
     if (receipt.hash !== hash) throw signalIdTaken(id ?? '');
-    return receipt.report as object as SignalReport;
+    // A receipt of an older version has fewer members.
+    const older = { unchanged: [], unavailable: [] };
+    return { ...older, ...(receipt.report as object as SignalReport) };
   }
 
   private async deliver(
     tx: WriteTx,
     act: Act,
     rows: readonly ProcessRow[],
-    signal: SignalName,
-    options: Options,
+    { target, signal, options }: SentSignal,
   ): Promise<Delivery> {
     if (isUserSignal(signal)) {
       for (const row of rows) await this.pushUserSignal(tx, act, row, signal, options);
@@ -107,8 +110,9 @@ export class Signal {
     }
     switch (signal) {
       case 'pause':
+        return this.change(tx, act, splitForPause(rows, signallerOf(act)), signal, options);
       case 'resume':
-        return this.pauseOrResume(tx, act, rows, signal, options);
+        return this.change(tx, act, splitForResume(rows, signallerOf(act), target), signal, options);
       case 'cancel': {
         const { delivered, refused } = splitByTransition(rows, 'stop');
         const order = { kind: 'cancelled', by: act.actor, ...reasonOf(options) } as const;
@@ -122,18 +126,16 @@ export class Signal {
     }
   }
 
-  private async pauseOrResume(
+  private async change(
     tx: WriteTx,
     act: Act,
-    rows: readonly ProcessRow[],
+    delivery: Delivery,
     signal: 'pause' | 'resume',
-    options: Options,
+    { reason }: Options,
   ): Promise<Delivery> {
-    const { delivered, refused } = splitByTransition(rows, signal);
-    for (const row of delivered) {
-      const next = { ...nextState(row, signal), updatedAt: act.at };
+    for (const row of delivery.delivered) {
+      const next = { ...(signal === 'pause' ? pausedRow(row, act) : nextState(row, 'resume')), updatedAt: act.at };
       await saveProcess(this.processes, tx, next);
-      const { reason } = options;
       const change = {
         action: `process.${signal}`,
         before: row.status,
@@ -147,7 +149,7 @@ export class Signal {
         this.recorder.record(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...change });
       }
     }
-    return { delivered, refused };
+    return delivery;
   }
 
   private async pushUserSignal(
@@ -171,9 +173,51 @@ export class Signal {
   }
 }
 
+/** A signal with its target and options, as they were parsed. */
+interface SentSignal {
+  readonly target: Target;
+  readonly signal: SignalName;
+  readonly options: Options;
+}
+
 interface Delivery {
   readonly delivered: readonly ProcessRow[];
+  readonly unchanged?: readonly ProcessRow[];
   readonly refused: Refusal[];
+}
+
+/** What is paused stays as it is, unless the host takes over a pause that a process made. */
+function splitForPause(rows: readonly ProcessRow[], by: Pid | 'host'): Delivery {
+  const isUnchanged = (row: ProcessRow) => row.status === 'paused' && (by !== 'host' || pauserOf(row) === 'host');
+  const takenOver = rows.filter((row) => row.status === 'paused' && !isUnchanged(row));
+  const { delivered, refused } = splitByTransition(
+    rows.filter(({ status }) => status !== 'paused'),
+    'pause',
+  );
+  const changed = new Set([...takenOver, ...delivered]);
+  return { delivered: rows.filter((row) => changed.has(row)), unchanged: rows.filter(isUnchanged), refused };
+}
+
+/** What is not paused stays as it is. Throws CAPABILITY_DENIED where a process names one that the host paused. */
+function splitForResume(rows: readonly ProcessRow[], by: Pid | 'host', target: Target): Delivery {
+  const delivered: ProcessRow[] = [];
+  const refused: Refusal[] = [];
+  for (const row of rows.filter(({ status }) => status === 'paused')) {
+    if (by === 'host' || pauserOf(row) !== 'host') {
+      delivered.push(row);
+      continue;
+    }
+    const { code, message, facts } = pausedByHost(row.pid);
+    if (row.pid === target) throw pausedByHost(row.pid);
+    refused.push({ pid: row.pid, code, message, facts });
+  }
+  return { delivered, unchanged: rows.filter(({ status }) => status !== 'paused'), refused };
+}
+
+/** The row after a pause, or after the host has taken over a pause. */
+function pausedRow(row: ProcessRow, act: Act): ProcessRow {
+  const paused = row.status === 'paused' ? { ...row, version: row.version + 1 } : nextState(row, 'pause');
+  return { ...paused, pausedBy: signallerOf(act) };
 }
 
 /** Separates the rows whose status allows `event` from the others, which get a refusal. */
@@ -212,6 +256,13 @@ function parseTarget(target: unknown): Target {
 
 function isUnheld(error: unknown): boolean {
   return error instanceof CapabilityError && error.facts.code !== 'DENY_RULE';
+}
+
+function pausedByHost(pid: Pid): CapabilityError {
+  return new CapabilityError('CAPABILITY_DENIED', `Process ${pid} was paused by the host: only the host resumes it.`, {
+    facts: { pid, pausedBy: 'host' },
+    hint: 'Whoever runs the kernel can resume it; what a process paused, a process that may signal it can resume.',
+  });
 }
 
 function notSignallable(pid: Pid, child: Pid): ProcessError {

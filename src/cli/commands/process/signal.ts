@@ -23,11 +23,14 @@ export async function signal(pidOrSuffix: string, name: string, options: SignalC
   );
 }
 
-function formatReport(name: string, { delivered, alreadyTerminal, refused, stale }: SignalReport): string[] {
+function formatReport(name: string, report: SignalReport): string[] {
+  const { delivered, unchanged, alreadyTerminal, refused, stale, unavailable } = report;
   return [
     ...delivered.map((pid) => `${fullName(pid)} ${safeText(name)} delivered`),
+    ...unchanged.map((pid) => `${fullName(pid)} unchanged`),
     ...alreadyTerminal.map((pid) => `${fullName(pid)} had ended before`),
     ...refused.map(({ pid, code, message }) => `${fullName(pid)} refused, ${code}: ${safeText(message)}`),
     ...stale.map((pid) => `${fullName(pid)} could not be verified and was left alone`),
+    ...unavailable.map((pid) => `${fullName(pid)} is out of reach from here; the order is on record`),
   ];
 }
