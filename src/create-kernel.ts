@@ -27,7 +27,7 @@ import { ProcessFaces } from './kernel/face/process-faces.js';
 import { ProcessManager } from './kernel/face/process-manager.js';
 import { graceMsDefault } from './kernel/lifecycle/process-ends.js';
 import { ProcessTimers } from './kernel/lifecycle/process-timers.js';
-import { ExitWatch, InboxWatch } from './kernel/waiting/process-watch.js';
+import { ExitWatch, InboxWatch, ResumeWatch } from './kernel/waiting/process-watch.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
 import { ImageRegistry } from './runtime/image/image-registry.js';
@@ -207,6 +207,7 @@ class OpenKernel implements Kernel {
     container.get(CommandService).dispose();
     container.get(ExitWatch).close();
     container.get(InboxWatch).close();
+    container.get(ResumeWatch).close();
     container.get(ApprovalWatch).close();
     return report;
   }

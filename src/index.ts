@@ -68,6 +68,7 @@ export {
 export type { CommandHandle, CommandResult, CommandSpec, EnvMode } from './kernel/command/command.js';
 export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command/command-ports.js';
 export type { ProcessFace, RunCommand } from './kernel/face/process-face.js';
+export { limitPauses } from './kernel/face/process-faces.js';
 export { ProcessManager } from './kernel/face/process-manager.js';
 export type {
   ChildSpec,
@@ -94,6 +95,7 @@ export type {
   ProcessStatus,
   ProcessTree,
   Progress,
+  StopOrder,
   TerminalStatus,
   WaitFacet,
 } from './kernel/process/process.js';

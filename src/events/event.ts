@@ -10,6 +10,7 @@ export type EventConsumer =
   | 'executor'
   | 'exits'
   | 'inbox'
+  | 'resumes'
   | 'timers'
   | 'toolCalls';
 
@@ -126,7 +127,7 @@ export const eventTypes = {
   'process.paused': event('A process was paused.', ['commandDrivers', 'executor'], data<{ previous: string }>()),
   'process.resumed': event(
     'A process was resumed.',
-    ['commandClaims', 'commandDrivers', 'executor'],
+    ['commandClaims', 'commandDrivers', 'executor', 'resumes'],
     data<{ status: string }>(),
   ),
   'process.signalled': event(
@@ -137,12 +138,12 @@ export const eventTypes = {
   'process.received': event('The process received a user signal.', [], data<{ signal: string; ordinal: number }>()),
   'process.stopping': event(
     'A process is being stopped; at `alarmAt` it is ended.',
-    ['approvals', 'commandDrivers', 'executor', 'exits', 'inbox', 'timers', 'toolCalls'],
+    ['approvals', 'commandDrivers', 'executor', 'exits', 'inbox', 'resumes', 'timers', 'toolCalls'],
     data<{ outcome: string; alarmAt: number }>(),
   ),
   'process.exited': event(
     'A process ended.',
-    ['approvals', 'authority', 'commandDrivers', 'executor', 'exits', 'inbox', 'toolCalls'],
+    ['approvals', 'authority', 'commandDrivers', 'executor', 'exits', 'inbox', 'resumes', 'toolCalls'],
     data<{ status: string; outcome: string; result: ObjectId | null; parent?: Pid }>(),
   ),
   'process.reparented': event(

@@ -4,6 +4,7 @@ import { WakePort } from '../capability/approval/wake-port.js';
 import { FilePlaces } from '../capability/resource/workspace-files.js';
 import { MemoryCharges } from '../memory/memory-charges.js';
 import { hostFaceOf } from '../unit/faces.js';
+import { ProcessGate } from '../unit/process-gate.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { AccountCharges, Accounts } from './budget/accounts.js';
 import { CommandEnds } from './command/command-ends.js';
@@ -12,6 +13,8 @@ import { ProcessFaces } from './face/process-faces.js';
 import { ProcessManager } from './face/process-manager.js';
 import { HostSyscalls, ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './face/process-syscalls.js';
 import { BudgetStops } from './lifecycle/budget-stops.js';
+import { Deadlines } from './lifecycle/deadlines.js';
+import { FaceGate } from './lifecycle/face-gate.js';
 import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
 import { Spawning } from './lifecycle/spawning.js';
@@ -39,7 +42,7 @@ import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
 import { ExitWait } from './waiting/exit-wait.js';
 import { InboxWait } from './waiting/inbox-wait.js';
-import { ExitWatch, InboxWatch } from './waiting/process-watch.js';
+import { ExitWatch, InboxWatch, ResumeWatch } from './waiting/process-watch.js';
 import { WaitGraph } from './waiting/wait-graph.js';
 import { Waker } from './waiting/waker.js';
 import { FolderAccess } from './workspace/folder-access.js';
@@ -59,6 +62,9 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Attachments,
     ExitWait,
     ExitWatch,
+    ResumeWatch,
+    Deadlines,
+    FaceGate,
     ProcessEnds,
     ProcessLookup,
     BudgetStops,
@@ -101,6 +107,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   bind(LineageQuery).to(ProcessLineage);
   bind(WakePort).toService(Waker);
   bind(RefusalObserver).toService(BudgetStops);
+  bind(ProcessGate).toService(FaceGate);
   bind(MemoryCharges).to(AccountCharges);
   bind(ProcessManager).toDynamicValue(({ get }) => ({
     ...hostFaceOf(get(SharedSyscalls)),

@@ -1,3 +1,4 @@
+import type { KernelError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
@@ -11,6 +12,8 @@ export interface ProcessCaller {
   readonly pid: Pid;
   /** Present when the call comes from a body that the executor runs. */
   readonly run?: RunHooks;
+  /** The longest time that a call is held back because the process is paused; WAIT_TIMEOUT then. Absent: no limit. */
+  readonly pausedMs?: number;
 }
 
 export const hostCaller: Caller = { face: 'host' };
@@ -22,8 +25,32 @@ export interface Call {
   readonly actor: Pid | 'host';
   readonly action: AuditAction;
   readonly target?: Pid;
-  /** Aborts when the caller no longer waits for the answer of a person. */
+  /** The process that the host acts for, where the actor of the record is the host. */
+  readonly actsFor?: Pid;
+  /** Default: a write unit acts, a read unit looks. */
+  readonly kind?: CallKind;
+  /** Aborts when the caller no longer waits: for the answer of a person, or for the end of a pause. */
   readonly signal?: AbortSignal | undefined;
+  /** The caller's own time limit, which goes on while the process is paused. */
+  readonly timeLimit?: TimeLimit | undefined;
+}
+
+/**
+ * Of a paused process, a call that acts waits, and one that looks is answered. One that records something that has already
+ * happened is held back by neither a pause nor a deadline.
+ */
+export type CallKind = 'act' | 'look' | 'record';
+
+/** A time limit of a caller, in real time. */
+export interface TimeLimit {
+  /** As `performance.now()` counts. */
+  readonly until: number;
+  error(): KernelError;
+}
+
+/** The limit of a call that may take `timeoutMs` from now; undefined without a limit. */
+export function timeLimitOf(timeoutMs: number | undefined, error: () => KernelError): TimeLimit | undefined {
+  return timeoutMs === undefined ? undefined : { until: performance.now() + timeoutMs, error };
 }
 
 /** The reason of a wait, as the process table shows it. */
@@ -36,12 +63,22 @@ export interface WaitReason {
   readonly deadline?: number;
 }
 
+/** The part of a process row that decides whether the process may act at this moment. */
+export interface ActingProcess {
+  readonly pid: Pid;
+  readonly isPaused: boolean;
+  /** Null where there is none, and for a process that is being stopped or has ended. */
+  readonly deadlineAt: number | null;
+}
+
 /** Added to the calls of a process by the run of its body: a fence, a journal, and a slot that others use while it waits. */
 export interface RunHooks {
+  /** Whether the call only records something that has already happened. */
+  readonly recordsOnly: boolean;
   /** First in a read unit. Throws LEASE_LOST when the run does not hold the process any more, PausedInterruption. */
-  beforeRead(tx: ReadTx): Promise<void>;
+  beforeRead(tx: ReadTx): Promise<ActingProcess>;
   /** First in a write unit. Throws as `beforeRead`. */
-  beforeWrite(tx: WriteTx, act: Act): Promise<void>;
+  beforeWrite(tx: WriteTx, act: Act): Promise<ActingProcess>;
   /** Last in a write unit: journals the answer in the same commit. */
   afterWrite(tx: WriteTx, act: Act, answer: unknown): Promise<void>;
   /** Runs `wait`, and lets other runs use the slot of this one meanwhile. */

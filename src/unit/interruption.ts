@@ -1,4 +1,5 @@
 import { KernelError } from '../base/errors.js';
+import type { Pid } from '../base/ids.js';
 import { type Token, token } from '../base/token.js';
 import type { Act } from './act.js';
 import type { Call } from './caller.js';
@@ -9,10 +10,17 @@ import type { Call } from './caller.js';
  */
 export abstract class Interruption extends KernelError {}
 
-/** The process of the caller's run is paused. Resolved when the process is resumed. */
+/** The process of the caller is paused. Resolved when the process is resumed. */
 export class PausedInterruption extends Interruption {
   constructor(readonly waitUntilResumed: () => Promise<void>) {
     super('PARKED', 'The process is paused.', { hint: 'The call goes on when the process is resumed.' });
+  }
+}
+
+/** The deadline of the process that acts has passed. Resolved by stopping the process; the call is refused then. */
+export class DeadlineInterruption extends Interruption {
+  constructor(readonly pid: Pid) {
+    super('CANCELLED', `The deadline of process ${pid} has passed.`, { facts: { pid }, hint: 'It is being stopped.' });
   }
 }
 

@@ -1,6 +1,6 @@
 import { inject, injectable, multiInject } from 'inversify';
 import { Refusals } from '../audit/writing/refusals.js';
-import { Clock } from '../base/clock.js';
+import { Clock, type KernelClock } from '../base/clock.js';
 import { CapabilityError, InputError, KernelError, ProcessError, StoreError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
@@ -8,11 +8,15 @@ import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
-import type { Call, RunHooks } from './caller.js';
-import { Interruption, InterruptionHandler, PausedInterruption } from './interruption.js';
+import type { ActingProcess, Call, Caller, CallKind, RunHooks } from './caller.js';
+import { DeadlineInterruption, Interruption, InterruptionHandler, PausedInterruption } from './interruption.js';
+import { ProcessGate } from './process-gate.js';
 import { RefusalObserver, type RefusedCall } from './refusal-observer.js';
 
 const preparationsMax = 3;
+
+/** The codes of calls that were not made within their own time limit. */
+const timeoutCodes: ReadonlySet<string> = new Set(['WAIT_TIMEOUT', 'TOOL_TIMEOUT']);
 
 /**
  * Runs the units of syscalls: one transaction each, with the hooks of the caller's run around it. Interruptions are
@@ -22,10 +26,11 @@ const preparationsMax = 3;
 export class Units {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(Clock) private readonly clock: Clock,
+    @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Refusals) private readonly refusals: Refusals,
     @inject(InterruptionHandler) private readonly interruptions: InterruptionHandler,
+    @inject(ProcessGate) private readonly gate: ProcessGate,
     @multiInject(RefusalObserver) private readonly observers: readonly RefusalObserver[],
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -46,10 +51,12 @@ export class Units {
   ): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const prepared = await prepare();
+      const unit = () => this.store.write((tx) => this.write(call, tx, (unitTx, act) => work(unitTx, act, prepared)));
       try {
-        return await this.commit(call, (tx, act) => work(tx, act, prepared));
+        return await this.recordRefusals(call, () => this.outdateByPause(unit));
       } catch (error) {
-        if (!(error instanceof OutdatedPreparation) || attempt === preparationsMax) throw error;
+        if (error instanceof OutdatedByPause) attempt--;
+        else if (!(error instanceof OutdatedPreparation) || attempt === preparationsMax) throw error;
       }
     }
   }
@@ -59,20 +66,64 @@ export class Units {
     const run = runHooksOf(call);
     return this.recordRefusals(call, () =>
       this.store.read(async (tx) => {
-        await run?.beforeRead(tx);
+        const process = run === undefined ? await this.findCaller(tx, call) : await run.beforeRead(tx);
+        if (process !== undefined) this.assertMayAct(call, process, this.clock.peek(), 'look');
         return work(tx);
       }),
     );
   }
 
+  /**
+   * Checks a read that needs no unit of its own, such as one that is answered from several. Throws PROCESS_TERMINATED for a
+   * process that has ended and CANCELLED for one whose deadline has passed; the host reads everything.
+   */
+  async assertMayLook(caller: Caller): Promise<void> {
+    if (caller.face === 'host') return;
+    const { pid } = caller;
+    const process = await this.store.read((tx) => this.gate.findLive(tx, pid));
+    if (isExpired(process, this.clock.peek())) throw await this.gate.stopExpired(pid);
+  }
+
   private async write<T>(call: Call, tx: WriteTx, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
     const act = this.actOf(call);
     const run = runHooksOf(call);
-    if (run === undefined) return work(tx, act);
-    await run.beforeWrite(tx, act);
+    const process = run === undefined ? await this.findActing(tx, call) : await run.beforeWrite(tx, act);
+    if (process !== undefined) this.assertMayAct(call, process, act.at, 'act');
     const answer = await work(tx, act);
-    await run.afterWrite(tx, act, answer);
+    await run?.afterWrite(tx, act, answer);
     return answer;
+  }
+
+  /** The process of the caller, or the one that the host acts for; undefined for the host's own acts. */
+  private async findActing(tx: ReadTx, call: Call): Promise<ActingProcess | undefined> {
+    const { caller, actor, actsFor = actor } = call;
+    const pid = caller.face === 'process' ? caller.pid : actsFor;
+    return pid === 'host' ? undefined : this.gate.find(tx, pid);
+  }
+
+  private async findCaller(tx: ReadTx, { caller }: Call): Promise<ActingProcess | undefined> {
+    return caller.face === 'host' ? undefined : this.gate.find(tx, caller.pid);
+  }
+
+  /** Calls of the host never wait for a pause, and those of a run have the hooks of the run for it. */
+  private assertMayAct(call: Call, process: ActingProcess, at: number, kindDefault: CallKind): void {
+    const { caller, kind = kindDefault } = call;
+    const run = runHooksOf(call);
+    if (kind === 'record' || run?.recordsOnly === true) return;
+    if (isExpired(process, at)) throw new DeadlineInterruption(process.pid);
+    if (!process.isPaused || kind === 'look' || caller.face === 'host' || run !== undefined) return;
+    throw new PausedInterruption(() => this.gate.waitUntilResumed(caller, call));
+  }
+
+  /** What was prepared before a pause may not hold after it. */
+  private async outdateByPause<T>(unit: () => Promise<T>): Promise<T> {
+    try {
+      return await unit();
+    } catch (error) {
+      if (!(error instanceof PausedInterruption)) throw error;
+      await error.waitUntilResumed();
+      throw new OutdatedByPause();
+    }
   }
 
   private actOf({ caller, actor }: Call): Act {
@@ -97,15 +148,17 @@ export class Units {
       } catch (error) {
         if (!(error instanceof Interruption)) throw error;
         if (error instanceof PausedInterruption) await error.waitUntilResumed();
+        else if (error instanceof DeadlineInterruption) throw await this.gate.stopExpired(error.pid);
         else await this.interruptions.resolve(call, this.actOf(call), error);
       }
     }
   }
 
-  /** Errors of the store, of the input's form and of an outdated preparation are no decisions of the kernel. */
+  /** Errors of the store, of the input's form, of an outdated preparation and time limits are no decisions of the kernel. */
   private isRefusal(error: unknown): error is KernelError {
     if (!(error instanceof KernelError) || error instanceof StoreError || error instanceof InputError) return false;
-    return !(error instanceof OutdatedPreparation) && !this.interruptions.hasOwnRecord(error);
+    if (error instanceof OutdatedPreparation || timeoutCodes.has(error.code)) return false;
+    return !this.interruptions.hasOwnRecord(error);
   }
 
   private async recordRefusalSafely(call: Call, error: KernelError): Promise<void> {
@@ -151,6 +204,17 @@ export class OutdatedPreparation extends ProcessError {
       retryable: true,
     });
   }
+}
+
+/** The process was paused after the call was prepared. It never reaches the caller. */
+class OutdatedByPause extends OutdatedPreparation {
+  constructor() {
+    super('');
+  }
+}
+
+function isExpired({ deadlineAt }: ActingProcess, at: number): boolean {
+  return deadlineAt !== null && deadlineAt <= at;
 }
 
 function runHooksOf({ caller }: Call): RunHooks | undefined {

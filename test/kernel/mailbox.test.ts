@@ -423,8 +423,15 @@ describe('a receive in the run of a body', () => {
     const noted: unknown[] = [];
     return {
       noted,
-      beforeRead: async () => void noted.push('look'),
-      beforeWrite: async () => void noted.push('enter'),
+      recordsOnly: false,
+      beforeRead: async () => {
+        noted.push('look');
+        return { pid: '', isPaused: false, deadlineAt: null };
+      },
+      beforeWrite: async () => {
+        noted.push('enter');
+        return { pid: '', isPaused: false, deadlineAt: null };
+      },
       afterWrite: async (_tx, _act, answer) => void noted.push({ answer }),
       whileWaiting: async (reason, wait) => {
         noted.push(reason);

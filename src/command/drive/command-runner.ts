@@ -94,7 +94,7 @@ export class CommandRunner implements CommandRuns {
     driver: CommandDriver,
   ): Promise<StartableCommand> {
     const { pid } = caller;
-    const call: Call = { caller, actor: pid, action: 'command.run', target: pid };
+    const call: Call = { caller, actor: pid, action: 'command.run', target: pid, kind: 'act' };
     let startable: StartableCommand | undefined;
     await this.units.commitPrepared(
       call,

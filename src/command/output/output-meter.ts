@@ -35,7 +35,7 @@ export class OutputMeter {
 
   /** Charges the growth up to `size`. False when that would exceed a budget. */
   async charge(pid: Pid, size: number): Promise<boolean> {
-    const call: Call = { caller: hostCaller, actor: pid, action: 'budget.charge', target: pid };
+    const call: Call = { caller: hostCaller, actor: pid, action: 'budget.charge', target: pid, kind: 'record' };
     try {
       await this.units.commit(call, async (tx, act) => {
         const row = await this.lookup.getLive(tx, pid);

@@ -11,6 +11,17 @@ export function toAnswer(value: unknown): CallToolResult {
   return { content: [{ type: 'text', text }], ...(isObject(plain) ? { structuredContent: plain } : {}) };
 }
 
+/** Whether a call was not made because the process is paused. */
+export function isStillPaused(error: unknown): boolean {
+  return error instanceof KernelError && error.code === 'WAIT_TIMEOUT' && error.facts.paused === true;
+}
+
+/** No refusal: the same call goes on when the process is resumed. */
+export function toPausedAnswer(call: string): CallToolResult {
+  const note = `Your process is paused, so that ${call} was not done: nothing has happened. Call it again later.`;
+  return toAnswer({ paused: true, note });
+}
+
 /** A refusal: what happened, what was missing, what to do. No error of the protocol: whoever called can go on. */
 export function toRefusal(error: unknown): CallToolResult {
   const told = error instanceof KernelError ? error : internalError(error);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { KernelError, type ProcessFace } from '../../index.js';
+import { isStillPaused } from './answers.js';
 import { additive, json, type McpTool, mcpTool, waitMs } from './mcp-tool.js';
 
 /** The tools for messages from and to other processes. */
@@ -37,7 +38,7 @@ async function receiveMessage(face: ProcessFace, options: { from?: string; timeo
   try {
     return { received: true, ...(await face.receive(options)) };
   } catch (error) {
-    if (!(error instanceof KernelError) || error.code !== 'WAIT_TIMEOUT') throw error;
+    if (!(error instanceof KernelError) || error.code !== 'WAIT_TIMEOUT' || isStillPaused(error)) throw error;
     return { received: false, note: `No message has come within ${options.timeoutMs} ms. Call receive again.` };
   }
 }

@@ -8,6 +8,7 @@ import {
   type ProcessFace,
   type ProcessRecord,
 } from '../../index.js';
+import { isStillPaused } from './answers.js';
 import { capabilityInput } from './capability-input.js';
 import { additive, destructive, idempotent, json, type McpTool, mcpTool, readOnly, waitMs } from './mcp-tool.js';
 
@@ -132,7 +133,7 @@ async function waitForChild(
     const result = pid === undefined ? await face.waitAny(undefined, limits) : await face.wait(pid, limits);
     return { ended: true, ...result };
   } catch (error) {
-    if (!(error instanceof KernelError) || error.code !== 'WAIT_TIMEOUT') throw error;
+    if (!(error instanceof KernelError) || error.code !== 'WAIT_TIMEOUT' || isStillPaused(error)) throw error;
     const note = `Still running: nothing has ended within ${limits.timeoutMs} ms. Call wait again, or signal it.`;
     return { ended: false, ...(pid === undefined ? {} : { pid }), note };
   }

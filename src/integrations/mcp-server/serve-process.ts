@@ -6,9 +6,9 @@ import {
 } from '@modelcontextprotocol/server';
 import { type StdioServerHandle, StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { packageVersion } from '../../base/package-version.js';
-import { KernelError, type ProcessFace, ToolError } from '../../index.js';
+import { KernelError, limitPauses, type ProcessFace, ToolError } from '../../index.js';
 import { AnsweringTransport } from './answering-transport.js';
-import { toAnswer, toRefusal } from './answers.js';
+import { isStillPaused, toAnswer, toPausedAnswer, toRefusal } from './answers.js';
 import { capabilityTools } from './capability-tools.js';
 import { kernelTools } from './kernel-tools.js';
 import type { McpTool } from './mcp-tool.js';
@@ -23,6 +23,8 @@ export interface ServeOptions {
   readonly signal?: AbortSignal;
   /** More to tell the client at the beginning, such as what the goal is. */
   readonly instructions?: string;
+  /** How long a call waits while the process is paused, before the answer says so; default 50,000. */
+  readonly pausedMs?: number;
   /** Told what went wrong with the connection itself. */
   readonly onError?: (error: Error) => void;
 }
@@ -37,6 +39,8 @@ export interface ServedProcess {
 
 /** The time that calls have to end by themselves before they are given up. */
 const graceMs = 2_000;
+/** Many clients give a call up after 60 s: the answer that the process is paused comes before that. */
+const pausedMsDefault = 50_000;
 
 /**
  * Gives an MCP client the face of one process: what the process may do, and nothing else. The process does not end with the
@@ -90,10 +94,14 @@ class ProcessServer implements ServedProcess {
   private readonly calls = new Set<Promise<unknown>>();
   private readonly own: readonly McpTool[];
 
+  private readonly face: ProcessFace;
+
   constructor(
-    private readonly face: ProcessFace,
+    unlimited: ProcessFace,
     private readonly options: ServeOptions,
   ) {
+    const face = limitPauses(unlimited, options.pausedMs ?? pausedMsDefault);
+    this.face = face;
     const finish = () => void this.finish();
     this.own = [...processTools(face, finish), ...messageTools(face), ...memoryTools(face), ...capabilityTools(face)];
     this.transport = new AnsweringTransport(options.transport ?? new StdioServerTransport());
@@ -149,6 +157,7 @@ class ProcessServer implements ServedProcess {
       if (offer === undefined) throw noSuchTool(name, [...this.own, ...offers]);
       return toAnswer(await offer.call(args, signal));
     } catch (error) {
+      if (isStillPaused(error)) return toPausedAnswer(name);
       if (!(error instanceof KernelError))
         this.options.onError?.(error instanceof Error ? error : new Error(String(error)));
       return toRefusal(error);

@@ -30,6 +30,14 @@ export class ProcessFaces {
   }
 }
 
+/**
+ * The same face, whose calls wait no longer than `pausedMs` for the end of a pause: WAIT_TIMEOUT then, with `paused` among
+ * its facts. A face that is not one of `kernel.as` is given back as it is.
+ */
+export function limitPauses(face: ProcessFace, pausedMs: number): ProcessFace {
+  return CallerFace.limitPauses(face, pausedMs);
+}
+
 class CallerFace {
   readonly #caller: ProcessCaller;
   readonly #faces: ProcessFaces;
@@ -38,6 +46,12 @@ class CallerFace {
     this.#caller = caller;
     this.#faces = faces;
     Object.freeze(this);
+  }
+
+  static limitPauses(face: ProcessFace, pausedMs: number): ProcessFace {
+    const own: object = face;
+    if (!(#caller in own)) return face;
+    return new CallerFace({ ...own.#caller, pausedMs }, own.#faces) as CallerFace & ProcessFace;
   }
 
   get pid(): Pid {

@@ -9,6 +9,7 @@ import type { Act } from '../../unit/act.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { Waker } from '../waiting/waker.js';
+import { Deadlines } from './deadlines.js';
 import { ProcessEnds } from './process-ends.js';
 import { Timers } from './timers.js';
 
@@ -31,6 +32,7 @@ export class ProcessTimers {
     @inject(Timers) private readonly timers: Timers,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Waker) private readonly waker: Waker,
+    @inject(Deadlines) private readonly deadlines: Deadlines,
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
@@ -104,21 +106,10 @@ export class ProcessTimers {
       const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
       const due = await this.processes.findDue(tx, act.at, dueRowsMax);
       for (const row of due) if (isTimerOver(row, act.at)) await this.waker.wakeRow(tx, act, row, 'timer');
-      const late = due.filter(({ status, deadlineAt }) => status !== 'stopping' && (deadlineAt ?? Infinity) <= act.at);
-      await this.processEnds.stop(tx, act, {
-        rows: await this.withDescendants(tx, late),
-        order: { kind: 'timed_out', by: 'kernel' },
-        action: 'process.timeout',
-      });
+      await this.deadlines.stopLate(tx, act, due);
       for (const { pid } of due) await this.endStopping(tx, act, await this.processes.find(tx, pid));
     });
     await this.expectNext();
-  }
-
-  private async withDescendants(tx: WriteTx, rows: readonly ProcessRow[]): Promise<ProcessRow[]> {
-    const all = new Map(rows.map((row) => [row.pid, row]));
-    for (const { pid } of rows) for (const row of await this.processes.findLiveTree(tx, pid)) all.set(row.pid, row);
-    return [...all.values()];
   }
 
   private async endStopping(tx: WriteTx, act: Act, row: ProcessRow | undefined): Promise<void> {

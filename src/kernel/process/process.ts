@@ -1,6 +1,7 @@
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
+import type { ActingProcess } from '../../unit/caller.js';
 import type { Budget, Usage } from '../budget/budget.js';
 
 export const processKinds = ['agent', 'steps', 'command', 'external'] as const;
@@ -213,6 +214,11 @@ export function isDriven(row: ProcessRow): boolean {
 /** Who paused the process; null if it is not paused. A row that does not say it counts as paused by the host. */
 export function pauserOf({ status, pausedBy }: ProcessRow): Pid | 'host' | null {
   return status === 'paused' ? (pausedBy ?? 'host') : null;
+}
+
+export function toActingProcess({ pid, status, deadlineAt }: ProcessRow): ActingProcess {
+  const isStopped = status === 'stopping' || isTerminal(status);
+  return { pid, isPaused: status === 'paused', deadlineAt: isStopped ? null : deadlineAt };
 }
 
 /** Limits of a process's own on how long it may live, from its creation. */

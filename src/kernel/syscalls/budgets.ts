@@ -70,7 +70,7 @@ export class Budgets {
     const id = parseId(input, 'reservation');
     const usage = parse(settledUsageSpec, rawUsage, 'usage') as Usage;
     const actor = caller.face === 'host' ? 'host' : caller.pid;
-    return this.units.commit({ caller, actor, action: 'budget.settle' }, async (tx, act) => {
+    return this.units.commit({ caller, actor, action: 'budget.settle', kind: 'record' }, async (tx, act) => {
       const reservation = await this.accounts.getOwnReservation(
         tx,
         id,

@@ -24,7 +24,7 @@ export class Chdir {
     const pid = parsePid(input);
     const path = parsePath(rawPath);
     return this.units.commitPrepared(
-      { caller, actor: 'host', action: 'process.chdir', target: pid },
+      { caller, actor: 'host', action: 'process.chdir', target: pid, actsFor: pid },
       async () => {
         const { cwd: from } = await this.store.read((tx) => this.lookup.getLive(tx, pid));
         const { cwd: to, folderQuestion } = await this.folderAccess.check(caller, 'process.chdir', from, path);

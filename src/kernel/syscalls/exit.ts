@@ -43,19 +43,22 @@ export class Exit {
       kind: spec.failed ? 'failed' : 'completed',
       ...(spec.exitCode === undefined ? {} : { exitCode: spec.exitCode }),
     };
-    await this.units.commit({ caller, actor: 'host', action: 'process.exit', target: pid }, async (tx, act) => {
-      const row = await this.lookup.getLive(tx, pid);
-      const ended = nextState(row, spec.failed ? 'fail' : 'exit');
-      const object = result === undefined ? undefined : await this.storeResult(tx, act, row, result);
-      await this.processEnds.end(tx, act, {
-        row,
-        ended,
-        outcome,
-        action: 'process.exit',
-        ...(spec.message === undefined ? {} : { message: spec.message }),
-        ...(object === undefined ? {} : { result: object }),
-      });
-    });
+    await this.units.commit(
+      { caller, actor: 'host', action: 'process.exit', target: pid, actsFor: pid },
+      async (tx, act) => {
+        const row = await this.lookup.getLive(tx, pid);
+        const ended = nextState(row, spec.failed ? 'fail' : 'exit');
+        const object = result === undefined ? undefined : await this.storeResult(tx, act, row, result);
+        await this.processEnds.end(tx, act, {
+          row,
+          ended,
+          outcome,
+          action: 'process.exit',
+          ...(spec.message === undefined ? {} : { message: spec.message }),
+          ...(object === undefined ? {} : { result: object }),
+        });
+      },
+    );
   }
 
   private parseResult(result: unknown): Result | undefined {

@@ -51,32 +51,35 @@ export class External {
   ): Promise<void> {
     const pid = parsePid(input);
     const progress = parse(progressSpec, rawProgress, 'progress') as NonNullable<ProcessRow['progress']>;
-    await this.units.commit({ caller, actor: 'host', action: 'process.progress', target: pid }, async (tx, act) => {
-      const row = checkKind(await this.lookup.getLive(tx, pid));
-      const starts = row.status === 'created' || row.status === 'runnable';
-      const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
-      const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
-      await saveProcess(this.processes, tx, next);
-      if (starts) {
+    await this.units.commit(
+      { caller, actor: 'host', action: 'process.progress', target: pid, actsFor: pid },
+      async (tx, act) => {
+        const row = checkKind(await this.lookup.getLive(tx, pid));
+        const starts = row.status === 'created' || row.status === 'runnable';
+        const started = starts ? { ...nextState(row, 'start'), startedAt: act.at } : row;
+        const next = { ...started, version: row.version + 1, progress, updatedAt: act.at };
+        await saveProcess(this.processes, tx, next);
+        if (starts) {
+          this.recorder.record(tx, act, next, {
+            event: 'process.started',
+            data: { kind: row.kind },
+            action: 'process.start',
+            before: row.status,
+            after: next.status,
+          });
+        }
+        const { done, total = null, text } = progress;
         this.recorder.record(tx, act, next, {
-          event: 'process.started',
-          data: { kind: row.kind },
-          action: 'process.start',
-          before: row.status,
+          event: 'process.progressed',
+          data: { done, total },
+          action: 'process.progress',
+          before: next.status,
           after: next.status,
+          facts: { done, total },
+          ...(text === undefined ? {} : { payload: { text } }),
         });
-      }
-      const { done, total = null, text } = progress;
-      this.recorder.record(tx, act, next, {
-        event: 'process.progressed',
-        data: { done, total },
-        action: 'process.progress',
-        before: next.status,
-        after: next.status,
-        facts: { done, total },
-        ...(text === undefined ? {} : { payload: { text } }),
-      });
-    });
+      },
+    );
   }
 
   /** Ends a process whose outcome will never be known. */

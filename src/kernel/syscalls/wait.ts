@@ -5,7 +5,7 @@ import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
 import type { Act } from '../../unit/act.js';
-import { type Call, type Caller, hostCaller } from '../../unit/caller.js';
+import { type Call, type Caller, hostCaller, timeLimitOf } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { ProcessResult, ProcessRow } from '../process/process.js';
@@ -13,7 +13,8 @@ import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessResults } from '../process/process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
-import { ExitWait } from '../waiting/exit-wait.js';
+import { ExitWait, waitTimeout } from '../waiting/exit-wait.js';
+import type { WaitLimits } from '../waiting/process-watch.js';
 import { WaitRepository } from '../waiting/wait-repository.js';
 
 /** wait, waitAny, waitAll and result. A wait changes no status by itself; it ends with the child or the waiter. */
@@ -42,8 +43,9 @@ export class Wait {
       await this.assertChild(tx, caller, pid, child);
       await this.checkRules(tx, caller, pid, [child], this.clock.peek());
     });
+    const held = heldCall([child], limits);
     await this.exits.waitUntil(caller, new Set([child]), 1, pid, limits);
-    return this.reapOne(caller, pid, child);
+    return this.reapOne({ ...call, ...held }, pid, child);
   }
 
   /** The first that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN, as waitOne. */
@@ -52,8 +54,10 @@ export class Wait {
     const limits = parse(waitOptions, options, 'options');
     const children = await this.findAwaited(caller, pid, rawChildren);
     if (children.length === 0) throw noChildren(pid);
+    const held = heldCall(children, limits);
     const [first] = await this.exits.waitUntil(caller, new Set(children), 1, pid, limits);
-    return this.reapOne(caller, pid, (first as ProcessRow).pid);
+    const target = (first as ProcessRow).pid;
+    return this.reapOne({ caller, actor: pid, action: 'process.wait', target, ...held }, pid, target);
   }
 
   /** All of them, in the order of the list. Throws as waitAny. */
@@ -63,8 +67,9 @@ export class Wait {
     const children = await this.findAwaited(caller, pid, rawChildren);
     if (children.length === 0 && rawChildren === undefined) throw noChildren(pid);
     const distinct = new Set(children);
+    const held = heldCall(distinct, limits);
     await this.exits.waitUntil(caller, distinct, distinct.size, pid, limits);
-    return this.units.commit({ caller, actor: pid, action: 'process.wait' }, async (tx, act) => {
+    return this.units.commit({ caller, actor: pid, action: 'process.wait', ...held }, async (tx, act) => {
       const results: ProcessResult[] = [];
       for (const child of children) results.push(await this.reap(tx, act, pid, child));
       return results;
@@ -109,8 +114,7 @@ export class Wait {
     return this.rules.preview(tx, { via: face, at }, pid, 'wait', resources);
   }
 
-  private reapOne(caller: Caller, pid: Pid, child: Pid): Promise<ProcessResult> {
-    const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
+  private reapOne(call: Call, pid: Pid, child: Pid): Promise<ProcessResult> {
     return this.units.commit(call, (tx, act) => this.reap(tx, act, pid, child));
   }
 
@@ -131,6 +135,11 @@ export class Wait {
     });
     return result;
   }
+}
+
+/** The limits of a wait, which go on while its answer is held back by a pause. */
+function heldCall(children: Iterable<Pid>, { timeoutMs, signal }: WaitLimits): Pick<Call, 'signal' | 'timeLimit'> {
+  return { signal, timeLimit: timeLimitOf(timeoutMs, () => waitTimeout(children, timeoutMs ?? 0)) };
 }
 
 function waitForAncestor(pid: Pid, child: Pid): ProcessError {

@@ -5,6 +5,7 @@ import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
 import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
+import { Deadlines } from '../lifecycle/deadlines.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -19,6 +20,7 @@ export class ExitWait {
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ExitWatch) private readonly exits: ExitWatch,
+    @inject(Deadlines) private readonly deadlines: Deadlines,
   ) {}
 
   /**
@@ -41,11 +43,12 @@ export class ExitWait {
     for (let notified: Iterable<Pid> = pids; ; ) {
       for (const row of await this.findEnded(pids, notified)) ended.set(row.pid, row);
       if (ended.size >= count) return [...ended.values()].sort(compareEnds);
-      if (waiter !== undefined) await this.assertNotStopping(waiter);
+      const waiting = waiter === undefined ? undefined : await this.getWaiter(waiter);
       if (limits.signal?.aborted === true) throw waitAborted(pids);
       if (notifier.expired) throw waitTimeout(pids, timeoutMs ?? 0);
       const left = [...pids].filter((pid) => !ended.has(pid));
       const reason = { ...waitReasonFor(left, count - ended.size), ...deadline };
+      using _timer = waiting && this.deadlines.watch(waiting, () => notifier.notify(waiting.pid));
       notified = await waitAs(caller, reason, () => notifier.next());
     }
   }
@@ -64,9 +67,12 @@ export class ExitWait {
     });
   }
 
-  private async assertNotStopping(waiter: Pid): Promise<void> {
+  /** Throws PROCESS_TERMINATED, and CANCELLED for a process that is being stopped or has passed its deadline. */
+  private async getWaiter(waiter: Pid): Promise<ProcessRow> {
     const row = await this.store.read((tx) => this.lookup.getLive(tx, waiter));
     if (row.status === 'stopping') throw waiterStopped(row);
+    if (this.deadlines.isPassed(row)) throw await this.deadlines.stopExpired(waiter);
+    return row;
   }
 }
 
@@ -81,11 +87,11 @@ function compareEnds(a: ProcessRow, b: ProcessRow): number {
   return (a.exitedAt ?? 0) - (b.exitedAt ?? 0) || (a.exitOrder ?? 0) - (b.exitOrder ?? 0);
 }
 
-function firstPids(pids: ReadonlySet<Pid>): Pid[] {
+function firstPids(pids: Iterable<Pid>): Pid[] {
   return [...pids].slice(0, 20);
 }
 
-function waitTimeout(pids: ReadonlySet<Pid>, timeoutMs: number): ProcessError {
+export function waitTimeout(pids: Iterable<Pid>, timeoutMs: number): ProcessError {
   return new ProcessError('WAIT_TIMEOUT', `Nothing ended within ${timeoutMs} ms.`, {
     facts: { children: firstPids(pids), timeoutMs },
     hint: 'Wait again, or cancel what takes too long.',

@@ -7,8 +7,9 @@ import { keepAlive } from '../../base/keep-alive.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
-import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
+import { type Call, type Caller, timeLimitOf, type WaitReason, waitAs } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
+import { Deadlines } from '../lifecycle/deadlines.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { InboxWatch, Notifier, type WaitLimits } from './process-watch.js';
@@ -32,12 +33,15 @@ export class InboxWait {
     @inject(Units) private readonly units: Units,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(InboxWatch) private readonly arrivals: InboxWatch,
+    @inject(Deadlines) private readonly deadlines: Deadlines,
   ) {}
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, CANCELLED, WAIT_TIMEOUT. */
   async takeNext<T>(caller: Caller, item: AwaitedItem<T>, limits: WaitLimits): Promise<T> {
-    const { pid, reason } = item;
+    const { pid, action, reason } = item;
     const { timeoutMs, signal } = limits;
+    const timeLimit = timeLimitOf(timeoutMs, () => inboxTimeout(pid, reason, timeoutMs ?? 0));
+    const call: Call = { caller, actor: pid, action, target: pid, signal, timeLimit };
     const awaited = timeoutMs === undefined ? reason : { ...reason, deadline: this.clock.peek() + timeoutMs };
     // Without `using`, whose compiled form takes more memory: thousands of processes may wait here.
     const notifier = new Notifier(limits);
@@ -45,12 +49,13 @@ export class InboxWait {
     const watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
     try {
       for (;;) {
-        const taken = await this.tryTake(caller, item);
+        const taken = await this.tryTake(call, item);
         if (taken === 'taken by another') continue;
-        if (taken !== undefined) return taken.value;
+        if ('value' in taken) return taken.value;
         if (signal?.aborted === true) throw inboxWaitAborted(pid, reason);
         if (notifier.expired) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
-        await waitAs(caller, awaited, () => notifier.next());
+        const timer = this.deadlines.watch(taken.row, () => notifier.notify(pid));
+        await waitAs(caller, awaited, () => notifier.next()).finally(() => timer[Symbol.dispose]());
       }
     } finally {
       watch[Symbol.dispose]();
@@ -59,28 +64,25 @@ export class InboxWait {
     }
   }
 
-  /** Undefined where nothing has arrived. A process that is being stopped gets what has arrived, and waits for nothing more. */
+  /** The row of the process where nothing has arrived. A process that is being stopped gets what has arrived, and waits for nothing more. */
   private async tryTake<T>(
-    caller: Caller,
+    call: Call,
     item: AwaitedItem<T>,
-  ): Promise<{ value: T } | 'taken by another' | undefined> {
-    const { pid, action, reason } = item;
-    const hasArrived = await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
+  ): Promise<{ value: T } | 'taken by another' | { row: ProcessRow }> {
+    const { pid, reason } = item;
+    const { row, hasArrived } = await this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
-      if (await item.hasArrived(tx)) return true;
+      if (await item.hasArrived(tx)) return { row, hasArrived: true };
       if (row.status === 'stopping') throw receiverStopped(row, reason);
-      return false;
+      return { row, hasArrived: false };
     });
-    return hasArrived ? ((await this.takeInUnit(caller, item)) ?? 'taken by another') : undefined;
+    return hasArrived ? ((await this.takeInUnit(call, item)) ?? 'taken by another') : { row };
   }
 
   /** Undefined where another call was faster: the unit is undone, so that nothing is written or journalled. */
-  private async takeInUnit<T>(
-    caller: Caller,
-    { pid, action, take }: AwaitedItem<T>,
-  ): Promise<{ value: T } | undefined> {
+  private async takeInUnit<T>(call: Call, { pid, take }: AwaitedItem<T>): Promise<{ value: T } | undefined> {
     try {
-      const value = await this.units.commit({ caller, actor: pid, action, target: pid }, async (tx, act) => {
+      const value = await this.units.commit(call, async (tx, act) => {
         const value = await take(tx, act, await this.lookup.getLive(tx, pid));
         if (value === undefined) throw new OutdatedPreparation(pid);
         return value;

@@ -65,6 +65,19 @@ export class InboxWatch extends ProcessWatch {
   }
 }
 
+/** Watches for processes that are resumed, or stopped while they are paused. */
+@injectable()
+export class ResumeWatch extends ProcessWatch {
+  constructor(@inject(EventFeed) feed: EventFeed) {
+    super();
+    feed.subscribe('resumes', {
+      'process.resumed': this.notify,
+      'process.stopping': this.notify,
+      'process.exited': this.notify,
+    });
+  }
+}
+
 /** The timeout of a wait, and the signal that aborts it. */
 export interface WaitLimits {
   readonly timeoutMs?: number | undefined;

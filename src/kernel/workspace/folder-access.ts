@@ -39,7 +39,7 @@ export class FolderAccess {
     if (caller.face === 'host') return { cwd: await this.directories.resolve(from, path) };
     const { pid } = caller;
     const name = parseRequest(`fs:${normalizePath(from, path)}`);
-    await this.units.read({ caller, actor: pid, action, target: pid }, async (tx) => {
+    await this.units.read({ caller, actor: pid, action, target: pid, kind: 'act' }, async (tx) => {
       const question = plainQuestion(pid, 'read', this.questions.foldCase(name));
       await hideLocation(pid, this.authorizer.preview(tx, { via: caller.face, at: this.clock.peek() }, question));
     });

@@ -60,7 +60,7 @@ export class ReadObject {
     right: 'read' | 'diff',
     read: (tx: ReadTx, accessed: AccessedObject) => Promise<T>,
   ): Promise<T> {
-    const call: Call = { caller, actor: pid, action: `memory.${right}`, target: pid };
+    const call: Call = { caller, actor: pid, action: `memory.${right}`, target: pid, kind: 'look' };
     const preview = await this.units.read(call, async (tx) => {
       const accessed = await this.access.preview(tx, { via: caller.face, at: this.clock.peek() }, pid, id, right);
       const { approval, counted } = accessed.authorization;

@@ -135,7 +135,8 @@ export class ReplayJournal {
   ): Promise<T> {
     const { pid } = run;
     const caller = { face: 'process', pid, run: hooks } as const;
-    return this.units.commit({ caller, actor: pid, action, target: pid }, work);
+    const kind = beginnings.has(action) ? 'act' : 'record';
+    return this.units.commit({ caller, actor: pid, action, target: pid, kind }, work);
   }
 
   private async put(tx: WriteTx, act: Act, run: Run, { key }: OpenCall, update: EntryUpdate): Promise<void> {
@@ -164,6 +165,9 @@ export class ReplayJournal {
     await saveProcess(this.processes, tx, { ...row, recoveries: 0, version: row.version + 1 });
   }
 }
+
+/** The units by which something begins. The others record what has already happened. */
+const beginnings: ReadonlySet<AuditAction> = new Set(['call.begin', 'step.start']);
 
 /** Whether an error is the failure of the call itself; not when the run has ended, the store failed, or the node shuts down. */
 export function isFailureOfCall(run: Run, error: unknown): boolean {

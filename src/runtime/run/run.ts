@@ -3,12 +3,12 @@ import type { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
+import { isTerminal, type ProcessRow, toActingProcess } from '../../kernel/process/process.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
 import { processTerminated } from '../../kernel/process/transitions.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import type { Act } from '../../unit/act.js';
-import type { RunHooks, WaitReason } from '../../unit/caller.js';
+import type { ActingProcess, RunHooks, WaitReason } from '../../unit/caller.js';
 import { PausedInterruption } from '../../unit/interruption.js';
 import type { Slots } from '../node/slots.js';
 import { CallTree, type OpenCall } from './call-tree.js';
@@ -165,9 +165,10 @@ export class Run {
   }
 
   /** First in every write unit. A process that waits is woken by it. Throws as `assertHolds`. */
-  async beforeWrite(tx: WriteTx, act: Act, call: OpenCall, ignoresPause: boolean): Promise<void> {
+  async beforeWrite(tx: WriteTx, act: Act, call: OpenCall, ignoresPause: boolean): Promise<ActingProcess> {
     const row = await this.assertHolds(tx, call, ignoresPause);
     if (row.status === 'waiting') await this.table.wake(tx, act, row);
+    return toActingProcess(row);
   }
 
   /**
@@ -333,12 +334,16 @@ class RunCallHooks implements RunHooks {
     private readonly hooks: CallHooks,
   ) {}
 
-  async beforeRead(tx: ReadTx): Promise<void> {
-    await this.run.assertHolds(tx, this.call, this.hooks.ignoresPause === true);
+  get recordsOnly(): boolean {
+    return this.hooks.ignoresPause === true;
   }
 
-  beforeWrite(tx: WriteTx, act: Act): Promise<void> {
-    return this.run.beforeWrite(tx, act, this.call, this.hooks.ignoresPause === true);
+  async beforeRead(tx: ReadTx): Promise<ActingProcess> {
+    return toActingProcess(await this.run.assertHolds(tx, this.call, this.recordsOnly));
+  }
+
+  beforeWrite(tx: WriteTx, act: Act): Promise<ActingProcess> {
+    return this.run.beforeWrite(tx, act, this.call, this.recordsOnly);
   }
 
   async afterWrite(tx: WriteTx, act: Act, answer: unknown): Promise<void> {

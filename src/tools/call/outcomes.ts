@@ -58,7 +58,7 @@ export class ToolOutcomes {
 
   private async commit(finished: FinishedCall): Promise<CallOutcome> {
     try {
-      return await this.units.commit(finished.call, (tx, act) => this.record(tx, act, finished));
+      return await this.units.commit({ ...finished.call, kind: 'record' }, (tx, act) => this.record(tx, act, finished));
     } catch (error) {
       if (!(error instanceof StoreError)) await this.recordWithoutRun(finished);
       throw error;

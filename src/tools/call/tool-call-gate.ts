@@ -10,10 +10,10 @@ import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
-import type { Call, ProcessCaller } from '../../unit/caller.js';
+import { type Call, type ProcessCaller, timeLimitOf } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { callCancelled, noSuchTool } from '../tool-errors.js';
+import { callCancelled, noSuchTool, toolTimeout } from '../tool-errors.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { ToolIntents, toolCall } from './intents.js';
 import { ToolOutcomes } from './outcomes.js';
@@ -59,7 +59,8 @@ export class ToolCallGate implements ToolGate {
     const { pid } = caller;
     const name = parseSpec(toolName, rawName, 'name');
     const { using, timeoutMs, signal } = parseSpec(callOptions, options, 'options', isAbortSignal);
-    const call = callOf(caller);
+    const timeLimit = timeLimitOf(timeoutMs, () => toolTimeout(name, timeoutMs ?? 0));
+    const call: Call = { ...callOf(caller), kind: 'act', signal, timeLimit };
     using stop = this.stopSignal(pid, name, run?.signal);
     const { row, tool } = await this.findTool(call, pid, name);
     using _slot = await this.concurrency.acquire(
@@ -69,7 +70,7 @@ export class ToolCallGate implements ToolGate {
     );
     await this.lease.acquire();
     const isRepeated = run !== undefined && run.attempt > 1;
-    const intent = await this.intents.record({ call: { ...call, signal }, tool, row, args, using, isRepeated });
+    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated });
     const result = await this.runner.run(intent.prepared, {
       face,
       signal: stop.signal,

@@ -306,3 +306,38 @@ function hintsOf(annotations: object = {}): string {
     .sort()
     .join(' ');
 }
+
+describe('while the process is paused', () => {
+  it('a call that acts is answered in words after a while, and has done nothing', async () => {
+    const kernel = await openKernel();
+    const pid = await kernel.processes.spawn({ capabilities: anyTool });
+    const child = await kernel.processes.spawnChild(pid);
+    const { client } = await connected(kernel, pid, { pausedMs: 20 });
+    await kernel.processes.pause(pid);
+    const calls = {
+      spawn: {},
+      signal: { pid: child, signal: 'kill' },
+      send: { to: child, message: 1 },
+      exit: {},
+      memory_write: { type: 'artifact', payload: 1 },
+      tool_process_list: {},
+      request_capability: { resource: 'tool:x', rights: ['call'] },
+    };
+    for (const [name, args] of Object.entries(calls)) {
+      const { isError, value, text } = await ask(client, name, args);
+      expect([name, isError, value.paused], text).toEqual([name, false, true]);
+      expect(value.note).toContain(name);
+    }
+    expect((await ask(client, 'list_children')).value).toMatchObject({ children: [{ pid: child, status: 'paused' }] });
+    await kernel.processes.resume(pid);
+    expect((await ask(client, 'spawn')).value).toEqual({ pid: expect.stringMatching(/^p_/) });
+  });
+
+  it('a call that is resumed in time is made', async () => {
+    const { kernel, pid, client } = await served();
+    await kernel.processes.pause(pid);
+    const spawned = ask(client, 'spawn', { name: 'late' });
+    await kernel.processes.resume(pid);
+    expect((await spawned).value).toEqual({ pid: expect.stringMatching(/^p_/) });
+  });
+});
