@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid, RuleId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { Caller, ProcessCaller } from '../unit/caller.js';
+import { Units } from '../unit/units.js';
 import type { Decision, Explanation } from './decision/decision.js';
 import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
 import type { Right } from './resource/rights.js';
@@ -78,10 +79,12 @@ export class ProcessCapabilitySyscalls {
   constructor(
     @inject(CapabilityQueries) private readonly queries: CapabilityQueries,
     @inject(RequestCapability) private readonly requesting: RequestCapability,
+    @inject(Units) private readonly units: Units,
   ) {}
 
-  /** The live capabilities that it holds. */
-  list(_caller: ProcessCaller, pid: Pid): Promise<Capability[]> {
+  /** The live capabilities that it holds. Throws PROCESS_TERMINATED. */
+  async list(caller: ProcessCaller, pid: Pid): Promise<Capability[]> {
+    await this.units.assertMayLook(caller);
     return this.queries.list(pid);
   }
 

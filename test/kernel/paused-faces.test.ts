@@ -1,73 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createKernel, defineTool, type Kernel, type Pid, type ProcessFace } from '../../src/index.js';
+import { createKernel, defineTool, type Kernel } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
+import { acts, looks } from '../support/face-calls.js';
+import { faceFamily } from '../support/face-family.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
-import { type KernelFixture, kernelFixture, lastSeq, manualClock } from '../support/kernel-fixture.js';
-
-const input = z.looseObject({});
-const echo = defineTool({ name: 'echo', description: 'Gives back.', input, effect: 'pure', run: async () => 1 });
-
-interface Family extends KernelFixture {
-  readonly face: ProcessFace;
-  readonly pid: Pid;
-  readonly child: Pid;
-  readonly ended: Pid;
-}
-
-/** A process with a live and an ended child, a message in its mailbox, a capability to hand on, and an object. */
-async function family(options: Parameters<typeof kernelFixture>[0] = {}): Promise<Family> {
-  const set = await kernelFixture({ tools: [echo], ...options });
-  const { kernel } = set;
-  const capabilities = [{ resource: 'tool:echo', rights: ['call' as const], delegable: true }];
-  const pid = await kernel.processes.spawn({ capabilities });
-  const child = await kernel.processes.spawnChild(pid, {});
-  const ended = await kernel.processes.spawnChild(pid, {});
-  await kernel.processes.exit(ended, { result: 1 });
-  await kernel.as(child).send(pid, 'hello');
-  return { ...set, pid, child, ended, face: kernel.as(pid) };
-}
-
-const acts: Record<string, (face: ProcessFace, ids: { child: Pid; ended: Pid }) => Promise<unknown>> = {
-  spawnChild: (face) => face.spawnChild({}),
-  fork: (face) => face.fork({}),
-  exec: (face) => face.exec({ image: 'worker' }),
-  exit: (face) => face.exit(),
-  wait: (face, { ended }) => face.wait(ended),
-  waitAny: (face) => face.waitAny(),
-  waitAll: (face, { ended }) => face.waitAll([ended]),
-  receive: (face) => face.receive(),
-  send: (face, { child }) => face.send(child, 'x'),
-  pause: (face, { child }) => face.pause(child),
-  resume: (face, { child }) => face.resume(child),
-  cancel: (face, { child }) => face.cancel(child),
-  kill: (face, { child }) => face.kill(child),
-  'tools.call': (face) => face.tools.call('echo', { a: 1 }),
-  run: (face) => face.run({ argv: ['true'] }).catch((error) => error.code),
-  'memory.create': (face) => face.memory.create({ type: 'artifact', payload: 1 }),
-  charge: (face) => face.charge({ tokens: 1 }),
-  reserve: (face) => face.reserve({ tokens: 1 }),
-  chdir: (face) => face.chdir('.').catch((error) => error.code),
-  'capabilities.delegate': (face, { child }) =>
-    face.capabilities.delegate(child, { resource: 'tool:echo', rights: ['call'] }),
-  'capabilities.derive': (face) => face.capabilities.derive({ resource: 'tool:echo', rights: ['call'] }),
-  'capabilities.require': (face) => face.capabilities.require('call', 'tool:echo'),
-};
-
-const looks: Record<string, (face: ProcessFace, ids: { child: Pid; goal: string }) => Promise<unknown>> = {
-  children: (face) => face.children(),
-  budget: (face) => face.budget(),
-  'tools.list': (face) => face.tools.list(),
-  'memory.read': (face, { goal }) => face.memory.read(goal),
-  'memory.query': (face) => face.memory.query(),
-  'memory.view': (face) => face.memory.view(),
-  'memory.history': (face, { goal }) => face.memory.history(goal),
-  'memory.links': (face, { goal }) => face.memory.links(goal),
-  'capabilities.list': (face) => face.capabilities.list(),
-  'capabilities.check': (face) => face.capabilities.check('call', 'tool:echo'),
-  'capabilities.explain': (face) => face.capabilities.explain('call', 'tool:echo'),
-};
+import { kernelFixture, lastSeq, manualClock } from '../support/kernel-fixture.js';
 
 interface Watched {
   isSettled: boolean;
@@ -97,7 +36,7 @@ async function settleOthers(kernel: Kernel): Promise<void> {
 describe('through the face of a paused process', () => {
   for (const [name, act] of Object.entries(acts)) {
     it(`${name} waits until it is resumed`, async () => {
-      const { kernel, path, pid, face, ...ids } = await family();
+      const { kernel, path, pid, face, ...ids } = await faceFamily();
       await kernel.processes.signal(pid, 'pause', { tree: false });
       const seq = await lastSeq(kernel);
       const call = watched(act(face, ids));
@@ -111,8 +50,7 @@ describe('through the face of a paused process', () => {
 
   for (const [name, look] of Object.entries(looks)) {
     it(`${name} is answered at once`, async () => {
-      const { kernel, pid, face, child } = await family();
-      const { goal } = await kernel.processes.get(pid);
+      const { kernel, pid, face, child, goal } = await faceFamily();
       await kernel.processes.pause(pid);
       await look(face, { child, goal });
       expect((await kernel.processes.get(pid)).status).toBe('paused');
@@ -121,7 +59,7 @@ describe('through the face of a paused process', () => {
 
   it('a call is refused when the process is stopped meanwhile, and changes nothing', async () => {
     for (const stop of ['cancel', 'kill'] as const) {
-      const { kernel, pid, face } = await family();
+      const { kernel, pid, face } = await faceFamily();
       await kernel.processes.pause(pid);
       const call = watched(face.spawnChild({ name: 'late' }));
       await settleOthers(kernel);
@@ -132,7 +70,7 @@ describe('through the face of a paused process', () => {
   });
 
   it('a call is refused when a node begins to stop the process meanwhile, although a stopping one could make it', async () => {
-    const { kernel, pid, face, edit } = await family();
+    const { kernel, pid, face, edit } = await faceFamily();
     edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.signal(pid, 'pause', { tree: false });
     const call = watched(face.charge({ tokens: 1 }));
@@ -143,7 +81,7 @@ describe('through the face of a paused process', () => {
   });
 
   it('the time limit of a call goes on', async () => {
-    const { kernel, pid, face, ended } = await family();
+    const { kernel, pid, face, ended } = await faceFamily();
     await kernel.processes.pause(pid);
     const limits = { timeoutMs: 20 };
     expect((await refusal(face.wait(ended, limits))).code).toBe('WAIT_TIMEOUT');
@@ -158,7 +96,7 @@ describe('through the face of a paused process', () => {
   });
 
   it('the signal of a caller ends the waiting', async () => {
-    const { kernel, pid, face, ended } = await family();
+    const { kernel, pid, face, ended } = await faceFamily();
     await kernel.processes.pause(pid);
     const controller = new AbortController();
     const { signal } = controller;
@@ -177,7 +115,7 @@ describe('through the face of a paused process', () => {
   });
 
   it('a call that waited before the pause keeps its answer back until the end of it', async () => {
-    const { kernel, pid, face, child } = await family();
+    const { kernel, pid, face, child } = await faceFamily();
     await face.receive();
     const calls = [watched(face.wait(child)), watched(face.receive())];
     await settleOthers(kernel);
@@ -192,7 +130,7 @@ describe('through the face of a paused process', () => {
   });
 
   it('a pause after a pause holds it again, and many calls go on at the end', async () => {
-    const { kernel, pid, face } = await family();
+    const { kernel, pid, face } = await faceFamily();
     await kernel.processes.pause(pid);
     const calls = Array.from({ length: 50 }, () => watched(face.charge({ tokens: 1 })));
     await settleOthers(kernel);
@@ -216,7 +154,7 @@ describe('through the face of a paused process', () => {
   });
 
   it('a closed kernel refuses what waits', async () => {
-    const { kernel, pid, face } = await family();
+    const { kernel, pid, face } = await faceFamily();
     await kernel.processes.pause(pid);
     const call = watched(face.charge({ tokens: 1 }));
     await settleOthers(kernel);
@@ -227,7 +165,7 @@ describe('through the face of a paused process', () => {
 
 describe('paused and resumed by another program', () => {
   it('a call waits, and goes on', async () => {
-    const { kernel, path, pid, face } = await family({ node: { executor: false, pollMs: 10 } });
+    const { kernel, path, pid, face } = await faceFamily({ node: { executor: false, pollMs: 10 } });
     const other = await createKernel({ store: path, node: { executor: false, pollMs: 10 } });
     try {
       await other.processes.pause(pid);
@@ -244,7 +182,7 @@ describe('paused and resumed by another program', () => {
 
 describe('for a paused process', () => {
   it('the host acts at once', async () => {
-    const { kernel, pid, child, ended } = await family();
+    const { kernel, pid, child, ended } = await faceFamily();
     await kernel.processes.signal(pid, 'pause', { tree: false });
     await kernel.processes.spawnChild(pid, {});
     await kernel.processes.fork(pid, {});
@@ -264,7 +202,7 @@ describe('for a paused process', () => {
     const slow = defineTool({
       name: 'slow',
       description: 'Waits.',
-      input,
+      input: z.looseObject({}),
       effect: 'once',
       run: () =>
         new Promise<string>((resolve) => {
@@ -272,7 +210,7 @@ describe('for a paused process', () => {
           finish = () => resolve('done');
         }),
     });
-    const { kernel, pid, face } = await family({ tools: [echo, slow] });
+    const { kernel, pid, face } = await faceFamily({ tools: [slow] });
     await kernel.capabilities.grant(pid, { resource: 'tool:slow', rights: ['call'] });
     const reservation = await face.reserve({ tokens: 5 });
     const call = face.tools.call('slow');

@@ -82,9 +82,10 @@ export class OutputReader implements CommandOutput {
   }
 
   private async findFile(caller: Caller, pid: Pid, stream: Stream): Promise<{ file: string; ended: boolean }> {
-    const row = await this.store.read((tx) =>
-      this.lookup.get(tx, pid).catch((error) => hideMissing(caller, pid, error)),
-    );
+    const row = await this.store.read(async (tx) => {
+      if (caller.face === 'process') await this.lookup.getLive(tx, caller.pid);
+      return this.lookup.get(tx, pid).catch((error) => hideMissing(caller, pid, error));
+    });
     if (caller.face === 'process' && row.parent !== caller.pid) throw notAChild(caller.pid, pid);
     if (row.kind !== 'command') throw notACommand(row);
     const { outputFile, errorFile } = this.files.of(row.n);

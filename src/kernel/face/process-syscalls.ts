@@ -3,6 +3,7 @@ import type { Pid, ReservationId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Page } from '../../base/page.js';
 import type { Caller, ProcessCaller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import type { Budget, BudgetReport, ReserveOptions, Usage } from '../budget/budget.js';
 import type { CommandHandle, CommandResult, CommandSpec } from '../command/command.js';
 import {
@@ -47,6 +48,7 @@ export class SharedSyscalls {
     @inject(Queries) private readonly queries: Queries,
     @inject(Chdir) private readonly moving: Chdir,
     @inject(Budgets) private readonly budgets: Budgets,
+    @inject(Units) private readonly units: Units,
   ) {}
 
   /** Creates a child with a fresh view. Throws AMPLIFICATION, BUDGET_EXCEEDED, TREE_STOPPING, PROCESS_TERMINATED. */
@@ -84,8 +86,9 @@ export class SharedSyscalls {
     return this.waiting.waitAll(caller, pid, children, options);
   }
 
-  /** The children of the process, live or ended, in the order of their creation. */
-  children(_caller: Caller, pid: Pid, filter?: ProcessFilter): Promise<ProcessRecord[]> {
+  /** The children of the process, live or ended, in the order of their creation. Throws PROCESS_TERMINATED to itself. */
+  async children(caller: Caller, pid: Pid, filter?: ProcessFilter): Promise<ProcessRecord[]> {
+    await this.units.assertMayLook(caller);
     return this.queries.children(pid, filter);
   }
 
@@ -104,8 +107,9 @@ export class SharedSyscalls {
     return this.budgets.reserve(caller, pid, usage, options);
   }
 
-  /** The usage of the process and what is left of its budget. */
-  budget(_caller: Caller, pid: Pid): Promise<BudgetReport> {
+  /** The usage of the process and what is left of its budget. Throws PROCESS_TERMINATED to itself. */
+  async budget(caller: Caller, pid: Pid): Promise<BudgetReport> {
+    await this.units.assertMayLook(caller);
     return this.budgets.report(pid);
   }
 }
@@ -117,6 +121,7 @@ export class TargetSyscalls {
     @inject(Signal) private readonly signalling: Signal,
     @inject(Budgets) private readonly budgets: Budgets,
     @inject(CommandOutput) private readonly output: CommandOutput,
+    @inject(Units) private readonly units: Units,
   ) {}
 
   /**
@@ -152,14 +157,21 @@ export class TargetSyscalls {
 
   /**
    * The output of a command, also after its end. A process reads that of its children. Throws NO_SUCH_PROCESS,
-   * NOT_A_CHILD, INVALID_TRANSITION for a process that is no command.
+   * NOT_A_CHILD, INVALID_TRANSITION for a process that is no command, PROCESS_TERMINATED to a process that has ended.
    */
-  readOutput(caller: Caller, pid: Pid, options?: ReadOutputOptions): Promise<OutputPart> {
+  async readOutput(caller: Caller, pid: Pid, options?: ReadOutputOptions): Promise<OutputPart> {
+    await this.units.assertMayLook(caller);
     return this.output.read(caller, pid, options);
   }
 
   /** Waits until the output of a command matches; what was written already counts. Throws as `readOutput`. */
-  waitOutput(caller: Caller, pid: Pid, pattern: string | RegExp, options?: WaitOutputOptions): Promise<OutputMatch> {
+  async waitOutput(
+    caller: Caller,
+    pid: Pid,
+    pattern: string | RegExp,
+    options?: WaitOutputOptions,
+  ): Promise<OutputMatch> {
+    await this.units.assertMayLook(caller);
     return this.output.wait(caller, pid, pattern, options);
   }
 }

@@ -10,6 +10,7 @@ import { HolderLookup } from '../../capability/holding/holders.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { CallContext } from '../../capability/rule/rule-gate.js';
 import type { Caller } from '../../unit/caller.js';
+import { Units } from '../../unit/units.js';
 import {
   type Link,
   mintHandle,
@@ -48,6 +49,7 @@ export class FindObjects {
     @inject(VisibleVersions) private readonly visibleVersions: VisibleVersions,
     @inject(Views) private readonly views: Views,
     @inject(ReadObject) private readonly readObject: ReadObject,
+    @inject(Units) private readonly units: Units,
   ) {}
 
   /** Looks in the process's own namespace unless another is given. Throws NO_SUCH_OBJECT, also where reading is refused. */
@@ -70,6 +72,7 @@ export class FindObjects {
   /** The objects of the view that the process may read and the filter selects, in the order of the ids. */
   async query(caller: Caller, pid: Pid, input: unknown = {}): Promise<Page<StoredObject>> {
     const { limit, after, ...filter } = parseMemorySpec(querySpec, input, 'filter');
+    await this.units.assertMayLook(caller);
     const items: StoredObject[] = [];
     let cursor = after ?? '';
     for (let scanned = 0; scanned < scanRowsMax; scanned += pageRows) {
@@ -87,6 +90,7 @@ export class FindObjects {
   }
 
   async view(caller: Caller, pid: Pid): Promise<MemoryView> {
+    await this.units.assertMayLook(caller);
     const view = await this.store.read((tx) => this.findView(tx, pid));
     const roots: ObjectHandle[] = [];
     for (let after: ObjectId | undefined = ''; after !== undefined; ) {
