@@ -123,14 +123,15 @@ describe('cancel', () => {
           (error: KernelError) => error.code,
         );
       return [
-        await codeOf(ctx.step('tidy up', () => 1)),
+        await codeOf(ctx.step('go on', () => 1)),
+        await codeOf(ctx.step('tidy up', () => 1, { cleanup: true })),
         await codeOf(ctx.spawnChild({})),
         await codeOf(ctx.sleep(60_000)),
       ];
     });
     await started.opened;
     await kernel.processes.cancel(pid);
-    expect((await kernel.processes.result(pid)).value).toEqual(['done', 'TREE_STOPPING', 'CANCELLED']);
+    expect((await kernel.processes.result(pid)).value).toEqual(['CANCELLED', 'done', 'TREE_STOPPING', 'CANCELLED']);
   });
 
   it('fences a body that ignores it when the grace is over, and the host goes on', async () => {

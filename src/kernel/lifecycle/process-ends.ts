@@ -124,7 +124,8 @@ export class ProcessEnds {
   }
 
   private async writeEnd(tx: WriteTx, act: Act, end: End): Promise<void> {
-    const { row, outcome, message, result } = end;
+    const { row, message, result } = end;
+    const outcome = withStop(end.outcome, row);
     const next: ProcessRow = {
       ...end.ended,
       version: row.version + 1,
@@ -151,7 +152,11 @@ export class ProcessEnds {
       action: end.action,
       before: row.status,
       after: status,
-      facts: { outcome: outcome.kind, result: next.result },
+      facts: {
+        outcome: outcome.kind,
+        result: next.result,
+        ...(outcome.stop === undefined ? {} : { stop: outcome.stop.kind }),
+      },
       ...payloadOf(outcome.reason, message),
     });
   }
@@ -242,6 +247,12 @@ const commandGraceMs = 1_000;
 
 function graceMsOf({ kind }: ProcessRow): number {
   return kind === 'command' ? commandGraceMs : graceMsDefault;
+}
+
+/** A process that ends by itself while it is being stopped keeps its own outcome, with the stop beside it. */
+function withStop(outcome: Outcome, { status, stop }: ProcessRow): Outcome {
+  const isOwn = outcome.kind === 'completed' || outcome.kind === 'failed';
+  return isOwn && status === 'stopping' && stop !== null ? { ...outcome, stop } : outcome;
 }
 
 function isDrivenCommand(row: ProcessRow): boolean {

@@ -8,13 +8,14 @@ import { ProcessRepository, saveProcess } from '../../kernel/process/process-rep
 import { type EntryStatus, type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
-import type { RunHooks } from '../../unit/caller.js';
+import type { CallKind, RunHooks } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { RetryPlan } from '../step/retry.js';
 import type { OpenCall } from './call-tree.js';
 import { codeOfError, toErrorRecord } from './error-record.js';
 import type { Run } from './run.js';
+import { processStopping } from './run-errors.js';
 
 interface EntryUpdate {
   readonly status: EntryStatus;
@@ -79,12 +80,16 @@ export class ReplayJournal {
     });
   }
 
-  async recordStepStart(run: Run, call: OpenCall, name: string, attempt: number): Promise<void> {
-    await this.commit(run, call, 'step.start', async (tx, act) => {
+  /** `cleanup`: whether the step runs while the process is being stopped. Throws CANCELLED where it does not. */
+  async recordStepStart(run: Run, call: OpenCall, name: string, attempt: number, cleanup: boolean): Promise<void> {
+    const work = async (tx: WriteTx, act: Act) => {
+      const row = await this.processes.find(tx, run.pid);
+      if (row?.status === 'stopping' && !cleanup) throw processStopping(run.pid, row.stop?.kind ?? 'cancelled');
       await this.put(tx, act, run, call, { status: 'started', attempt });
       const data = { name, attempt };
       this.recorder.record(tx, act, run.row, { event: 'step.started', data, action: 'step.start', facts: data });
-    });
+    };
+    await this.commit(run, call, 'step.start', work, run.hooksFor(call), cleanup ? 'record' : 'act');
   }
 
   async recordStepCompletion(run: Run, call: OpenCall, name: string, attempt: number, value: JsonValue): Promise<void> {
@@ -125,17 +130,17 @@ export class ReplayJournal {
     return retryAt;
   }
 
-  /** Runs a write unit of a call as its process, fenced by the hooks of the run. */
+  /** Runs a write unit of a call as its process, fenced by the hooks of the run. Most record what has already happened. */
   commit<T>(
     run: Run,
     call: OpenCall,
     action: AuditAction,
     work: (tx: WriteTx, act: Act) => Promise<T>,
     hooks: RunHooks = run.hooksFor(call),
+    kind: CallKind = action === 'call.begin' ? 'act' : 'record',
   ): Promise<T> {
     const { pid } = run;
     const caller = { face: 'process', pid, run: hooks } as const;
-    const kind = beginnings.has(action) ? 'act' : 'record';
     return this.units.commit({ caller, actor: pid, action, target: pid, kind }, work);
   }
 
@@ -165,9 +170,6 @@ export class ReplayJournal {
     await saveProcess(this.processes, tx, { ...row, recoveries: 0, version: row.version + 1 });
   }
 }
-
-/** The units by which something begins. The others record what has already happened. */
-const beginnings: ReadonlySet<AuditAction> = new Set(['call.begin', 'step.start']);
 
 /** Whether an error is the failure of the call itself; not when the run has ended, the store failed, or the node shuts down. */
 export function isFailureOfCall(run: Run, error: unknown): boolean {

@@ -49,11 +49,10 @@ export class RunOutcomes {
     if (unclaimed !== undefined)
       return this.commitThrow(run, image, nonDeterministic(unclaimed, 'the end of the body'));
     try {
-      await this.runLastCall(run, (call) => {
-        const caller = { face: 'process', pid: run.pid, run: run.hooksFor(call) } as const;
-        return this.exit.run(caller, run.pid, value === undefined ? {} : { result: value });
-      });
+      await this.exitWith(run, value);
     } catch (error) {
+      // Its deadline has passed, so that it is being stopped now: in its grace it keeps its result.
+      if (error instanceof KernelError && error.code === 'CANCELLED') return this.exitWith(run, value);
       if (!(error instanceof KernelError) || error instanceof StoreError || run.endReason !== undefined) throw error;
       await this.commitThrow(run, image, error);
     }
@@ -82,6 +81,13 @@ export class RunOutcomes {
       const row = await this.processes.find(tx, run.pid);
       if (row === undefined || row.fence !== run.fence) return;
       await this.failProcess(tx, { actor: run.pid, via: 'process', at: this.clock.now() }, row, error);
+    });
+  }
+
+  private exitWith(run: Run, value: ImageResult): Promise<void> {
+    return this.runLastCall(run, (call) => {
+      const caller = { face: 'process', pid: run.pid, run: run.hooksFor(call) } as const;
+      return this.exit.run(caller, run.pid, value === undefined ? {} : { result: value });
     });
   }
 

@@ -4,8 +4,8 @@ import { label } from '../../base/spec.js';
 import type { Syscalls } from '../run/body-context.js';
 import { type StepOptions, stepOptions } from './steps.js';
 
-/** One step of an image. Its state is the result of the step before it. */
-export interface StepSpec extends StepOptions {
+/** One step of an image. Its state is the result of the step before it. None begins while the process is being stopped. */
+export interface StepSpec extends Omit<StepOptions, 'cleanup'> {
   /** Unique within the image. */
   readonly name: string;
   run(ctx: Syscalls, state: JsonValue): JsonValue | Promise<JsonValue>;
@@ -13,7 +13,7 @@ export interface StepSpec extends StepOptions {
 
 export const stepList = z
   .array(
-    stepOptions.extend({
+    stepOptions.omit({ cleanup: true }).extend({
       name: label,
       run: z.custom<StepSpec['run']>((value) => typeof value === 'function', 'is not a function'),
     }),

@@ -22,12 +22,15 @@ export interface StepOptions {
    * that may happen only `once` fails with OUTCOME_UNKNOWN, and the body decides.
    */
   readonly effect?: Effect | undefined;
+  /** Whether it may begin while the process is being stopped, until its grace is over; default false: CANCELLED. */
+  readonly cleanup?: boolean | undefined;
 }
 
 export const stepOptions = z.strictObject({
   retry: retryPolicy.optional(),
   timeoutMs: timeLimitMs.optional(),
   effect: z.enum(['pure', 'idempotent', 'once']).default('idempotent'),
+  cleanup: z.boolean().default(false),
 });
 type ParsedOptions = z.output<typeof stepOptions>;
 
@@ -55,7 +58,7 @@ export class Steps {
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
-  /** Throws what the step throws, STEP_TIMEOUT, OUTCOME_UNKNOWN, INVALID_INPUT for a result that is not JSON. */
+  /** Throws what the step throws, STEP_TIMEOUT, OUTCOME_UNKNOWN, CANCELLED while the process is being stopped, INVALID_INPUT for a result that is not JSON. */
   async run(run: Run, rawName: string, work: () => unknown, rawOptions: StepOptions = {}): Promise<unknown> {
     const name = parseSpec(label, rawName, 'name');
     const options = parseOptions(rawOptions);
@@ -72,7 +75,7 @@ export class Steps {
     let retryAt = earlier?.status === 'backoff' ? (earlier.dueAt ?? undefined) : undefined;
     for (let attempt = earlier?.attempt ?? 1; ; attempt++) {
       if (retryAt !== undefined) await this.sleeps.sleepUntil(run, call, retryAt);
-      await this.journal.recordStepStart(run, call, name, attempt);
+      await this.journal.recordStepStart(run, call, name, attempt, options.cleanup);
       try {
         const value = toJson(await this.runWork(step));
         await this.journal.recordStepCompletion(run, call, name, attempt, toStoredValue(value));
