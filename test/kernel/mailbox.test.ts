@@ -8,6 +8,7 @@ import { newStore, refusal, tempFolder } from '../support/kernel.js';
 import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { refusalDetails } from '../support/memory/owner-and-stranger.js';
 import { queuedCalls } from '../support/queued-calls.js';
+import { openRawTables } from '../support/storage/raw-tables.js';
 
 interface Family extends KernelFixture {
   readonly parent: Pid;
@@ -44,6 +45,17 @@ async function takeAll(kernel: Kernel, pid: Pid): Promise<Message[]> {
     }
     taken.push(next);
   }
+}
+
+/** Sends `count` messages to `to`: up to 240 from `first`, the rest from children of `to`. */
+async function fill(kernel: Kernel, to: Pid, first: Pid, count: number): Promise<void> {
+  const senders = [first, ...(await Promise.all([1, 2, 3, 4].map(() => kernel.processes.spawnChild(to, {}))))];
+  await Promise.all(
+    Array.from({ length: count }, (_, n) => {
+      const [sender = first] = n < 240 ? [first] : senders.slice(1 + (n % 4));
+      return kernel.as(sender).send(to, n);
+    }),
+  );
 }
 
 describe('send', () => {
@@ -195,20 +207,49 @@ describe('send', () => {
 
   it('fills a mailbox up to its bound, and goes on when something was taken', async () => {
     const { kernel, path, parent, child, refused } = await familyFixture();
-    await Promise.all(Array.from({ length: 1_000 }, (_, n) => kernel.as(parent).send(child, n)));
+    await fill(kernel, child, parent, 1_000);
     const full = () => kernel.as(parent).send(child, 'one more');
-    expect(await refused(full)).toEqual({ code: 'MAILBOX_FULL', facts: { to: child, limit: 1_000 } });
+    const facts = { to: child, limit: 1_000, bound: 'mailbox' };
+    expect(await refused(full)).toEqual({ code: 'MAILBOX_FULL', facts });
     await expect(full()).rejects.toMatchObject({ name: 'ProcessError', retryable: true });
-    expect(await kernel.as(child).receive()).toMatchObject({ body: 0 });
+    expect(await kernel.as(child).receive({ from: parent })).toMatchObject({ body: 0 });
     await full();
     expect(await refused(full)).toMatchObject({ code: 'MAILBOX_FULL' });
     await kernel.as(child).send(parent, 'others have their own');
     await checkInvariants(kernel, path);
   });
 
+  it('of one sender takes a quarter of a mailbox, and the others still get through', async () => {
+    const { kernel, path, parent, child, refused } = await familyFixture();
+    const other = await kernel.processes.spawnChild(child, {});
+    const flood = Array.from({ length: 300 }, (_, n) => trackCall(kernel.as(parent).send(child, n)));
+    await Promise.all(flood.map(({ done }) => done));
+    const states = flood.map(({ state }) => state).sort();
+    expect(states).toEqual([...Array(50).fill('MAILBOX_FULL'), ...Array(250).fill('resolved')]);
+    const full = () => kernel.as(parent).send(child, 'one more');
+    const facts = { to: child, limit: 250, bound: 'sender' };
+    expect(await refused(full)).toEqual({ code: 'MAILBOX_FULL', facts });
+    await expect(full()).rejects.toMatchObject({ retryable: true });
+    await kernel.as(other).send(child, 'mine');
+    expect(await kernel.as(child).receive({ from: other })).toMatchObject({ body: 'mine' });
+    expect(await refused(full)).toMatchObject({ code: 'MAILBOX_FULL' });
+    await kernel.as(child).receive({ from: parent });
+    await full();
+    await checkInvariants(kernel, path);
+  });
+
+  it('counts no message of the kernel about a command that has ended', async () => {
+    const { kernel, path, parent, child } = await familyFixture();
+    using tables = openRawTables(path);
+    const notice = { to_pid: parent, from_pid: child, at: 1, kind: 'command.ended', body: '{}', handles: null };
+    tables.insert('messages', ...Array.from({ length: 300 }, (_, n) => ({ id: `m_${n}`, ...notice })));
+    await kernel.as(child).send(parent, 'still');
+    expect((await takeAll(kernel, parent)).at(-1)).toMatchObject({ body: 'still', kind: 'message' });
+  });
+
   it('that comes to the last place with many others finds exactly one place', async () => {
     const { kernel, parent, child } = await familyFixture();
-    await Promise.all(Array.from({ length: 999 }, (_, n) => kernel.as(parent).send(child, n)));
+    await fill(kernel, child, parent, 999);
     const racing = Array.from({ length: 20 }, () => trackCall(kernel.as(parent).send(child, 'last')));
     await Promise.all(racing.map(({ done }) => done));
     const states = racing.map(({ state }) => state).sort();

@@ -26,6 +26,8 @@ export interface StoredMessage {
 export interface MessageRepository {
   insert(tx: WriteTx, to: Pid, message: StoredMessage): Promise<void>;
   count(tx: ReadTx, to: Pid): Promise<number>;
+  /** The messages that `from` itself has sent, without those of the kernel about it. */
+  countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number>;
   /** Whether there is a message, from `from` if that is given. */
   has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean>;
   /** Removes the oldest message, from `from` if that is given, and answers with it. */

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
-import type { WriteTx } from '../../base/store.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
@@ -22,6 +22,8 @@ import { Waker } from '../waiting/waker.js';
 
 /** Messages in one mailbox. */
 const mailboxMax = 1_000;
+/** Messages of one sender in one mailbox. */
+const senderMax = 250;
 
 @injectable()
 export class Send {
@@ -49,7 +51,7 @@ export class Send {
     await this.units.commit({ caller, actor: from, action: 'message.send', target: to }, async (tx, act) => {
       const authorization = await this.authorize(tx, act, from, to, parsed);
       const receiver = await this.lookup.getLive(tx, to);
-      if ((await this.messages.count(tx, to)) >= mailboxMax) throw mailboxFull(to);
+      await this.assertRoom(tx, from, to);
       const attached = await this.attachments.attach(tx, act, from, to, parsed.attachments);
       const id = this.ids.next('message');
       const { body } = parsed;
@@ -60,6 +62,14 @@ export class Send {
       await this.waker.wake(tx, act, to, 'message:*');
       await this.waker.wake(tx, act, to, `message:${from}`);
     });
+  }
+
+  /** No sender can take the whole mailbox: the others still reach the process. Throws MAILBOX_FULL. */
+  private async assertRoom(tx: ReadTx, from: Pid, to: Pid): Promise<void> {
+    const waiting = await this.messages.count(tx, to);
+    if (waiting >= mailboxMax) throw mailboxFull(from, to, 'mailbox', mailboxMax);
+    if (waiting < senderMax || (await this.messages.countFrom(tx, to, from)) < senderMax) return;
+    throw mailboxFull(from, to, 'sender', senderMax);
   }
 
   /** The message is part of the question, so that an approval is for this message and no other. */
@@ -104,9 +114,10 @@ interface SentMessage {
   readonly body: ParsedBody['body'];
 }
 
-function mailboxFull(to: Pid): ProcessError {
-  return new ProcessError('MAILBOX_FULL', `${mailboxMax} messages wait for process ${to} already.`, {
-    facts: { to, limit: mailboxMax },
+function mailboxFull(from: Pid, to: Pid, bound: 'mailbox' | 'sender', limit: number): ProcessError {
+  const whose = bound === 'sender' ? ` of process ${from}` : '';
+  return new ProcessError('MAILBOX_FULL', `${limit} messages${whose} wait for process ${to} already.`, {
+    facts: { to, limit, bound },
     hint: 'Send it again when the receiver has taken some.',
     retryable: true,
   });

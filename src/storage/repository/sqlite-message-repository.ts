@@ -15,6 +15,11 @@ const isMessage = eq(messages.n, sql.placeholder('n'));
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   insert: compileWrite(raw, db.insert(messages).values(insertColumns(messages))),
   count: db.select({ count: count() }).from(messages).where(isReceiver).prepare(),
+  countFrom: db
+    .select({ count: count() })
+    .from(messages)
+    .where(and(isReceiver, eq(messages.from, sql.placeholder('from')), eq(messages.kind, 'message')))
+    .prepare(),
   next: db.select({ n: messages.n }).from(messages).where(isReceiver).orderBy(messages.n).limit(1).prepare(),
   nextFrom: db
     .select({ n: messages.n })
@@ -36,6 +41,10 @@ export class SqliteMessageRepository implements MessageRepository {
 
   async count(tx: ReadTx, to: Pid): Promise<number> {
     return statements.read(tx).count.get({ to })?.count ?? 0;
+  }
+
+  async countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number> {
+    return statements.read(tx).countFrom.get({ to, from })?.count ?? 0;
   }
 
   async has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean> {
