@@ -43,14 +43,16 @@ const environment = z.record(
     .refine(hasNoNul, 'has a NUL character'),
 );
 
+/** Dots are for roots: of children only an id that an older version registered has any. */
+export const spawnId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not an id: up to 64 letters, digits, dots, dashes, underscores');
+
 const commonFields = {
   image: z.string().min(1).max(256).default('base'),
   goal: goal.optional(),
   args: json.optional(),
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not an id: up to 64 letters, digits, dots, dashes, underscores')
-    .optional(),
+  id: spawnId.optional(),
   name: label.optional(),
   labels: labels.optional(),
   owner: ownerKeys.optional(),

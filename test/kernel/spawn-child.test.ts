@@ -1,11 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
+import { canonicalJson, type JsonObject, sha256Hex } from '../../src/base/json.js';
 import { CapabilityRepository } from '../../src/capability/holding/capability-repository.js';
 import { externalImage } from '../../src/index.js';
 import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
+import { childSpec } from '../../src/kernel/specs.js';
 import { ObjectRepository } from '../../src/memory/object/object-repository.js';
 import { ViewRepository } from '../../src/memory/view/view-repository.js';
 import { checkInvariants } from '../support/invariants.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
+import { openRawTables } from '../support/storage/raw-tables.js';
 
 const search = { resource: 'tool:search', rights: ['call' as const] };
 
@@ -107,11 +110,11 @@ describe('spawnChild', () => {
 });
 
 describe('spawnChild with an id', () => {
-  it('names the child PARENT.id, and gives it again for the same spec', async () => {
+  it('gives it a pid like any other, and the same again for the same spec', async () => {
     const { kernel } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.as(root).spawnChild({ id: 'step-1', goal: 'x' });
-    expect(child).toBe(`${root}.step-1`);
+    expect(child).toMatch(/^p_[0-9a-z]{20}$/);
     expect(await kernel.as(root).spawnChild({ id: 'step-1', goal: 'x' })).toBe(child);
     await kernel.processes.exit(child);
     expect(await kernel.as(root).spawnChild({ id: 'step-1', goal: 'x' })).toBe(child);
@@ -131,22 +134,83 @@ describe('spawnChild with an id', () => {
     );
   });
 
-  it('refuses a pid that would be too long', async () => {
-    const { kernel, refused } = await kernelFixture();
-    let at = await kernel.processes.spawn({});
-    while (at.length + 65 <= 512) at = await kernel.processes.spawnChild(at, { id: 'x'.repeat(64) });
-    expect(await refused(() => kernel.processes.spawnChild(at, { id: 'y'.repeat(64) }))).toMatchObject({
-      code: 'INVALID_INPUT',
-    });
-    expect(await kernel.processes.spawnChild(at, {})).toMatch(/^p_/);
+  it('grows no pid with the depth, and knows ids apart by their parent', async () => {
+    const { kernel, path } = await kernelFixture();
+    const pids = [await kernel.processes.spawn({})];
+    for (let depth = 0; depth < 20; depth++) {
+      pids.push(await kernel.processes.spawnChild(pids.at(-1) ?? '', { id: 'x'.repeat(64) }));
+    }
+    expect(new Set(pids).size).toBe(21);
+    expect(new Set(pids.map(({ length }) => length)).size).toBe(1);
+    await checkInvariants(kernel, path);
   });
 
-  it('refuses a name that another line of descent has taken', async () => {
+  it('refuses an id with a dot, in every call that takes one', async () => {
     const { kernel, refused } = await kernelFixture();
+    const root = await kernel.processes.spawn({ id: 'a.b' });
+    for (const id of [
+      'a.b',
+      'a.',
+      'a..b',
+      '1.2.3',
+      `${'x'.repeat(62)}.y`,
+      '.a',
+      '-a',
+      '_a',
+      'a b',
+      'a'.repeat(65),
+      '',
+    ]) {
+      const calls = [
+        () => kernel.processes.spawnChild(root, { id }),
+        () => kernel.processes.fork(root, { id }),
+        () => kernel.as(root).spawnChild({ id }),
+        () => kernel.as(root).fork({ id }),
+      ];
+      for (const call of calls) expect([id, (await refused(call)).code]).toEqual([id, 'INVALID_INPUT']);
+    }
+    for (const id of ['a', '0', 'a-b_C', 'x'.repeat(64)]) await kernel.as(root).spawnChild({ id });
+  });
+
+  it('answers for an id with a dot that an older version registered', async () => {
+    const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
-    const a = await kernel.processes.spawnChild(root, { id: 'a' });
-    await kernel.processes.spawnChild(a, { id: 'b' });
-    expect((await refused(() => kernel.processes.spawnChild(root, { id: 'a.b' }))).code).toBe('CONFLICT');
+    const child = await kernel.processes.spawnChild(root, { id: 'old', goal: 'x' });
+    const spec = childSpec.parse({ id: 'older.one', goal: 'x' }) as object as JsonObject;
+    const hash = sha256Hex(canonicalJson({ parent: root, spec }));
+    using tables = openRawTables(path);
+    tables.insert('registrations', { parent: root, id: 'older.one', pid: child, hash });
+    expect(await kernel.processes.spawnChild(root, { id: 'older.one', goal: 'x' })).toBe(child);
+    expect(await kernel.processes.find(root, 'older.one')).toBe(child);
+    expect((await refused(() => kernel.processes.spawnChild(root, { id: 'older.one' }))).code).toBe('CONFLICT');
+    expect((await refused(() => kernel.processes.spawnChild(root, { id: 'newer.one' }))).code).toBe('INVALID_INPUT');
+  });
+});
+
+describe('processes.find', () => {
+  it('finds what was spawned with an id, under its parent or as a root, also after its end', async () => {
+    const { kernel } = await kernelFixture();
+    const root = await kernel.processes.spawn({ id: 'job.1' });
+    const child = await kernel.processes.spawnChild(root, { id: 'one' });
+    const forked = await kernel.processes.fork(root, { id: 'two' });
+    await kernel.processes.exit(child);
+    expect(await kernel.processes.find(null, 'job.1')).toBe(root);
+    expect(await kernel.processes.find(root, 'one')).toBe(child);
+    expect(await kernel.processes.find(root, 'two')).toBe(forked);
+  });
+
+  it('finds nothing elsewhere, and refuses what cannot be', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const root = await kernel.processes.spawn({ id: 'job' });
+    const child = await kernel.processes.spawnChild(root, { id: 'one' });
+    expect(await kernel.processes.find(null, 'one')).toBeUndefined();
+    expect(await kernel.processes.find(root, 'job')).toBeUndefined();
+    expect(await kernel.processes.find(child, 'one')).toBeUndefined();
+    expect((await refused(() => kernel.processes.find('p_none', 'one'))).code).toBe('NO_SUCH_PROCESS');
+    for (const id of ['', 'a b', 5, null, undefined]) {
+      expect((await refused(() => kernel.processes.find(root, id as never))).code).toBe('INVALID_INPUT');
+    }
+    expect((await refused(() => kernel.processes.find(undefined as never, 'one'))).code).toBe('INVALID_INPUT');
   });
 });
 

@@ -54,9 +54,15 @@ describe('a namespace below the own one of a process', () => {
   });
 
   it('of another process whose pid begins like this one’s is left where it is', async () => {
-    const { kernel, parent, fork, create, read } = await parentAndChildren();
-    const child = await fork({ mode: 'copy', id: 'a' });
-    const longer = await fork({ mode: 'copy', id: 'a.b' });
+    // As pids of children were made by older versions.
+    const pids = ['p_parent', 'p_parent.a', 'p_parent.a.b'];
+    let count = 0;
+    const ids = {
+      next: (kind: string) => (kind === 'process' ? (pids.shift() ?? '') : `${kind.slice(0, 2)}_${++count}`),
+    };
+    const { kernel, parent, fork, create, read } = await parentAndChildren(await kernelFixture({ ids }));
+    const child = await fork({ mode: 'copy' });
+    const longer = await fork({ mode: 'copy' });
     expect(longer).toBe(`${child}.b`);
     const theirs = await create(longer, 'theirs', { namespace: `process/${longer}/x` });
     await kernel.memory.share(longer, parent, theirs, ['read', 'grant']);

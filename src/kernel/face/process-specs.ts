@@ -12,7 +12,7 @@ export interface SpawnSpec {
   readonly goal?: string | JsonObject | ObjectHandle;
   /** Validated by the image's input schema. */
   readonly args?: JsonValue;
-  /** The same id and spec again returns the same pid; another spec is CONFLICT. */
+  /** The same id and spec again returns the same pid; another spec is CONFLICT. Of a child it has no dots. */
   readonly id?: string;
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;

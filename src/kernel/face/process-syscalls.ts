@@ -271,6 +271,11 @@ export class HostSyscalls {
     return this.budgets.setLimits(caller, pid, limits);
   }
 
+  /** The process that was spawned under `parent` with `id`; `parent` is null for a root. Throws NO_SUCH_PROCESS. */
+  find(_caller: Caller, parent: Pid | null, id: string): Promise<Pid | undefined> {
+    return this.spawning.find(parent, id);
+  }
+
   /** Throws NO_SUCH_PROCESS. */
   get(_caller: Caller, pid: Pid): Promise<ProcessRecord> {
     return this.queries.get(pid);

@@ -40,7 +40,7 @@ export class Fork {
         return this.spawn.prepare(caller, actor, spec, { ...original, view: fork.narrowing });
       },
       async (tx, act, prepared) => {
-        const existing = await this.spawn.findExisting(tx, actor, prepared);
+        const existing = await this.spawn.findExistingChild(tx, actor, prepared);
         if (existing !== undefined) return existing;
         const parent = await this.lookup.getSpawnable(tx, actor);
         if (image === undefined && parent.image !== prepared.image.reference) throw new OutdatedPreparation(actor);

@@ -4,7 +4,7 @@ import { InputError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
-import type { ReadTx, WriteTx } from '../../base/store.js';
+import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { parseCapabilitySpec, parseDelegationSpec } from '../../capability/holding/capability-spec.js';
 import { ObjectHandle } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
@@ -20,7 +20,7 @@ import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ShareableObjects } from '../process/shareable-objects.js';
-import { childSpec, parse, parsePid, spawnSpec } from '../specs.js';
+import { childSpec, parse, parsePid, spawnId, spawnSpec } from '../specs.js';
 import { FolderAccess } from '../workspace/folder-access.js';
 
 /** The process that a supervisor replaces with a new child, and the reason. */
@@ -51,12 +51,11 @@ export type PreparedSpawn = Omit<NewProcess, 'pid' | 'parent' | 'goal' | 'cwd' |
 
 type NewChild = Omit<NewProcess, 'authority' | 'fork'>;
 
-const pidCharsMax = 512;
-
 /** The syscalls spawn and spawnChild, and the steps that fork shares with them. */
 @injectable()
 export class Spawn {
   constructor(
+    @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(Images) private readonly images: Images,
@@ -94,7 +93,7 @@ export class Spawn {
     const delegate = spec.delegate.map((stated, index) => parseDelegationSpec(stated, `spec.delegate.${index}`));
     const prepared = await this.prepare(caller, actor, spec);
     return this.units.commit({ caller, actor, action: 'process.spawnChild', target: actor }, async (tx, act) => {
-      const existing = await this.findExisting(tx, actor, prepared);
+      const existing = await this.findExistingChild(tx, actor, prepared);
       if (existing !== undefined) return existing;
       const parent = await this.lookup.getSpawnable(tx, actor);
       const child = await this.toNewChild(tx, parent, prepared, act.at);
@@ -146,20 +145,28 @@ export class Spawn {
     throw spawnIdTaken(id, found.pid);
   }
 
-  /** A child of `parent`, but for its authority and its view. Throws CONFLICT, NO_SUCH_OBJECT. */
-  async toNewChild(tx: ReadTx, parent: ProcessRow, prepared: PreparedSpawn, now: number): Promise<NewChild> {
-    const pid = await this.choosePid(tx, parent.pid, prepared);
-    const goal = await this.toGoal(tx, parent.pid, prepared.goal, now);
-    return { cwd: parent.cwd, ...prepared, ...pid, goal, parent };
+  /** As `findExisting`. Throws INVALID_INPUT for a new id with a dot; one that an older version registered still answers. */
+  async findExistingChild(tx: ReadTx, parent: Pid, prepared: PreparedSpawn): Promise<Pid | undefined> {
+    const existing = await this.findExisting(tx, parent, prepared);
+    if (existing === undefined && prepared.registration?.id.includes('.') === true) throw dotInChildId();
+    return existing;
   }
 
-  /** A child with an id has a pid that can be known before the child exists. */
-  private async choosePid(tx: ReadTx, parent: Pid, { registration }: PreparedSpawn): Promise<{ pid?: Pid }> {
-    if (registration === null) return {};
-    const pid = `${parent}.${registration.id}`;
-    if (pid.length > pidCharsMax) throw pidTooLong(pid);
-    if ((await this.processes.find(tx, pid)) !== undefined) throw spawnIdTaken(registration.id, pid);
-    return { pid };
+  /** The process that was spawned under `parent` with `id`, or as a root; undefined where there is none. */
+  async find(rawParent: unknown, rawId: unknown): Promise<Pid | undefined> {
+    const parent = rawParent === null ? null : parsePid(rawParent, 'parent');
+    const id = parse(spawnId, rawId, 'id');
+    return this.store.read(async (tx) => {
+      if (parent !== null) await this.lookup.get(tx, parent);
+      const pid = (await this.extras.findRegistration(tx, parent, id))?.pid;
+      return pid === undefined ? undefined : (await this.processes.find(tx, pid))?.pid;
+    });
+  }
+
+  /** A child of `parent`, but for its authority and its view. Throws NO_SUCH_OBJECT. */
+  async toNewChild(tx: ReadTx, parent: ProcessRow, prepared: PreparedSpawn, now: number): Promise<NewChild> {
+    const goal = await this.toGoal(tx, parent.pid, prepared.goal, now);
+    return { cwd: parent.cwd, ...prepared, goal, parent };
   }
 
   /** A goal that is a handle is a delegation of `read`: `giver` must be able to hand it on. Throws NO_SUCH_OBJECT. */
@@ -217,9 +224,9 @@ function spawnIdTaken(id: string, pid: Pid): ProcessError {
   });
 }
 
-function pidTooLong(pid: string): InputError {
-  return new InputError('INVALID_INPUT', `The pid would have ${pid.length} characters.`, {
-    facts: { length: pid.length, max: pidCharsMax },
-    hint: 'Use shorter ids, or none.',
+function dotInChildId(): InputError {
+  return new InputError('INVALID_INPUT', 'spec.id: the id of a child has no dots.', {
+    facts: { path: 'spec.id' },
+    hint: 'Use up to 64 letters, digits, dashes and underscores, of which the first is a letter or a digit.',
   });
 }
