@@ -42,6 +42,8 @@ describe('a command that is cancelled', () => {
       alreadyTerminal: [],
       refused: [],
       stale: [],
+      unchanged: [],
+      unavailable: [],
     });
     const { status, outcome, value } = await set.kernel.processes.result(pid);
     expect({ status, outcome }).toEqual({
@@ -237,6 +239,8 @@ describe('a scope', () => {
       alreadyTerminal: [],
       refused: [],
       stale: [],
+      unchanged: [],
+      unavailable: [],
     });
     for (const pid of pids) await set.kernel.processes.result(pid);
     expect(performance.now() - from).toBeLessThan(withinMs);

@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createKernel, defineTool, type Kernel } from '../../src/index.js';
+import { commandFixture } from '../support/command-fixture.js';
 import { eventually } from '../support/eventually.js';
 import { acts, looks } from '../support/face-calls.js';
 import { faceFamily } from '../support/face-family.js';
@@ -194,6 +197,22 @@ describe('for a paused process', () => {
     await kernel.capabilities.delegate(pid, child, { resource: 'tool:echo', rights: ['call'] });
     await kernel.processes.exec(pid, { image: 'worker' });
     await kernel.processes.exit(pid);
+  });
+
+  it('a command that it waits for runs to its end, and the answer comes with the end of the pause', async () => {
+    const { kernel, pid, face, workspace } = await commandFixture();
+    const call = watched(face.run({ argv: ['sh', '-c', 'until test -e go; do sleep 0.01; done; echo done'] }));
+    const command = await eventually(async () => {
+      const [first] = await kernel.processes.children(pid, { status: 'running' });
+      return first?.pid ?? expect.fail('no command');
+    });
+    await kernel.processes.signal(pid, 'pause', { tree: false });
+    writeFileSync(join(workspace, 'go'), '');
+    await kernel.processes.result(command);
+    await settleOthers(kernel);
+    expect(call.isSettled).toBe(false);
+    await kernel.processes.resume(pid);
+    expect(await call.answer).toMatchObject({ value: { stdout: 'done\n' } });
   });
 
   it('what has begun is recorded: a tool that ran, and a reservation that is settled', async () => {

@@ -184,6 +184,7 @@ export class ProcessSyscalls {
     @inject(Receive) private readonly receiving: Receive,
     @inject(CommandRuns) private readonly commands: CommandRuns,
     @inject(ExitWait) private readonly exits: ExitWait,
+    @inject(Units) private readonly units: Units,
   ) {}
 
   /**
@@ -208,6 +209,11 @@ export class ProcessSyscalls {
     const command = await this.commands.begin(caller, spec);
     if (spec.background === true) return { pid: command };
     await this.exits.waitUntil(caller, new Set([command]), 1, pid, {});
+    // Held back while the process is paused, as the answer of a wait is.
+    await this.units.read(
+      { caller, actor: pid, action: 'command.run', target: command, kind: 'act' },
+      async () => undefined,
+    );
     return this.commands.resultOf(command);
   }
 }
