@@ -86,16 +86,16 @@ describe('a call of a tool', () => {
 
   it('is refused for a tool that there is not, and for one that its image does not show', async () => {
     const narrow = defineImage({ name: 'narrow', tools: ['other'], run: async () => undefined });
-    const kernel = await openKernel({ tools: [add, { ...add, name: 'other' } as Tool], images: [narrow] });
+    const tools: Tool[] = [add, { ...add, name: 'other' } as Tool];
+    // Without an executor, so that nobody runs the body of the image.
+    const kernel = await openKernel({ tools, images: [narrow], node: { executor: false } });
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:**', rights: ['call'] }] });
-    const { tools } = kernel.as(pid);
-    expect(await refusal(tools.call('nothing', {}))).toMatchObject({
+    expect(await refusal(kernel.as(pid).tools.call('nothing', {}))).toMatchObject({
       code: 'NO_SUCH_TOOL',
       facts: { tool: 'nothing' },
     });
     const seen = await kernel.processes.spawn({
       image: 'narrow',
-      held: true,
       capabilities: [{ resource: 'tool:**', rights: ['call'] }],
     });
     expect((await kernel.as(seen).tools.list()).map(({ name }) => name)).toEqual(['other']);
