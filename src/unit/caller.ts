@@ -1,5 +1,6 @@
 import type { KernelError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
 import type { ReadTx, WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
 import type { AuditAction } from './actions.js';
@@ -45,11 +46,12 @@ export type CallKind = 'act' | 'look' | 'record';
 export interface TimeLimit {
   /** As `performance.now()` counts. */
   readonly until: number;
-  error(): KernelError;
+  /** The error of the call when its time is over; `facts` say what it was held back by. */
+  error(facts: JsonObject): KernelError;
 }
 
 /** The limit of a call that may take `timeoutMs` from now; undefined without a limit. */
-export function timeLimitOf(timeoutMs: number | undefined, error: () => KernelError): TimeLimit | undefined {
+export function timeLimitOf(timeoutMs: number | undefined, error: TimeLimit['error']): TimeLimit | undefined {
   return timeoutMs === undefined ? undefined : { until: performance.now() + timeoutMs, error };
 }
 

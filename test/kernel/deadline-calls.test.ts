@@ -3,7 +3,7 @@ import { acts, looks } from '../support/face-calls.js';
 import type { FaceFamily } from '../support/face-family.js';
 import { faceFamily } from '../support/face-family.js';
 import { checkInvariants } from '../support/invariants.js';
-import { refusal } from '../support/kernel.js';
+import { openKernel, refusal } from '../support/kernel.js';
 import { kernelFixture, manualClock } from '../support/kernel-fixture.js';
 
 /** A family on a kernel without timers, whose process has lived for as long as it may. */
@@ -103,6 +103,34 @@ describe('on a kernel without timers, after the deadline of a process', () => {
       expect((await answer).code).toBe('CANCELLED');
       expect(await kernel.processes.get(pid)).toMatchObject(timedOut);
     }
+  });
+});
+
+describe('on a kernel without timers, whoever waits for a process with a deadline', () => {
+  it('is told of its end, whether it had passed already or passes meanwhile', async () => {
+    const clock = manualClock();
+    const { kernel, path } = await kernelFixture({ clock });
+    const parent = await kernel.processes.spawn({});
+    const spawn = () => kernel.processes.spawnChild(parent, { deadlineMs: 1_000 });
+    const [early, late, other] = [await spawn(), await spawn(), await spawn()];
+    const waiting = [kernel.as(parent).wait(early), kernel.processes.result(late)];
+    await kernel.events.list();
+    clock.advance(1_000);
+    for (const { outcome } of await Promise.all(waiting)) expect(outcome.kind).toBe('timed_out');
+    expect((await kernel.as(parent).waitAny([other])).outcome.kind).toBe('timed_out');
+    expect((await kernel.processes.get(parent)).status).toBe('created');
+    await checkInvariants(kernel, path);
+  });
+
+  it('of a kernel that only reads still waits', async () => {
+    const clock = manualClock();
+    const { kernel, path } = await kernelFixture({ clock });
+    const pid = await kernel.processes.spawn({ deadlineMs: 1_000 });
+    clock.advance(1_000);
+    const reader = await openKernel({ store: path, readOnly: true, clock });
+    expect((await refusal(reader.processes.result(pid, { timeoutMs: 20 }))).code).toBe('WAIT_TIMEOUT');
+    expect((await refusal(reader.as(pid).children())).code).toBe('CANCELLED');
+    expect((await kernel.processes.get(pid)).status).toBe('created');
   });
 });
 

@@ -46,8 +46,10 @@ export class FaceGate implements ProcessGate {
       if (row.status === 'stopping') throw stoppedWhilePaused(row);
       if (row.status !== 'paused') return;
       if (signal?.aborted === true) throw givenUp(row);
-      if (notifier.expired)
-        throw timeoutMs === callMs && timeLimit !== undefined ? timeLimit.error() : stillPaused(row, timeoutMs);
+      if (notifier.expired) {
+        const facts = { paused: true, pausedBy: pauserOf(row) };
+        throw timeoutMs === callMs && timeLimit !== undefined ? timeLimit.error(facts) : stillPaused(row, timeoutMs);
+      }
       using _deadline = this.deadlines.watch(row, () => notifier.notify(pid));
       await notifier.next();
     }

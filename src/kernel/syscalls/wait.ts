@@ -139,7 +139,7 @@ export class Wait {
 
 /** The limits of a wait, which go on while its answer is held back by a pause. */
 function heldCall(children: Iterable<Pid>, { timeoutMs, signal }: WaitLimits): Pick<Call, 'signal' | 'timeLimit'> {
-  return { signal, timeLimit: timeLimitOf(timeoutMs, () => waitTimeout(children, timeoutMs ?? 0)) };
+  return { signal, timeLimit: timeLimitOf(timeoutMs, (facts) => waitTimeout(children, timeoutMs ?? 0, facts)) };
 }
 
 function waitForAncestor(pid: Pid, child: Pid): ProcessError {

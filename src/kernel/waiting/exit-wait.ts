@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
+import type { JsonObject } from '../../base/json.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
 import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
@@ -39,9 +40,14 @@ export class ExitWait {
     using notifier = new Notifier(limits);
     using _alive = keepAlive();
     using _watch = this.exits.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => notifier.notify(pid));
+    using alarms = new Alarms(this.deadlines, (pid) => notifier.notify(pid));
     const ended = new Map<Pid, ProcessRow>();
     for (let notified: Iterable<Pid> = pids; ; ) {
-      for (const row of await this.findEnded(pids, notified)) ended.set(row.pid, row);
+      for (const row of await this.findRows(pids, notified)) {
+        if (isTerminal(row.status)) ended.set(row.pid, row);
+        // The executor that runs the body of a caller has timers for all processes.
+        else if (!isBody(caller)) await alarms.expect(row);
+      }
       if (ended.size >= count) return [...ended.values()].sort(compareEnds);
       const waiting = waiter === undefined ? undefined : await this.getWaiter(waiter);
       if (limits.signal?.aborted === true) throw waitAborted(pids);
@@ -53,17 +59,17 @@ export class ExitWait {
     }
   }
 
-  private findEnded(pids: ReadonlySet<Pid>, notified: Iterable<Pid>): Promise<ProcessRow[]> {
+  private findRows(pids: ReadonlySet<Pid>, notified: Iterable<Pid>): Promise<ProcessRow[]> {
     return this.store.read(async (tx) => {
-      const ended: ProcessRow[] = [];
+      const rows: ProcessRow[] = [];
       for (const pid of notified) {
         if (!pids.has(pid)) continue;
         const row = await this.processes.find(tx, pid);
         // A process that is waited for and has no row has ended and was pruned: no event will come for it.
         if (row === undefined) throw noSuchProcess(pid);
-        if (isTerminal(row.status)) ended.push(row);
+        rows.push(row);
       }
-      return ended;
+      return rows;
     });
   }
 
@@ -74,6 +80,37 @@ export class ExitWait {
     if (this.deadlines.isPassed(row)) throw await this.deadlines.stopExpired(waiter);
     return row;
   }
+}
+
+/** Stops awaited processes at their deadlines, in case no node has timers. Each is tried once: a reader cannot stop any. */
+class Alarms implements Disposable {
+  private readonly timers: Disposable[] = [];
+  private readonly stopped = new Set<Pid>();
+
+  constructor(
+    private readonly deadlines: Deadlines,
+    private readonly wake: (pid: Pid) => void,
+  ) {}
+
+  async expect(row: ProcessRow): Promise<void> {
+    const { pid } = row;
+    if (this.stopped.has(pid)) return;
+    if (!this.deadlines.isPassed(row)) {
+      this.timers.push(this.deadlines.watch(row, () => this.wake(pid)));
+      return;
+    }
+    this.stopped.add(pid);
+    await this.deadlines.stopExpired(pid);
+    this.wake(pid);
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.timers) timer[Symbol.dispose]();
+  }
+}
+
+function isBody(caller: Caller): boolean {
+  return caller.face === 'process' && caller.run !== undefined;
 }
 
 /** A wait for all of them is woken by one of them at a time; a wait for some, by each. */
@@ -91,9 +128,9 @@ function firstPids(pids: Iterable<Pid>): Pid[] {
   return [...pids].slice(0, 20);
 }
 
-export function waitTimeout(pids: Iterable<Pid>, timeoutMs: number): ProcessError {
+export function waitTimeout(pids: Iterable<Pid>, timeoutMs: number, facts: JsonObject = {}): ProcessError {
   return new ProcessError('WAIT_TIMEOUT', `Nothing ended within ${timeoutMs} ms.`, {
-    facts: { children: firstPids(pids), timeoutMs },
+    facts: { children: firstPids(pids), timeoutMs, ...facts },
     hint: 'Wait again, or cancel what takes too long.',
     retryable: true,
   });

@@ -40,7 +40,7 @@ export class InboxWait {
   async takeNext<T>(caller: Caller, item: AwaitedItem<T>, limits: WaitLimits): Promise<T> {
     const { pid, action, reason } = item;
     const { timeoutMs, signal } = limits;
-    const timeLimit = timeLimitOf(timeoutMs, () => inboxTimeout(pid, reason, timeoutMs ?? 0));
+    const timeLimit = timeLimitOf(timeoutMs, (facts) => inboxTimeout(pid, reason, timeoutMs ?? 0, facts));
     const call: Call = { caller, actor: pid, action, target: pid, signal, timeLimit };
     const awaited = timeoutMs === undefined ? reason : { ...reason, deadline: this.clock.peek() + timeoutMs };
     // Without `using`, whose compiled form takes more memory: thousands of processes may wait here.
@@ -99,9 +99,9 @@ function factsOf(pid: Pid, { kind, what }: WaitReason): JsonObject {
   return { pid, kind, what };
 }
 
-function inboxTimeout(pid: Pid, reason: WaitReason, timeoutMs: number): ProcessError {
+function inboxTimeout(pid: Pid, reason: WaitReason, timeoutMs: number, facts: JsonObject = {}): ProcessError {
   return new ProcessError('WAIT_TIMEOUT', `No ${reason.kind} came for process ${pid} within ${timeoutMs} ms.`, {
-    facts: { ...factsOf(pid, reason), timeoutMs },
+    facts: { ...factsOf(pid, reason), timeoutMs, ...facts },
     hint: 'Wait again, or go on without it.',
     retryable: true,
   });

@@ -329,6 +329,8 @@ describe('while the process is paused', () => {
       expect(value.note).toContain(name);
     }
     expect((await ask(client, 'list_children')).value).toMatchObject({ children: [{ pid: child, status: 'paused' }] });
+    await kernel.processes.kill(child);
+    expect((await ask(client, 'wait', { pid: child, timeoutMs: 10 })).value.paused).toBe(true);
     await kernel.processes.resume(pid);
     expect((await ask(client, 'spawn')).value).toEqual({ pid: expect.stringMatching(/^p_/) });
   });
