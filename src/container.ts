@@ -12,6 +12,7 @@ import { capabilityModule } from './capability/capability-module.js';
 import { commandModule } from './command/command-module.js';
 import { EventOutbox } from './events/event-outbox.js';
 import { eventsModule } from './events/events-module.js';
+import { SecretSource } from './kernel/command/command-ports.js';
 import { kernelModule } from './kernel/kernel-module.js';
 import { Workspace } from './kernel/workspace/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
@@ -46,7 +47,7 @@ export function buildContainer(options: ParsedOptions): Container {
 }
 
 function baseModule(options: ParsedOptions): ContainerModule {
-  const { seed, workspace, logger, ids, node, payloadBytesMax } = options;
+  const { seed, workspace, logger, ids, node, payloadBytesMax, secrets } = options;
   const log = logger ?? silentLogger;
   return new ContainerModule(({ bind }) => {
     bind(Clock).toConstantValue(
@@ -55,6 +56,7 @@ function baseModule(options: ParsedOptions): ContainerModule {
     bind(Entropy).toConstantValue(seed === undefined ? new SystemEntropy() : new SeededEntropy(seed));
     bind(Logger).toConstantValue(log);
     bind(Workspace).toConstantValue(workspace);
+    bind(SecretSource).toConstantValue(secrets === undefined ? {} : { lookUp: secrets });
     bind(PayloadBytesMax).toConstantValue(payloadBytesMax);
     bind(IdSource).toDynamicValue(({ get }) => ids ?? new TimeOrderedIds(get(Clock), get(Entropy)));
     bind(NodeIdentity).toDynamicValue(({ get }) => ({

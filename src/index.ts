@@ -65,7 +65,14 @@ export {
   type ReserveOptions,
   type Usage,
 } from './kernel/budget/budget.js';
-export type { CommandHandle, CommandResult, CommandSpec, EnvMode } from './kernel/command/command.js';
+export type {
+  CommandHandle,
+  CommandResult,
+  CommandSpec,
+  Environment,
+  EnvMode,
+  SecretReference,
+} from './kernel/command/command.js';
 export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command/command-ports.js';
 export type { ProcessFace, RunCommand } from './kernel/face/process-face.js';
 export { limitPauses } from './kernel/face/process-faces.js';

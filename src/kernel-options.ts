@@ -34,6 +34,11 @@ export interface KernelOptions {
   /** The bytes of JSON that an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
   readonly payloadBytesMax?: number;
   readonly images?: readonly Image[];
+  /**
+   * Gives the values of secrets, which variables refer to as `{ secret: 'NAME' }`. Called when a program is started whose
+   * process may read `secret:NAME`; what it answers is stored nowhere.
+   */
+  readonly secrets?: (name: string) => string | undefined | Promise<string | undefined>;
   /** Besides those that come with the kernel. */
   readonly tools?: readonly Tool[];
   readonly signer?: Signer;
@@ -71,6 +76,9 @@ const schema = z.strictObject({
     .max(64 * mebibyte)
     .default(mebibyte),
   images: z.array(part<Image>()).default([]),
+  secrets: z
+    .custom<NonNullable<KernelOptions['secrets']>>((value) => typeof value === 'function', 'is not a function')
+    .optional(),
   tools: z.array(part<Tool>()).default([]),
   signer: part<Signer>().optional(),
   clock: part<Clock>().optional(),

@@ -10,10 +10,12 @@ import { CommandRecorder } from './drive/command-recorder.js';
 import { CommandRunner } from './drive/command-runner.js';
 import { OsCommandRecovery } from './drive/os-command-recovery.js';
 import { PipedCommands } from './drive/piped-commands.js';
+import { SecretResolver } from './drive/secret-resolver.js';
 import { OutputFiles, OutputFolder } from './output/output-files.js';
 import { OutputMeter } from './output/output-meter.js';
 import { OutputReader } from './output/output-reader.js';
 import { CommandPlanner } from './plan/command-planner.js';
+import { EnvironmentCommitments } from './plan/environment-commitments.js';
 
 /** Commands. Their output files lie in a folder beside the database `path`. */
 export function commandModule({ path }: { readonly path: string }): ContainerModule {
@@ -23,6 +25,8 @@ export function commandModule({ path }: { readonly path: string }): ContainerMod
       CommandClaimer,
       CommandDrivers,
       CommandPlanner,
+      EnvironmentCommitments,
+      SecretResolver,
       CommandRecorder,
       CommandService,
       CommandDriverDeps,

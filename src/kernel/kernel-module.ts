@@ -8,6 +8,7 @@ import { ProcessGate } from '../unit/process-gate.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { AccountCharges, Accounts } from './budget/accounts.js';
 import { CommandEnds } from './command/command-ends.js';
+import { InheritedEnvironments } from './command/inherited-environments.js';
 import { Effects } from './effect/effects.js';
 import { ProcessFaces } from './face/process-faces.js';
 import { ProcessManager } from './face/process-manager.js';
@@ -56,6 +57,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ProcessTimers,
     InboxWatch,
     InboxWait,
+    InheritedEnvironments,
     Spawning,
     Effects,
     CommandEnds,

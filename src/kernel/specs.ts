@@ -2,11 +2,15 @@ import { z } from 'zod';
 import type { JsonValue } from '../base/json.js';
 import { amount, isAbortSignal, label, type PlainLimits, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
+import { parseRequest } from '../capability/resource/resource.js';
 import { rights } from '../capability/resource/rights.js';
 import { forkModes, ObjectHandle, objectTypes } from '../memory/object/object.js';
 import { type ChargedDimension, chargedDimensions, chargeMax, depthMax } from './budget/budget.js';
 import { processKinds } from './process/process.js';
 import { controlSignals, type UserSignal } from './signal/signal.js';
+
+/** The most characters of the value of an environment variable. */
+export const variableCharsMax = 128 * 1024;
 
 const json = z.custom<JsonValue>();
 const handle = z.custom<ObjectHandle>((value) => ObjectHandle.is(value));
@@ -35,12 +39,15 @@ const budget = z.strictObject({
 });
 const goal = z.union([z.string(), handle, z.record(z.string(), json)]);
 
+const secretReference = z.strictObject({
+  secret: z.string().min(1).max(256).refine(isSecretName, 'is not the name of a secret'),
+});
 const environment = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable'),
-  z
-    .string()
-    .max(128 * 1024)
-    .refine(hasNoNul, 'has a NUL character'),
+  z.union(
+    [z.string().max(variableCharsMax).refine(hasNoNul, 'has a NUL character'), secretReference],
+    "is neither a text without NUL nor { secret: 'NAME' }",
+  ),
 );
 
 /** Dots are for roots: of children only an id that an older version registered has any. */
@@ -183,6 +190,16 @@ export const userSignal = z
 
 function hasNoNul(text: string): boolean {
   return !text.includes('\0');
+}
+
+/** Whether it is the one spelling of a resource `secret:NAME`. */
+function isSecretName(name: string): boolean {
+  try {
+    return parseRequest(`secret:${name}`).text === `secret:${name}`;
+  } catch {
+    // It is no resource.
+    return false;
+  }
 }
 
 /** Parses the input of a caller; handles and abort signals are not copied. Throws INVALID_INPUT. */

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandFixture } from '../support/command-fixture.js';
+import { anyCommand, commandFixture } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 
@@ -178,7 +178,10 @@ describe('the environment of a command', () => {
   it('is a clean one with what its process was spawned with and what is given', async () => {
     process.env.PROCURA_TEST_SECRET = 'of the kernel';
     try {
-      const { kernel, face } = await commandFixture({ env: { OF_PROCESS: 'p', BOTH: 'p' } });
+      const { kernel, face } = await commandFixture({
+        env: { OF_PROCESS: 'p', BOTH: 'p' },
+        capabilities: [anyCommand, { resource: 'secret:**', rights: ['read'] }],
+      });
       const of = async (spec: object) => {
         const { stdout } = await face.run({ argv: ['/usr/bin/env'], ...spec });
         const lines = stdout.trimEnd().split('\n');

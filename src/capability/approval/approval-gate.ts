@@ -8,6 +8,7 @@ import type { AuditAction } from '../../unit/actions.js';
 import { type Call, type Caller, waitAs } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Interruption, InterruptionHandler } from '../../unit/interruption.js';
+import { hashOfArgs } from '../decision/decide.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
 import { type ApprovalRecord, type ApprovalRequest, isSameCall, isValid } from './approval.js';
 import { ApprovalNeeded, approvalDenied, approvalPending, askerStopping, tooManyApprovals } from './approval-errors.js';
@@ -119,7 +120,7 @@ export class ApprovalGate implements InterruptionHandler {
       capability: record.capability ?? undefined,
       approval,
       resource,
-      facts: { rules: [...record.rules], argsHash: record.argsHash },
+      facts: { rules: [...record.rules], ...publicHashOf(record) },
       subject: pid,
     });
     return record;
@@ -149,6 +150,14 @@ export class ApprovalGate implements InterruptionHandler {
   private async assertNotStopping(tx: ReadTx, pid: Pid): Promise<void> {
     if ((await this.capabilities.findHolder(tx, pid))?.stopping === true) throw askerStopping(pid);
   }
+}
+
+/**
+ * The hash of the arguments, for the record. Not where they are shown without their secrets: who has the record could guess
+ * those and check the guess.
+ */
+function publicHashOf({ args, argsHash, spec }: ApprovalRecord): { argsHash?: string } {
+  return spec !== null || hashOfArgs(args) === argsHash ? { argsHash } : {};
 }
 
 const unanswered = {

@@ -78,7 +78,7 @@ function findStray(
   opened: boolean,
 ): Acceptance | undefined {
   if (!isObject(value) || (path !== undefined && Object.keys(value).length === 0))
-    return strayOfLeaf(value, path, opened);
+    return strayOfLeaf(constraints, value, path, opened);
   for (const [name, member] of Object.entries(value)) {
     const memberPath = path === undefined ? name : `${path}.${name}`;
     if (name === '*' || name.includes('.')) return strayAt(memberPath, 'has a name that is "*" or has a "."');
@@ -88,9 +88,19 @@ function findStray(
   return undefined;
 }
 
-function strayOfLeaf(value: JsonValue, path = '', opened: boolean): Acceptance | undefined {
-  if (!opened) return strayAt(path, 'is not among the allowed arguments', 'Leave this argument out.');
+function strayOfLeaf(constraints: Constraints, value: JsonValue, path = '', opened: boolean): Acceptance | undefined {
+  if (!opened) {
+    return strayAt(outermostStray(constraints, path), 'is not among the allowed arguments', 'Leave this argument out.');
+  }
   return isFiniteJson(value) ? undefined : strayAt(path, 'has a number that is not finite');
+}
+
+/** The outermost member on the way to `path` at and below which there is no atom: all of it has to be left out. */
+function outermostStray(constraints: Constraints, path: string): string {
+  const names = path.slice(0, constraintPathMax).split('.');
+  const keys = Object.keys(constraints);
+  const prefixes = names.map((_, index) => names.slice(0, index + 1).join('.'));
+  return prefixes.find((prefix) => !keys.some((key) => key === prefix || key.startsWith(`${prefix}.`))) ?? path;
 }
 
 /** The caller chooses the names of arguments, so the path is bounded before it is shown. */

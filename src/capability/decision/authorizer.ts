@@ -80,10 +80,11 @@ export class Authorizer {
 
 /** The question for a person, where the decision is ASK. */
 export function approvalRequestOf(
-  { pid, right, request, args = {}, argsForApproval = args }: Question,
+  question: Question,
   { code, node, holder, graph, asks }: RawDecision,
 ): ApprovalRequest | undefined {
   if (code !== 'ASK' || holder === undefined) return undefined;
+  const { pid, right, request, args = {}, argsForApproval = args } = question;
   const chain = node === undefined ? [] : graph.chainOf(node);
   return {
     pid,

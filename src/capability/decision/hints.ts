@@ -33,7 +33,8 @@ export function remedy(
 
 /** The calls that would allow it; for a file that a link leads elsewhere, one for each of its names. */
 function grantCalls({ pid, right, names, request }: Question): string {
-  const calls = [request, ...names.slice(1)].map(
+  const named = request.kind === 'fs' ? [request, ...names.slice(1)] : [request];
+  const calls = named.map(
     ({ text }) => `capabilities.grant('${pid}', { resource: '${text}', ${rightsText(right, request.kind)} })`,
   );
   return calls.length === 1 ? (calls[0] ?? '') : `a pattern that covers both, as in ${calls.join(' and ')}`;

@@ -31,7 +31,10 @@ export interface Question {
   readonly args?: JsonValue;
   /** Only this capability counts. */
   readonly using?: CapabilityId;
-  /** The arguments that an approval shows, where the real ones hold secrets; it is bound to the hash of the real ones. */
+  /**
+   * The arguments that an approval shows, where the real ones hold secrets; it is bound to the hash of the real ones. May be
+   * a getter: it is read only where a person is asked.
+   */
   readonly argsForApproval?: JsonValue;
 }
 

@@ -30,7 +30,7 @@ export interface Pattern {
   readonly text: string;
 }
 
-/** One resource that somebody wants to use, in canonical spelling. Made by `parseRequest` only. */
+/** One resource that somebody wants to use, in canonical spelling. Made by `parseRequest` and `everyRequest` only. */
 export interface Request {
   readonly form: 'request';
   readonly kind: ResourceKind;
@@ -61,6 +61,15 @@ export function parseRequest(text: string): Request {
   if (body.includes('*')) throw badResource(whole, 'a request names one resource', 'Write the name without "*".');
   const segments = parseSegments(kind, body, whole, 'request');
   return { form: 'request', kind, segments, text: `${kind}:${segments.join('/') || '.'}` };
+}
+
+/** Two requests that together stand for every resource of a kind: only the pattern `KIND:**` matches both. */
+export function everyRequest(kind: ResourceKind): readonly [Request, Request] {
+  const text = `${kind}:**`;
+  return [
+    { form: 'request', kind, segments: ['*'], text },
+    { form: 'request', kind, segments: ['*', '*'], text },
+  ];
 }
 
 const storedMax = 10_000;

@@ -40,15 +40,15 @@ export class RuleGate {
     tx: WriteTx,
     context: CallContext,
     parent: RuleSubject,
-    image: { readonly name: string; readonly args: JsonValue; readonly shown?: JsonValue },
+    image: { readonly name: string; readonly args: JsonValue; readonly shown: () => JsonValue },
     delegated: readonly Pattern[],
   ): Promise<ApprovalId[]> {
     const rules = await this.rules.findBinding(tx, parent);
     if (rules.length === 0) return [];
-    const { name, args, shown = args } = image;
+    const { name, args, shown } = image;
     const spawn = this.requestForResource(rules, context, parent, 'spawn', `image:${name}`, args);
     const requests = [
-      spawn && { ...spawn, args: shown },
+      spawn && { ...spawn, args: shown() },
       ...delegated.map((pattern) => this.requestForHandover(rules, context, parent, pattern)),
     ];
     return this.useApprovals(tx, requests, context.at);

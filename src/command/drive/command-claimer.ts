@@ -9,28 +9,29 @@ import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
-import { SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import { InheritedEnvironments } from '../../kernel/command/inherited-environments.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { MemoryImageRegistry } from '../../runtime/image/image-registry.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
-import { CommandPlanner, type ParsedCommand, type PlannedCommand } from '../plan/command-planner.js';
+import { CommandPlanner } from '../plan/command-planner.js';
+import type { PlannedCommand } from '../plan/planned-command.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandRecorder } from './command-recorder.js';
-import { launchOf } from './launch.js';
+import { type LaunchFailure, launchOf } from './launch.js';
 
 const claimableMax = 1_000;
 
 /** A process that this node has claimed, with what is needed to start its program. */
 interface ClaimedCommand {
   readonly row: ProcessRow;
-  readonly spec: ParsedCommand;
   readonly plan: PlannedCommand;
+  /** Whether it is the command that was decided on when the process was created. */
+  readonly isAsDecided: boolean;
   readonly token: string;
   readonly survive: boolean;
   readonly hasOutputLimit: boolean;
-  readonly inheritedEnvironment: Readonly<Record<string, string>>;
 }
 
 /** Claims processes of command images that no node holds, and starts their programs. Woken by events, as the executor is. */
@@ -48,7 +49,7 @@ export class CommandClaimer {
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CommandRepository) private readonly commands: CommandRepository,
-    @inject(SpawnExtrasRepository) private readonly spawnExtras: SpawnExtrasRepository,
+    @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
@@ -103,19 +104,25 @@ export class CommandClaimer {
     try {
       claimed = await this.tryClaim(pid);
       if (claimed === undefined) return this.drivers.forget(driver);
-      const { row, spec, plan, token, survive, hasOutputLimit, inheritedEnvironment } = claimed;
-      const launch = launchOf(spec, plan, this.planner.realFolder(spec.cwd ?? row.cwd), inheritedEnvironment, token);
+      const { row, plan, isAsDecided, token, survive, hasOutputLimit } = claimed;
+      if (!isAsDecided) {
+        this.drivers.forget(driver);
+        await this.recordFailure(row, commandChanged);
+        return;
+      }
+      const launch = launchOf(plan, this.planner.realFolder(plan.spec.cwd ?? row.cwd));
       await this.drivers.start(driver, { row, token, survive, hasOutputLimit, isAwaited: false }, launch);
     } catch (error) {
       this.drivers.forget(driver);
       this.logger.error({ pid, error: String(error) }, 'a command could not be started');
-      if (claimed !== undefined) await this.recordFailure(claimed.row, error);
+      const reason = { errno: 'ENOENT', message: errorText(error).slice(0, 300) };
+      if (claimed !== undefined) await this.recordFailure(claimed.row, reason);
     }
   }
 
   /** Ends a process whose program cannot be started, such as one whose folder is gone. */
-  private async recordFailure(row: ProcessRow, error: unknown): Promise<void> {
-    const evidence = { kind: 'not_started', errno: 'ENOENT', message: errorText(error).slice(0, 300) };
+  private async recordFailure(row: ProcessRow, reason: LaunchFailure): Promise<void> {
+    const evidence = { kind: 'not_started', ...reason };
     await this.commandRecorder.recordNotStarted(row, evidence).catch((failure: unknown) => {
       this.logger.error(
         { pid: row.pid, error: String(failure) },
@@ -129,52 +136,27 @@ export class CommandClaimer {
     const candidate = await this.store.read((tx) => this.processes.find(tx, pid));
     const image = candidate === undefined || !isUnstarted(candidate) ? undefined : this.imageOf(candidate);
     if (candidate === undefined || image === undefined) return undefined;
-    const spec = this.planner.specOf(image, candidate.args);
-    const plan = await this.planner.planImage(image, candidate.args, null);
+    const plan = this.planner.planImage(image, candidate.args, null, await this.environments.ofImage(pid));
     return this.store.write(async (tx) => {
       const row = await this.processes.find(tx, pid);
       if (row === undefined || row.version !== candidate.version) return undefined;
       await this.lease.assertLive(tx);
-      return this.writeClaim(tx, row, spec, plan);
+      return this.writeClaim(tx, row, plan);
     });
   }
 
-  private async writeClaim(
-    tx: WriteTx,
-    row: ProcessRow,
-    spec: ParsedCommand,
-    plan: PlannedCommand,
-  ): Promise<ClaimedCommand | undefined> {
+  private async writeClaim(tx: WriteTx, row: ProcessRow, plan: PlannedCommand): Promise<ClaimedCommand | undefined> {
     const command = await this.commands.find(tx, row.n);
     if (command === undefined) return undefined;
     const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
     const claimed = { ...row, node: this.node.nodeId, version: row.version + 1, updatedAt: act.at };
     await saveProcess(this.processes, tx, claimed);
-    this.commandRecorder.recordIntent(tx, act, claimed, command);
-    // Only the program that was authorized when the process was created may be run.
-    const isSameProgram = command.resource === plan.resource;
-    const { file: _file, ...planWithoutFile } = plan;
-    const { token, survive } = command;
+    this.commandRecorder.recordIntent(tx, act, claimed, command, plan.shownEnvironment);
+    const { token, survive, resource, argsHash } = command;
     const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
-    return {
-      row: claimed,
-      spec,
-      plan: isSameProgram ? plan : planWithoutFile,
-      token,
-      survive,
-      hasOutputLimit,
-      inheritedEnvironment: await this.inheritedEnvironment(tx, row),
-    };
-  }
-
-  /** The variables that the parent and, over them, the process were spawned with. */
-  private async inheritedEnvironment(tx: WriteTx, row: ProcessRow): Promise<Readonly<Record<string, string>>> {
-    const parent = row.bornUnder === null ? undefined : await this.processes.find(tx, row.bornUnder);
-    const environments = [];
-    for (const hash of [parent?.env, row.env]) {
-      if (typeof hash === 'string') environments.push(await this.spawnExtras.findEnvironment(tx, hash));
-    }
-    return Object.assign({}, ...environments);
+    // Rows of earlier releases have no hash.
+    const isAsDecided = resource === plan.resource && (argsHash === null || argsHash === plan.argsHash);
+    return { row: claimed, plan, isAsDecided, token, survive, hasOutputLimit };
   }
 
   private imageOf({ image }: ProcessRow) {
@@ -187,6 +169,12 @@ export class CommandClaimer {
     }
   }
 }
+
+/** Of an image that has changed since, or makes its command from something that has. */
+const commandChanged: LaunchFailure = {
+  errno: 'COMMAND_CHANGED',
+  message: 'It was not run, because it is not the command that was decided on when its process was created.',
+};
 
 function isUnstarted({ kind, status, node }: ProcessRow): boolean {
   return kind === 'command' && node === null && (status === 'created' || status === 'runnable');

@@ -17,9 +17,11 @@ import { OsProcesses } from '../../runtime/os/os-processes.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
+import { withToken } from '../plan/environment.js';
 import { CommandGuard } from './command-guard.js';
 import { type CommandEnd, type CommandExit, CommandRecorder } from './command-recorder.js';
 import { type Launch, startProgram } from './launch.js';
+import { SecretResolver } from './secret-resolver.js';
 import { StopSequence } from './stop-sequence.js';
 
 const pollMs = 200;
@@ -53,6 +55,7 @@ export class CommandDriverDeps {
     @inject(OutputFiles) readonly files: OutputFiles,
     @inject(OutputMeter) readonly meter: OutputMeter,
     @inject(CommandGuard) readonly guard: CommandGuard,
+    @inject(SecretResolver) readonly secrets: SecretResolver,
     @inject(Logger) readonly logger: Logger,
   ) {}
 }
@@ -96,13 +99,15 @@ export class CommandDriver {
   /** Starts the program. Undefined when it could not be started; the process has then ended. */
   async start(command: DrivenCommand, launch: Launch): Promise<ChildProcess | undefined> {
     this.command = command;
-    const { groups, guard, files } = this.deps;
+    const { groups, guard, files, secrets } = this.deps;
     const { row, token, survive } = command;
+    const environment = await secrets.resolve(launch.variables);
     if (this.killAt !== undefined || this.isShuttingDown)
       return this.recordNotStarted({ kind: 'not_started', reason: 'stopped' });
+    if ('failure' in environment) return this.recordNotStarted({ kind: 'not_started', ...environment.failure });
     this.startedAt = performance.now();
     if (!survive) guard.addToken(token);
-    const child = await startProgram(launch, () => files.open(row.n));
+    const child = await startProgram(launch, withToken(environment.variables, token), () => files.open(row.n));
     if ('errno' in child) return this.recordNotStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
     if (leader === undefined) throw new Error('A program that was started has no pid.');

@@ -74,12 +74,12 @@ export class CommandRecorder {
   ) {}
 
   /** Records that the program is about to run, in the unit by which this node takes the command. */
-  recordIntent(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow): void {
+  recordIntent(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow, shownEnvironment: JsonObject): void {
     this.recorder.recordAudit(tx, {
       ...act,
       ...effectOf(row, command),
       outcome: 'intent',
-      payload: { line: command.line },
+      payload: { line: command.line, ...shownEnvironment },
     });
   }
 

@@ -8,18 +8,19 @@ import type { Question } from '../../capability/decision/question.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { CommandRuns } from '../../kernel/command/command-ports.js';
-import { SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import { InheritedEnvironments } from '../../kernel/command/inherited-environments.js';
 import { type NewProcess, Spawning } from '../../kernel/lifecycle/spawning.js';
 import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
-import { FolderAccess } from '../../kernel/workspace/folder-access.js';
+import { type Folder, FolderAccess } from '../../kernel/workspace/folder-access.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, ProcessCaller } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
-import { CommandPlanner, type ParsedCommand, type PlannedCommand } from '../plan/command-planner.js';
+import { CommandPlanner } from '../plan/command-planner.js';
+import type { ParsedCommand, PlannedCommand } from '../plan/planned-command.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandRecorder } from './command-recorder.js';
@@ -32,7 +33,8 @@ interface PreparedRun {
   readonly cwd: string;
   /** The real path of `cwd`. */
   readonly realCwd: string;
-  readonly folder?: Question;
+  /** The authority to read `cwd`, where the caller has chosen it. */
+  readonly folderQuestion?: Question;
   readonly plan: PlannedCommand;
 }
 
@@ -54,7 +56,7 @@ export class CommandRunner implements CommandRuns {
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(FolderAccess) private readonly folderAccess: FolderAccess,
     @inject(Spawning) private readonly spawning: Spawning,
-    @inject(SpawnExtrasRepository) private readonly spawnExtras: SpawnExtrasRepository,
+    @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
@@ -114,15 +116,16 @@ export class CommandRunner implements CommandRuns {
   private async prepare(
     caller: ProcessCaller,
     spec: ParsedCommand,
-    { pid, cwd: parentCwd }: ProcessRow,
+    { pid, cwd: parentCwd, env }: ProcessRow,
   ): Promise<PreparedRun> {
-    if (spec.cwd === undefined) {
-      const realCwd = this.planner.realFolder(parentCwd);
-      return { parentCwd, cwd: parentCwd, realCwd, plan: this.planner.plan(spec, realCwd, pid) };
-    }
-    const folder = await this.folderAccess.check(caller, 'command.run', parentCwd, spec.cwd);
-    const realCwd = this.planner.realFolder(folder.cwd);
-    return { parentCwd, ...folder, realCwd, plan: this.planner.plan(spec, realCwd, pid) };
+    const { cwd, folderQuestion }: Folder =
+      spec.cwd === undefined
+        ? { cwd: parentCwd }
+        : await this.folderAccess.check(caller, 'command.run', parentCwd, spec.cwd);
+    const realCwd = this.planner.realFolder(cwd);
+    const inherited = env === null ? {} : await this.environments.ofProcess(pid);
+    const plan = this.planner.plan(spec, { folder: realCwd, asker: pid, inherited });
+    return { parentCwd, cwd, realCwd, plan, ...(folderQuestion === undefined ? {} : { folderQuestion }) };
   }
 
   private async create(
@@ -130,18 +133,20 @@ export class CommandRunner implements CommandRuns {
     act: Act,
     parent: ProcessRow,
     spec: ParsedCommand,
-    { plan, cwd, realCwd, folder }: PreparedRun,
+    { plan, cwd, realCwd, folderQuestion }: PreparedRun,
     pid: Pid,
   ): Promise<StartableCommand> {
     const newProcess: NewProcess = {
       pid,
       parent,
       image: anonymousCommandImage,
-      args: plan.shown,
+      get args() {
+        return plan.shown;
+      },
       argsForRules: plan.args,
       goal: { payload: {} },
       cwd,
-      ...(folder === undefined ? {} : { folderQuestion: folder }),
+      ...(folderQuestion === undefined ? {} : { folderQuestion }),
       name: nameOf(spec.argv),
       labels: null,
       owner: (spec.owner as OwnerKeys | undefined) ?? null,
@@ -159,13 +164,12 @@ export class CommandRunner implements CommandRuns {
     };
     const { row, command } = await this.spawning.create(tx, act, newProcess);
     if (command === undefined) throw new Error('A command process has no command row.');
-    this.commandRecorder.recordIntent(tx, act, row, command);
-    const inherited = parent.env === null ? undefined : await this.spawnExtras.findEnvironment(tx, parent.env);
+    this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
     const { token, survive } = command;
     const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {
       command: { row, token, survive, hasOutputLimit, isAwaited: !command.background && !survive },
-      launch: launchOf(spec, plan, realCwd, inherited ?? {}, token),
+      launch: launchOf(plan, realCwd),
     };
   }
 }
@@ -176,10 +180,13 @@ function nameOf([program = '']: readonly string[]): string {
 }
 
 function notStarted({ pid, outcome }: ProcessRow): ToolError {
-  const { errno = null, message = 'It could not be started.' } = outcome?.evidence ?? {};
+  const { errno = null, message = 'It could not be started.', secret } = outcome?.evidence ?? {};
   return new ToolError('TOOL_FAILED', `Command ${pid} was not started. ${message}`, {
-    facts: { pid, errno },
-    hint: 'See whether the program is there and may be executed, and whether its folder is.',
+    facts: { pid, errno, ...(secret === undefined ? {} : { secret }) },
+    hint:
+      secret === undefined
+        ? 'See whether the program is there and may be executed, and whether its folder is.'
+        : 'See whether createKernel has the option secrets, and whether it gives this one.',
   });
 }
 

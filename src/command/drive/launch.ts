@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, realpathSync } from 'node:fs';
-import type { ParsedCommand, PlannedCommand } from '../plan/command-planner.js';
-import { environmentOf } from '../plan/environment.js';
+import type { Environment } from '../../kernel/command/command.js';
+import type { PlannedCommand } from '../plan/planned-command.js';
 
 /** Everything that is needed to start a program; never stored. */
 export interface Launch {
@@ -11,25 +11,19 @@ export interface Launch {
   readonly argv: readonly string[];
   /** Absolute. */
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  /** All variables but the token; references to secrets are resolved at the start. */
+  readonly variables: Environment;
   readonly stdin?: string;
   /** Input and output are pipes. */
   readonly isPiped?: boolean;
 }
 
-/** `cwd` is the real path of its folder, `inherited` the variables that its process and the parent were spawned with. */
-export function launchOf(
-  spec: Pick<ParsedCommand, 'argv' | 'stdin' | 'env' | 'envMode'>,
-  { file }: Pick<PlannedCommand, 'file'>,
-  cwd: string,
-  inherited: Readonly<Record<string, string>>,
-  token: string,
-): Launch {
-  const { argv, stdin } = spec;
+/** The launch of a command as it was decided on. `cwd` is the real path of its folder. */
+export function launchOf({ spec: { argv, stdin }, file, variables }: PlannedCommand, cwd: string): Launch {
   return {
     argv,
     cwd,
-    env: environmentOf(spec, inherited, token),
+    variables,
     ...(file === undefined ? {} : { file }),
     ...(stdin === undefined ? {} : { stdin }),
   };
@@ -43,10 +37,11 @@ export interface LaunchFailure {
 
 /** Starts the program in a process group and session of its own. `open` gives the files for its output, which are closed here. */
 export async function startProgram(
-  launch: Launch,
+  launch: Omit<Launch, 'variables'>,
+  env: Readonly<Record<string, string>>,
   open: () => { readonly out: number; readonly err: number },
 ): Promise<ChildProcess | LaunchFailure> {
-  const { file, argv, cwd, env, stdin, isPiped = false } = launch;
+  const { file, argv, cwd, stdin, isPiped = false } = launch;
   const [argv0 = '', ...args] = argv;
   let files: ReturnType<typeof open> | undefined;
   try {

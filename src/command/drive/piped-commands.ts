@@ -15,7 +15,8 @@ import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
 import { hostCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
-import { CommandPlanner, type PlannedCommand } from '../plan/command-planner.js';
+import { CommandPlanner } from '../plan/command-planner.js';
+import type { PlannedCommand } from '../plan/planned-command.js';
 import { realPath } from '../plan/programs.js';
 import type { DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
@@ -64,7 +65,7 @@ export class PipedCommands {
     const spec = this.planner.parse({ argv, env }, 'spec');
     const folder = path.resolve(this.workspace, cwd);
     const real = realPath(folder) ?? folder;
-    const plan = this.planner.plan(spec, real, null);
+    const plan = this.planner.plan(spec, { folder: real, asker: null, inherited: {} });
     await this.lease.acquire();
     const driver = this.drivers.register(this.ids.next('process'));
     try {
@@ -72,7 +73,7 @@ export class PipedCommands {
         { caller: hostCaller, actor: 'host', action: 'process.spawn' },
         (tx, act) => this.createProcess(tx, act, driver.pid, name, plan),
       );
-      const launch = { ...launchOf(spec, plan, real, {}, command.token), isPiped: true };
+      const launch = { ...launchOf(plan, real), isPiped: true };
       const child = await this.drivers.start(driver, command, launch);
       return await this.toPipedCommand(driver.pid, child?.stdin, child?.stdout);
     } catch (error) {
@@ -118,7 +119,7 @@ export class PipedCommands {
       node: this.node.nodeId,
     });
     if (command === undefined) throw new Error('A command process has no command row.');
-    this.commandRecorder.recordIntent(tx, act, row, command);
+    this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
     return { row, token: command.token, survive: false, hasOutputLimit: false, isAwaited: false };
   }
 

@@ -1,44 +1,41 @@
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
-import type { z } from 'zod';
 import { InputError, invalidInput, ToolError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
-import { plainQuestion, type Question } from '../../capability/decision/question.js';
+import type { JsonValue } from '../../base/json.js';
 import { parseRequest } from '../../capability/resource/resource.js';
-import type { CommandPlan, CommandPlans } from '../../kernel/command/command-ports.js';
+import type { Environment } from '../../kernel/command/command.js';
+import type { CommandPlans } from '../../kernel/command/command-ports.js';
 import type { ImageFacts } from '../../kernel/process/images.js';
 import { commandSpec, parse } from '../../kernel/specs.js';
 import { segmentsWithin, Workspace } from '../../kernel/workspace/working-directory.js';
+import { commandEnvironment } from './environment.js';
+import { EnvironmentCommitments } from './environment-commitments.js';
+import { type ParsedCommand, PlannedCommand } from './planned-command.js';
 import { findProgram, realPath } from './programs.js';
-import { commandLine, redactArguments } from './redaction.js';
 
-/** A command spec that was validated. */
-export type ParsedCommand = z.output<typeof commandSpec>;
-
-/** A command with the file that it runs, the question that decides on it, and its arguments as they may be stored. */
-export interface PlannedCommand extends CommandPlan {
-  /** The file to execute; absent if there is no such program. */
-  readonly file?: string;
-  /** The arguments that the decision is made on. */
-  readonly args: JsonObject;
-  /** The arguments as they are stored: without secrets. */
-  readonly shown: JsonObject;
+/** Who runs a command, and from where. */
+export interface RunContext {
+  /** A program with a slash is relative to it. */
+  readonly folder: string;
+  /** The process that needs the authority; null for the host. */
+  readonly asker: Pid | null;
+  /** The variables that its process, and the parent of an image's process, were spawned with. */
+  readonly inherited: Environment;
 }
 
 /** Validates commands and finds their programs, before they are authorized and run. */
 @injectable()
 export class CommandPlanner implements CommandPlans {
-  constructor(@inject(Workspace) private readonly workspace: string) {}
+  constructor(
+    @inject(Workspace) private readonly workspace: string,
+    @inject(EnvironmentCommitments) private readonly commitments: EnvironmentCommitments,
+  ) {}
 
-  async planImage(image: ImageFacts, args: JsonValue, asker: Pid | null): Promise<PlannedCommand> {
-    return this.plan(this.specOf(image, args), this.workspace, asker);
-  }
-
-  /** The command that a process of the image runs with these arguments. Throws INVALID_INPUT. */
-  specOf(image: ImageFacts, args: JsonValue): ParsedCommand {
+  /** Asks the image for the command once: what is decided on is what is run. */
+  planImage(image: ImageFacts, args: JsonValue, asker: Pid | null, inherited: Environment): PlannedCommand {
     if (image.command === undefined) throw notSpawnable(image.reference);
-    return this.parse(image.command(args), 'image');
+    return this.plan(this.parse(image.command(args), 'image'), { folder: this.workspace, asker, inherited });
   }
 
   /** Throws INVALID_INPUT, UNSUPPORTED. */
@@ -47,33 +44,12 @@ export class CommandPlanner implements CommandPlans {
     return parse(commandSpec, rawSpec, name);
   }
 
-  /** A program with a slash is relative to `folder`. Throws INVALID_INPUT for a program that no resource can name. */
-  plan(spec: ParsedCommand, folder: string, asker: Pid | null): PlannedCommand {
-    const { argv, cwd, env, envMode, stdin, timeoutMs, background, survive } = spec;
-    const { resource, file } = findProgram(argv[0] ?? '', folder, process.env.PATH ?? '');
-    const args = definedMembers({ argv, cwd, env, envMode, stdin });
-    const redactedArgv = redactArguments(argv);
-    const shown = definedMembers({
-      argv: redactedArgv,
-      cwd,
-      env: env === undefined ? undefined : Object.keys(env),
-      envMode,
-      stdin: stdin === undefined ? undefined : `[${Buffer.byteLength(stdin)} bytes]`,
-    });
-    const request = parseRequest(resource);
-    const question: Question | undefined =
-      asker === null ? undefined : { ...plainQuestion(asker, 'call', request, args), argsForApproval: shown };
-    return {
-      resource: request.text,
-      line: commandLine(redactedArgv),
-      ...(question === undefined ? {} : { question }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      background,
-      survive,
-      ...(file === undefined ? {} : { file }),
-      args,
-      shown,
-    };
+  /** Throws INVALID_INPUT for a program that no resource can name. */
+  plan(spec: ParsedCommand, { folder, asker, inherited }: RunContext): PlannedCommand {
+    const { resource, file } = findProgram(spec.argv[0] ?? '', folder, process.env.PATH ?? '');
+    const program = { request: parseRequest(resource), ...(file === undefined ? {} : { file }) };
+    const environment = commandEnvironment(spec, inherited);
+    return new PlannedCommand(spec, program, environment, asker, (env) => this.commitments.commitmentOf(env));
   }
 
   /** The real path of a working directory. Throws INVALID_PATH where it is gone, or a link leads out of the workspace. */
@@ -85,10 +61,6 @@ export class CommandPlanner implements CommandPlans {
       hint: 'Give a folder inside the workspace, or make it first.',
     });
   }
-}
-
-function definedMembers(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 function notSpawnable(image: string): InputError {

@@ -4,7 +4,7 @@ import { type Token, token } from '../../base/token.js';
 import type { Question } from '../../capability/decision/question.js';
 import type { Caller, ProcessCaller } from '../../unit/caller.js';
 import type { ImageFacts } from '../process/images.js';
-import type { CommandResult } from './command.js';
+import type { CommandResult, Environment } from './command.js';
 
 /* Ports that the layer of OS commands implements. */
 
@@ -13,8 +13,12 @@ export interface CommandPlan {
   readonly resource: string;
   /** Redacted and bounded. */
   readonly line: string;
+  /** The hash of the arguments that are decided on. */
+  readonly argsHash: string;
   /** The authority that the process which runs it needs; absent for the host, which may run everything. */
   readonly question?: Question;
+  /** The authority that the same process needs for secrets in the environment. */
+  readonly secretQuestions: readonly Question[];
   readonly timeoutMs?: number;
   readonly background: boolean;
   readonly survive: boolean;
@@ -22,10 +26,20 @@ export interface CommandPlan {
 
 /** Plans the commands of command images. */
 export interface CommandPlans {
-  /** `runner` is the process that needs the authority; null for the host. Throws INVALID_INPUT. */
-  planImage(image: ImageFacts, args: JsonValue, runner: Pid | null): Promise<CommandPlan>;
+  /**
+   * `runner` is the process that needs the authority; null for the host. `inherited` are the variables that the process of
+   * the image and its parent are spawned with. Throws INVALID_INPUT.
+   */
+  planImage(image: ImageFacts, args: JsonValue, runner: Pid | null, inherited: Environment): CommandPlan;
 }
 export const CommandPlans: Token<CommandPlans> = token('CommandPlans');
+
+/** Where the values of secrets come from. */
+export interface SecretSource {
+  /** Gives the value of a secret, undefined where there is none; absent where the kernel has no secrets. */
+  readonly lookUp?: (name: string) => string | undefined | Promise<string | undefined>;
+}
+export const SecretSource: Token<SecretSource> = token('SecretSource');
 
 /** Runs programs of the operating system as processes. */
 export interface CommandRuns {

@@ -4,6 +4,18 @@ import type { OwnerKeys } from '../process/process.js';
 /** The variables of the kernel that a command starts with: a few, all, or none. */
 export type EnvMode = 'clean' | 'patch' | 'replace';
 
+/** The time limit that the tool `command.run` gives to commands. Without another one, no decision depends on it. */
+export const commandTimeoutMsDefault = 120_000;
+
+/** The value of a variable that is looked up when a program is started, by `secrets` of the kernel that starts it. */
+export type SecretReference = {
+  /** Whoever gives the variable needs `read` on `secret:NAME`. */
+  readonly secret: string;
+};
+
+/** Variables by name: texts, and references to secrets, which are stored and decided on as references. */
+export type Environment = Readonly<Record<string, string | SecretReference>>;
+
 /** A program of the operating system, and how it is to be run. */
 export interface CommandSpec {
   /**
@@ -13,8 +25,11 @@ export interface CommandSpec {
   readonly argv: readonly string[];
   /** Relative to the process's own working directory; needs `read` on it. Default: that directory. */
   readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Default `clean`: PATH, HOME, LANG, TMPDIR and TERM of the kernel, and the process's own environment, before `env`. */
+  readonly env?: Environment;
+  /**
+   * Default `clean`: PATH, HOME, LANG, TMPDIR and TERM of the kernel, and the process's own environment, before `env`.
+   * `patch`, which begins with all variables of the kernel, needs `read` on `secret:**`.
+   */
   readonly envMode?: EnvMode;
   /** Absent: empty. */
   readonly stdin?: string;

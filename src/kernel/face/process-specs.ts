@@ -3,6 +3,7 @@ import type { CapabilitySpec, DelegationSpec } from '../../capability/holding/ca
 import type { Right } from '../../capability/resource/rights.js';
 import type { ForkMode, ObjectHandle, ObjectRef, ObjectType } from '../../memory/object/object.js';
 import type { Budget } from '../budget/budget.js';
+import type { Environment } from '../command/command.js';
 import type { OnBudget, OnParentExit, OwnerKeys } from '../process/process.js';
 
 export interface SpawnSpec {
@@ -24,8 +25,8 @@ export interface SpawnSpec {
   /** Relative to the workspace; default: the parent's. */
   readonly cwd?: string;
   readonly deadlineMs?: number;
-  /** For commands and tools; stored once per content and immutable after spawn. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** For its commands; stored once per content and immutable after spawn. A secret is stored as a reference. */
+  readonly env?: Environment;
   /** Default `cancel`. */
   readonly onParentExit?: OnParentExit;
   /** Starts paused. */

@@ -1,6 +1,7 @@
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
+import type { Environment } from '../command/command.js';
 import type { ProcessRow } from '../process/process.js';
 
 /** The process that was spawned with an id. */
@@ -17,7 +18,7 @@ export interface SpawnExtrasRepository {
   /** Labels and owner keys of a process row, for filters and scopes. */
   insertTags(tx: WriteTx, rowNumber: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
   /** Stores an environment once per content hash. */
-  insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void>;
-  findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined>;
+  insertEnvironment(tx: WriteTx, hash: string, variables: Environment): Promise<void>;
+  findEnvironment(tx: ReadTx, hash: string): Promise<Environment | undefined>;
 }
 export const SpawnExtrasRepository: Token<SpawnExtrasRepository> = token('SpawnExtrasRepository');

@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Entropy } from '../../base/entropy.js';
 import { type ApprovalId, type CapabilityId, IdSource, type NodeId, type ObjectId, type Pid } from '../../base/ids.js';
-import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
+import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
@@ -18,6 +18,7 @@ import { type Act, signallerOf } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import type { Budget } from '../budget/budget.js';
+import type { Environment } from '../command/command.js';
 import type { CommandPlan } from '../command/command-ports.js';
 import { CommandRepository, type CommandRow } from '../command/command-repository.js';
 import type { ImageFacts } from '../process/images.js';
@@ -54,7 +55,9 @@ export interface NewProcess {
   readonly name: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly owner: OwnerKeys | null;
-  readonly env: Readonly<Record<string, string>> | null;
+  readonly env: Environment | null;
+  /** The authority that the parent needs for secrets in `env`. */
+  readonly secretQuestions?: readonly Question[];
   readonly budget: Partial<Budget>;
   readonly onBudget: OnBudget;
   readonly deadlineMs: number | null;
@@ -105,8 +108,7 @@ export class Spawning {
     const goal = 'object' in spec.goal ? spec.goal.object : this.objects.newId();
     const goalObject =
       'object' in spec.goal ? undefined : this.objects.prepare(pid, goal, 'goal', spec.goal.payload, act.at);
-    const storedBytes = storedBytesFor(goalObject, spec);
-    const admission = await this.admit(tx, act, spec, storedBytes);
+    const { storedBytes, ...admission } = await this.admit(tx, act, spec, goalObject);
     const capabilities = await this.createCapabilities(tx, spec, { pid, generation: firstGeneration, at: act.at });
     const { reference: image, requires } = spec.image;
     this.grants.requireAll(capabilities, requires, { pid, image, now: act.at });
@@ -123,8 +125,26 @@ export class Spawning {
   }
 
   /** Authorizes a command; undefined for the host. Throws CAPABILITY_DENIED, ApprovalNeeded. */
-  async authorizeCommand(tx: WriteTx, act: Act, { question }: CommandPlan): Promise<Authorization | undefined> {
-    return question === undefined ? undefined : this.authorizer.authorize(tx, act, question);
+  async authorizeCommand(
+    tx: WriteTx,
+    act: Act,
+    { question, secretQuestions }: Pick<CommandPlan, 'question' | 'secretQuestions'>,
+  ): Promise<CommandAuthorization | undefined> {
+    if (question === undefined) return undefined;
+    const authorization = await this.authorizer.authorize(tx, act, question);
+    return { ...authorization, secrets: await this.authorizeSecrets(tx, act, secretQuestions) };
+  }
+
+  /** Uses the authority for each secret once. */
+  private async authorizeSecrets(tx: WriteTx, act: Act, questions: readonly Question[]): Promise<UsedSecret[]> {
+    const used: UsedSecret[] = [];
+    for (const question of questions) {
+      const resource = question.request.text;
+      if (used.some((secret) => secret.resource === resource)) continue;
+      const { capability, approval } = await this.authorizer.authorize(tx, act, question);
+      used.push({ resource, capability, ...(approval === undefined ? {} : { approval }) });
+    }
+    return used;
   }
 
   /** Stores the command of a process. Its token marks everything that the command starts on the machine. */
@@ -134,7 +154,7 @@ export class Spawning {
     plan: CommandPlan,
     authorization: Authorization | undefined,
   ): Promise<{ command: CommandRow }> {
-    const { resource, line, background, survive } = plan;
+    const { resource, line, argsHash, background, survive } = plan;
     const command: CommandRow = {
       process: rowNumber,
       token: this.entropy.bytes(commandTokenBytes).toString('hex'),
@@ -142,7 +162,7 @@ export class Spawning {
       resource,
       capability: authorization?.capability ?? 'host',
       approval: authorization?.approval ?? null,
-      argsHash: null,
+      argsHash,
       background,
       survive,
       leader: null,
@@ -153,22 +173,29 @@ export class Spawning {
   }
 
   /** Asks the rules and the parent's authority, and takes a child slot under the parent. The host's root needs none. */
-  private async admit(tx: WriteTx, act: Act, spec: NewProcess, storedBytes: number): Promise<Admission> {
-    const { parent, args, argsForRules = args, folderQuestion, command: plan, node } = spec;
-    if (parent === null) return { approvals: [] };
-    const image = { name: spec.image.name, args: argsForRules, shown: args };
+  private async admit(tx: WriteTx, act: Act, spec: NewProcess, goal: NewObject | undefined): Promise<Admission> {
+    const { parent, argsForRules, folderQuestion, command: plan, node, secretQuestions = [] } = spec;
+    if (parent === null) return { approvals: [], storedBytes: storedBytesFor(goal, spec) };
+    const image = { name: spec.image.name, args: argsForRules ?? spec.args, shown: () => spec.args };
     const approvals = await this.rules.checkSpawn(tx, act, parent, image, patternsHandedDown(spec));
     const folder =
       folderQuestion === undefined ? undefined : await this.folderAccess.authorize(tx, act, folderQuestion);
     const command = plan === undefined ? undefined : await this.authorizeCommand(tx, act, plan);
+    const known = new Set(command?.secrets.map(({ resource }) => resource));
+    const others = secretQuestions.filter(({ request }) => !known.has(request.text));
+    const secrets = [...(command?.secrets ?? []), ...(await this.authorizeSecrets(tx, act, others))];
+    const storedBytes = storedBytesFor(goal, spec);
     await this.accounts.takeChildSlot(tx, parent, storedBytes);
     // A command that a node drives from the beginning has an intent on record, which names the approval of the command.
     const commandApproval = node === undefined ? command?.approval : undefined;
-    const used = [folder?.approval, commandApproval].filter((approval) => approval !== undefined);
+    const ofSecrets = secrets.map(({ approval }) => approval);
+    const used = [folder?.approval, commandApproval, ...ofSecrets].filter((approval) => approval !== undefined);
     return {
       approvals: [...approvals, ...used],
+      storedBytes,
       ...(folder === undefined ? {} : { folder: folder.capability }),
       ...(command === undefined ? {} : { command }),
+      secrets,
     };
   }
 
@@ -203,8 +230,8 @@ export class Spawning {
   private recordSpawn(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: ProcessRow, granted: Granted): void {
     const { image, kind, goal, status, deadlineAt } = row;
     const deadline = deadlineAt === null ? undefined : { deadlineAt };
-    const { capabilities, approvals, folder, command } = granted;
-    const facts = { image, goal, capabilities, ...factsOfApprovals(approvals) };
+    const { capabilities, approvals, folder, command, secrets } = granted;
+    const facts = { image, goal, capabilities, ...factsOfApprovals(approvals), ...factsOfSecrets(secrets) };
     const change = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...deadline };
@@ -220,14 +247,37 @@ export class Spawning {
 /** The approvals and the authority of the parent that a spawn used. */
 interface Admission {
   readonly approvals: ApprovalId[];
+  /** Stored for the new process from the beginning. */
+  readonly storedBytes: number;
   /** The capability by which the parent may work in the folder that it chose. */
   readonly folder?: CapabilityId | 'kin';
   /** The authorization of the parent to run the command. */
-  readonly command?: Authorization;
+  readonly command?: CommandAuthorization;
+  /** The secrets of the environment, of the command and of the process. */
+  readonly secrets?: readonly UsedSecret[];
+}
+
+/** A secret that an environment refers to, and the authority by which it may. */
+interface UsedSecret {
+  /** `secret:NAME`. */
+  readonly resource: string;
+  readonly capability: CapabilityId | 'kin';
+  readonly approval?: ApprovalId;
+}
+
+/** The authorization to run a command, and to give it the secrets of its environment. */
+interface CommandAuthorization extends Authorization {
+  readonly secrets: readonly UsedSecret[];
+}
+
+/** Audit facts that name the secrets which an environment refers to, each with the capability. */
+export function factsOfSecrets(secrets: readonly UsedSecret[] = []): JsonObject {
+  if (secrets.length === 0) return {};
+  return { secrets: secrets.map(({ resource, capability }) => ({ resource, capability })) };
 }
 
 /** An admission and the capabilities of the new process. */
-type Granted = Admission & { readonly capabilities: CapabilityId[] };
+type Granted = Omit<Admission, 'storedBytes'> & { readonly capabilities: CapabilityId[] };
 
 /** The bytes that are stored of a goal and arguments. */
 function storedBytesFor(goal: NewObject | undefined, { args }: NewProcess): number {

@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
-import type { ObjectId } from '../../base/ids.js';
+import type { ObjectId, Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
 import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
@@ -12,9 +13,10 @@ import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
-import { CommandPlans } from '../command/command-ports.js';
-import { Spawning } from '../lifecycle/spawning.js';
-import { Images } from '../process/images.js';
+import { type CommandPlan, CommandPlans } from '../command/command-ports.js';
+import { InheritedEnvironments } from '../command/inherited-environments.js';
+import { factsOfSecrets, Spawning } from '../lifecycle/spawning.js';
+import { type ImageFacts, Images } from '../process/images.js';
 import { isDriven, type ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
@@ -40,6 +42,7 @@ export class Exec {
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandPlans) private readonly commandPlans: CommandPlans,
+    @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
     @inject(Spawning) private readonly spawning: Spawning,
   ) {}
 
@@ -54,7 +57,7 @@ export class Exec {
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
     const goal = spec.goal === undefined ? undefined : prepareGoal(this.payloads, spec.goal);
-    const plan = image.kind === 'command' ? await this.commandPlans.planImage(image, args, pid) : undefined;
+    const plan = image.kind === 'command' ? await this.planCommand(image, args, pid) : undefined;
     await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
       const row = await this.lookup.getSpawnable(tx, pid);
       if (row.kind === 'command' && isDriven(row)) throw alreadyRunning(row);
@@ -97,10 +100,20 @@ export class Exec {
         approval,
         before: row.status,
         after: next.status,
-        facts: { image: next.image, from: row.image, generation: next.generation, goal: goalId },
+        facts: {
+          image: next.image,
+          from: row.image,
+          generation: next.generation,
+          goal: goalId,
+          ...factsOfSecrets(authorization?.secrets),
+        },
         lineage: true,
       });
     });
+  }
+
+  private async planCommand(image: ImageFacts, args: JsonValue, pid: Pid): Promise<CommandPlan> {
+    return this.commandPlans.planImage(image, args, pid, await this.environments.ofImage(pid));
   }
 
   /** A goal that is a handle stays readable: the capability that reads it ends with its generation, so another one replaces it. */

@@ -12,7 +12,10 @@ import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { CommandPlans } from '../command/command-ports.js';
+import type { Environment } from '../command/command.js';
+import { type CommandPlan, CommandPlans } from '../command/command-ports.js';
+import { InheritedEnvironments } from '../command/inherited-environments.js';
+import { secretQuestions } from '../command/secret-access.js';
 import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
 import { type Goal, type NewProcess, Spawning } from '../lifecycle/spawning.js';
 import { type ImageFacts, Images } from '../process/images.js';
@@ -60,6 +63,7 @@ export class Spawn {
     @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(Images) private readonly images: Images,
     @inject(CommandPlans) private readonly commandPlans: CommandPlans,
+    @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
     @inject(FolderAccess) private readonly folderAccess: FolderAccess,
     @inject(SpawnExtrasRepository) private readonly extras: SpawnExtrasRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
@@ -116,7 +120,7 @@ export class Spawn {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw detachIsForHost();
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
-    const command = image.kind === 'command' ? await this.commandPlans.planImage(image, args, parent) : undefined;
+    const command = image.kind === 'command' ? await this.planCommand(image, args, parent, spec.env) : undefined;
     return {
       image,
       args,
@@ -126,6 +130,7 @@ export class Spawn {
       labels: spec.labels ?? null,
       owner: (spec.owner as NewProcess['owner']) ?? null,
       env: spec.env ?? null,
+      ...(spec.env === undefined || parent === null ? {} : { secretQuestions: secretQuestions(parent, spec.env) }),
       budget: spec.budget as NewProcess['budget'],
       onBudget: spec.onBudget,
       deadlineMs: spec.deadlineMs ?? command?.timeoutMs ?? null,
@@ -134,6 +139,17 @@ export class Spawn {
       registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, original) },
       ...(command === undefined ? {} : { command }),
     };
+  }
+
+  /** The command of the new process, whose environment begins with what it and its parent are spawned with. */
+  private async planCommand(
+    image: ImageFacts,
+    args: JsonValue,
+    parent: Pid | null,
+    env: Environment | undefined,
+  ): Promise<CommandPlan> {
+    const ofParent = parent === null ? {} : await this.environments.ofProcess(parent);
+    return this.commandPlans.planImage(image, args, parent, { ...ofParent, ...env });
   }
 
   /** The process that was spawned with the same id and spec before, if any. Throws CONFLICT for another spec. */

@@ -3,6 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import type { Environment } from '../../kernel/command/command.js';
 import type { Registration, SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { environments, processTags, registrations } from '../schema/processes.js';
@@ -43,11 +44,11 @@ export class SqliteSpawnExtrasRepository implements SpawnExtrasRepository {
     }
   }
 
-  async insertEnvironment(tx: WriteTx, hash: string, variables: Readonly<Record<string, string>>): Promise<void> {
+  async insertEnvironment(tx: WriteTx, hash: string, variables: Environment): Promise<void> {
     statements.write(tx).insertEnvironment.run({ hash, variables });
   }
 
-  async findEnvironment(tx: ReadTx, hash: string): Promise<Readonly<Record<string, string>> | undefined> {
+  async findEnvironment(tx: ReadTx, hash: string): Promise<Environment | undefined> {
     return statements.read(tx).findEnvironment.get({ hash })?.variables;
   }
 }

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { Environment } from '../../kernel/command/command.js';
 import type {
   OnBudget,
   OnParentExit,
@@ -101,7 +102,7 @@ export const registrations = sqliteTable(
 
 export const environments = sqliteTable('environments', {
   hash: text().primaryKey(),
-  variables: jsonText<Record<string, string>>().notNull(),
+  variables: jsonText<Environment>().notNull(),
 });
 
 /** Processes whose result a wait of their parent has returned. */

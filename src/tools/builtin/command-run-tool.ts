@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { timerMsMax } from '../../base/spec.js';
 import { redactArguments } from '../../command/plan/redaction.js';
-import type { CommandResult } from '../../kernel/command/command.js';
+import { type CommandResult, commandTimeoutMsDefault } from '../../kernel/command/command.js';
 import { defineTool, type Tool } from '../tool.js';
-
-const timeoutMsDefault = 120_000;
 
 const input = z.strictObject({
   argv: z
@@ -17,7 +15,7 @@ const input = z.strictObject({
     .int()
     .min(1)
     .max(timerMsMax)
-    .default(timeoutMsDefault)
+    .default(commandTimeoutMsDefault)
     .describe('It is stopped after this many milliseconds.'),
 });
 type Args = z.output<typeof input>;

@@ -1,0 +1,133 @@
+import type { z } from 'zod';
+import type { Pid } from '../../base/ids.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import { hashOfArgs } from '../../capability/decision/decide.js';
+import { plainQuestion, type Question } from '../../capability/decision/question.js';
+import type { Request } from '../../capability/resource/resource.js';
+import { commandTimeoutMsDefault, type Environment } from '../../kernel/command/command.js';
+import type { CommandPlan } from '../../kernel/command/command-ports.js';
+import { kernelVariablesQuestion, secretQuestions } from '../../kernel/command/secret-access.js';
+import type { commandSpec } from '../../kernel/specs.js';
+import { type CommandEnvironment, kernelVariables } from './environment.js';
+import { commandLine, redactArguments } from './redaction.js';
+
+/** A command spec that was validated. */
+export type ParsedCommand = z.output<typeof commandSpec>;
+
+/** The program of a command, as it was found. */
+export interface FoundProgram {
+  readonly request: Request;
+  /** The file to execute; absent if there is no such program. */
+  readonly file?: string;
+}
+
+/**
+ * A command with the file that it runs and the arguments that are decided on. What is hashed, shown or stored of it is made
+ * when it is first asked for: of a command that is refused, nothing is.
+ */
+export class PlannedCommand implements CommandPlan {
+  readonly resource: string;
+  readonly file?: string;
+  /** All variables but the token. */
+  readonly variables: Environment;
+  /** The arguments that the decision is made on. */
+  readonly args: JsonObject;
+  readonly question?: Question;
+  readonly secretQuestions: readonly Question[];
+  readonly timeoutMs?: number;
+  readonly background: boolean;
+  readonly survive: boolean;
+  private hash: string | undefined;
+  private shownArgs: JsonObject | undefined;
+
+  constructor(
+    readonly spec: ParsedCommand,
+    { request, file }: FoundProgram,
+    private readonly environment: CommandEnvironment,
+    asker: Pid | null,
+    private readonly commitmentOf: (env: Environment) => string,
+  ) {
+    const { timeoutMs, background, survive } = spec;
+    this.resource = request.text;
+    if (file !== undefined) this.file = file;
+    this.variables = environment.variables;
+    this.args = decidedArgs(spec, environment.beyondBase);
+    if (timeoutMs !== undefined) this.timeoutMs = timeoutMs;
+    this.background = background;
+    this.survive = survive;
+    this.secretQuestions = asker === null ? [] : questionsOfSecrets(asker, spec, environment.variables);
+    if (asker !== null) this.question = this.questionOf(asker, request);
+  }
+
+  get argsHash(): string {
+    this.hash ??= hashOfArgs(this.args);
+    return this.hash;
+  }
+
+  /** The arguments as they are stored and shown: without secrets. */
+  get shown(): JsonObject {
+    this.shownArgs ??= this.redactArgs();
+    return this.shownArgs;
+  }
+
+  get line(): string {
+    return commandLine(this.shown.argv as readonly string[]);
+  }
+
+  /** The environment as it is shown: names, a commitment to the values, and the names of secrets. */
+  get shownEnvironment(): JsonObject {
+    const { beyondBase } = this.environment;
+    if (beyondBase === undefined) return {};
+    const secrets = Object.entries(beyondBase).flatMap(([name, value]) =>
+      typeof value === 'string' ? [] : [[name, value.secret]],
+    );
+    return {
+      env: Object.keys(beyondBase).sort(),
+      envCommitment: this.commitmentOf(beyondBase),
+      ...(secrets.length === 0 ? {} : { envSecrets: Object.fromEntries(secrets) as JsonObject }),
+    };
+  }
+
+  private redactArgs(): JsonObject {
+    const { argv: _argv, env: _env, stdin, ...others } = this.args;
+    return {
+      argv: redactArguments(this.spec.argv),
+      ...others,
+      ...this.shownEnvironment,
+      ...(typeof stdin === 'string' ? { stdin: `[${Buffer.byteLength(stdin)} bytes]` } : {}),
+    };
+  }
+
+  private questionOf(asker: Pid, request: Request): Question {
+    const shown = () => this.shown;
+    return {
+      ...plainQuestion(asker, 'call', request, this.args),
+      get argsForApproval(): JsonValue {
+        return shown();
+      },
+    };
+  }
+}
+
+/** Members that have their default are left out, so that a capability on `argv` alone allows a plain command. */
+function decidedArgs(spec: ParsedCommand, env: Environment | undefined): JsonObject {
+  const { argv, cwd, envMode, stdin, timeoutMs, background, survive } = spec;
+  const members: Readonly<Record<string, JsonValue | undefined>> = {
+    argv,
+    cwd,
+    env,
+    envMode: envMode === 'clean' ? undefined : envMode,
+    stdin,
+    timeoutMs: timeoutMs === commandTimeoutMsDefault ? undefined : timeoutMs,
+    background: background || undefined,
+    survive: survive || undefined,
+  };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+function questionsOfSecrets(asker: Pid, { envMode }: ParsedCommand, variables: Environment): Question[] {
+  const questions = secretQuestions(asker, variables);
+  return envMode === 'patch'
+    ? [kernelVariablesQuestion(asker, Object.keys(kernelVariables())), ...questions]
+    : questions;
+}
