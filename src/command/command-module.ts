@@ -1,4 +1,5 @@
 import { ContainerModule } from 'inversify';
+import { ProgramNames } from '../capability/resource/program-names.js';
 import { CommandOutput, CommandPlans, CommandRuns, OutputPaths } from '../kernel/command/command-ports.js';
 import { CommandRecovery } from '../runtime/node/recovery.js';
 import { CommandService } from './command-service.js';
@@ -16,6 +17,7 @@ import { OutputMeter } from './output/output-meter.js';
 import { OutputReader } from './output/output-reader.js';
 import { CommandPlanner } from './plan/command-planner.js';
 import { EnvironmentCommitments } from './plan/environment-commitments.js';
+import { SystemProgramNames } from './plan/system-program-names.js';
 
 /** Commands. Their output files lie in a folder beside the database `path`. */
 export function commandModule({ path }: { readonly path: string }): ContainerModule {
@@ -27,6 +29,7 @@ export function commandModule({ path }: { readonly path: string }): ContainerMod
       CommandPlanner,
       EnvironmentCommitments,
       SecretResolver,
+      SystemProgramNames,
       CommandRecorder,
       CommandService,
       CommandDriverDeps,
@@ -38,6 +41,7 @@ export function commandModule({ path }: { readonly path: string }): ContainerMod
     for (const part of parts) bind<object>(part).toSelf();
     bind(OutputPaths).toService(OutputFiles);
     bind(CommandOutput).to(OutputReader);
+    bind(ProgramNames).toService(SystemProgramNames);
     bind(CommandPlans).toService(CommandPlanner);
     bind(CommandRuns).to(CommandRunner);
     bind(CommandRecovery).to(OsCommandRecovery);

@@ -107,7 +107,7 @@ export class AuthorityCache {
     if (target !== undefined && !graph.holders.has(target)) return undefined;
     const input = {
       holder,
-      rules: compiled.rulesMatching(names),
+      rules: compiled.rulesMatching(question),
       matching: compiled.capabilitiesMatching(names),
       graph,
     };

@@ -2,7 +2,11 @@ import { PatternIndex } from '../resource/pattern-index.js';
 import type { Pattern, Request } from '../resource/resource.js';
 import { matches } from '../resource/resource-matching.js';
 import type { RuleRecord } from '../rule/rule.js';
+import { namesForRulesOf } from '../rule/rules.js';
 import type { GraphNode } from './authority-graph.js';
+import type { Question } from './question.js';
+
+const none: readonly never[] = [];
 
 /** The capabilities of one process and the rules that bind it, indexed by their patterns. */
 export class CompiledAuthority {
@@ -36,8 +40,10 @@ export class CompiledAuthority {
     return found.filter((node) => others.every((name) => matches(this.patterns.get(node) as Pattern, name)));
   }
 
-  /** Those whose pattern matches one of `names`. */
-  rulesMatching(names: readonly Request[]): readonly RuleRecord[] {
+  /** Those whose pattern matches one of the names of the question. */
+  rulesMatching(question: Pick<Question, 'request' | 'names' | 'namesForRules'>): readonly RuleRecord[] {
+    if (!this.rules.hasKind(question.request.kind)) return none;
+    const names = namesForRulesOf(question);
     const [first] = names;
     if (first !== undefined && names.length === 1) return this.rules.findMatching(first);
     return [...new Set(names.flatMap((name) => this.rules.findMatching(name)))];

@@ -41,7 +41,7 @@ export class Evaluator {
     now: number,
     near: readonly CapabilityRecord[],
   ): Promise<RawDecision> {
-    const { pid, names, using, right, request } = question;
+    const { pid, using, right, request } = question;
     const graph = new AuthorityGraph();
     const holder = await this.loader.loadHolder(tx, graph, pid);
     if (holder?.live !== true) return decide(question, { holder, rules: [], matching: [], graph }, { now });
@@ -53,7 +53,7 @@ export class Evaluator {
     }
     const input = {
       holder,
-      rules: await this.rules.findMatching(tx, holder, names),
+      rules: await this.rules.findForQuestion(tx, holder, question),
       matching,
       notMatching: near.filter(({ id }) => !graph.nodes.has(id)),
       graph,

@@ -6,6 +6,7 @@ import type { JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
 import { isObject } from '../constraint/json-compare.js';
 import { CaseFolding } from '../resource/case-folding.js';
+import { ProgramNames } from '../resource/program-names.js';
 import { parseRequest, type Request } from '../resource/resource.js';
 import { parseRight, type Right } from '../resource/rights.js';
 import { FilePlaces } from '../resource/workspace-files.js';
@@ -21,6 +22,11 @@ export interface Question {
    * has two where links lead elsewhere.
    */
   readonly names: readonly Request[];
+  /**
+   * Further names that a rule matches if it matches one; an allow does not go by them. A program has several. May be a
+   * getter: it is read only where a rule on the same kind binds the process.
+   */
+  readonly namesForRules?: readonly Request[];
   /** The file that the links lead to. */
   readonly real?: Request;
   /** One of the names is enough for an allow: an object goes by its id and by its place in a namespace. */
@@ -51,6 +57,7 @@ export class QuestionParser {
   constructor(
     @inject(CaseFolding) private readonly caseFolding: CaseFolding,
     @inject(FilePlaces) private readonly filePlaces: FilePlaces,
+    @inject(ProgramNames) private readonly programNames: ProgramNames,
   ) {}
 
   /** Copies the arguments once; only that copy is looked at. A promise only for files. Throws INVALID_INPUT. */
@@ -65,8 +72,20 @@ export class QuestionParser {
     const args = copyPlain(argsInput, 'args', payloadLimits);
     if (!isObject(args)) throw invalidInput('args', 'is not a JSON object', 'Give the arguments by name.');
     const pid = parseText(pidInput, 'pid');
-    if (request.kind !== 'fs') return { pid, right, request, names: [request], args };
+    const question = { pid, right, request, names: [request], args };
+    if (request.kind === 'command') return this.withProgramNames(question, request);
+    if (request.kind !== 'fs') return question;
     return this.parseFile(pid, right, request).then((question) => ({ ...question, args }));
+  }
+
+  private withProgramNames(question: QuestionWithArgs, request: Request): QuestionWithArgs {
+    const { programNames } = this;
+    return {
+      ...question,
+      get namesForRules() {
+        return programNames.of(request);
+      },
+    };
   }
 
   /** A question about a file, by the name that it was asked for and the one where its links lead. */

@@ -13,6 +13,11 @@ export class PatternIndex<Item> {
     this.change(pattern, (items) => withoutItem(items, item));
   }
 
+  /** Whether an item with a pattern of the kind was ever added. */
+  hasKind(kind: ResourceKind): boolean {
+    return this.kinds.has(kind);
+  }
+
   /** Those whose pattern matches `request`, in no order. */
   findMatching(request: Request): Item[] {
     const found: Item[] = [];

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { ReadTx } from '../../base/store.js';
+import type { Question } from '../decision/question.js';
 import type { HolderState } from '../holding/capability-repository.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import type { Pattern, Request } from '../resource/resource.js';
@@ -38,6 +39,17 @@ export class Rules {
     return this.filterMatching(await this.findBinding(tx, position), names);
   }
 
+  /** As `findMatching`, by all names of the question. */
+  async findForQuestion(
+    tx: ReadTx,
+    position: TreePosition,
+    question: Pick<Question, 'request' | 'names' | 'namesForRules'>,
+  ): Promise<RuleRecord[]> {
+    const rules = await this.findBinding(tx, position);
+    const hasKind = rules.some((rule) => this.patternOf(rule).kind === question.request.kind);
+    return hasKind ? this.filterMatching(rules, namesForRulesOf(question)) : [];
+  }
+
   patternOf({ resource }: RuleRecord): Pattern {
     return this.caseFolding.foldStored(resource);
   }
@@ -53,8 +65,25 @@ export class Rules {
     const handedOn = this.caseFolding.foldStored(pattern.text);
     // An object goes by its id and by its place in a namespace, so a rule on one kind may be about what the other names.
     const areTwoNames = ofRule.kind !== handedOn.kind && isMemory(ofRule) && isMemory(handedOn);
-    return areTwoNames || overlaps(ofRule, handedOn);
+    return areTwoNames || areTwoProgramNames(ofRule, handedOn) || overlaps(ofRule, handedOn);
   }
+}
+
+/** All names by which a rule may match what is asked for. */
+export function namesForRulesOf({
+  names,
+  namesForRules = [],
+}: Pick<Question, 'names' | 'namesForRules'>): readonly Request[] {
+  return namesForRules.length === 0 ? names : [...names, ...namesForRules];
+}
+
+/** A program goes by a bare name and by its files, so a rule on one may be about what the other names. */
+function areTwoProgramNames(a: Pattern, b: Pattern): boolean {
+  return a.kind === 'command' && b.kind === 'command' && isFileOfProgram(a) !== isFileOfProgram(b);
+}
+
+function isFileOfProgram({ segments }: Pattern): boolean {
+  return segments[0] === 'abs';
 }
 
 function isMemory({ kind }: Pattern): boolean {

@@ -13,6 +13,7 @@ import { commandEnvironment } from './environment.js';
 import { EnvironmentCommitments } from './environment-commitments.js';
 import { type ParsedCommand, PlannedCommand } from './planned-command.js';
 import { findProgram, realPath } from './programs.js';
+import { SystemProgramNames } from './system-program-names.js';
 
 /** Who runs a command, and from where. */
 export interface RunContext {
@@ -30,6 +31,7 @@ export class CommandPlanner implements CommandPlans {
   constructor(
     @inject(Workspace) private readonly workspace: string,
     @inject(EnvironmentCommitments) private readonly commitments: EnvironmentCommitments,
+    @inject(SystemProgramNames) private readonly programNames: SystemProgramNames,
   ) {}
 
   /** Asks the image for the command once: what is decided on is what is run. */
@@ -46,8 +48,10 @@ export class CommandPlanner implements CommandPlans {
 
   /** Throws INVALID_INPUT for a program that no resource can name. */
   plan(spec: ParsedCommand, { folder, asker, inherited }: RunContext): PlannedCommand {
-    const { resource, file } = findProgram(spec.argv[0] ?? '', folder, process.env.PATH ?? '');
-    const program = { request: parseRequest(resource), ...(file === undefined ? {} : { file }) };
+    const [name = ''] = spec.argv;
+    const { resource, file } = findProgram(name, folder, process.env.PATH ?? '');
+    const findNames = () => this.programNames.find(name, folder);
+    const program = { request: parseRequest(resource), findNames, ...(file === undefined ? {} : { file }) };
     const environment = commandEnvironment(spec, inherited);
     return new PlannedCommand(spec, program, environment, asker, (env) => this.commitments.commitmentOf(env));
   }

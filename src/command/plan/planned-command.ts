@@ -19,6 +19,8 @@ export interface FoundProgram {
   readonly request: Request;
   /** The file to execute; absent if there is no such program. */
   readonly file?: string;
+  /** Every name that it goes by. */
+  readonly findNames: () => readonly Request[];
 }
 
 /**
@@ -42,7 +44,7 @@ export class PlannedCommand implements CommandPlan {
 
   constructor(
     readonly spec: ParsedCommand,
-    { request, file }: FoundProgram,
+    { request, file, findNames }: FoundProgram,
     private readonly environment: CommandEnvironment,
     asker: Pid | null,
     private readonly commitmentOf: (env: Environment) => string,
@@ -56,7 +58,7 @@ export class PlannedCommand implements CommandPlan {
     this.background = background;
     this.survive = survive;
     this.secretQuestions = asker === null ? [] : questionsOfSecrets(asker, spec, environment.variables);
-    if (asker !== null) this.question = this.questionOf(asker, request);
+    if (asker !== null) this.question = this.questionOf(asker, request, findNames);
   }
 
   get argsHash(): string {
@@ -98,12 +100,15 @@ export class PlannedCommand implements CommandPlan {
     };
   }
 
-  private questionOf(asker: Pid, request: Request): Question {
+  private questionOf(asker: Pid, request: Request, findNames: () => readonly Request[]): Question {
     const shown = () => this.shown;
     return {
       ...plainQuestion(asker, 'call', request, this.args),
       get argsForApproval(): JsonValue {
         return shown();
+      },
+      get namesForRules() {
+        return findNames();
       },
     };
   }
