@@ -38,7 +38,90 @@ describe('a stored command line', () => {
     ]);
   });
 
+  it('has none inside the text of a shell, however it is spelled', () => {
+    const a = 'hunter2X9';
+    const b = 'zebra7Q';
+    const texts = [
+      `curl -H "Authorization: ${a} ${b}" https://x`,
+      `curl -H 'Cookie: a=${a}; c=${b}' https://x`,
+      `curl -HCookie:\\ a=${a} https://x`,
+      `curl -H "Authorization: Digest username=\\"bob\\", response=\\"${a}\\", nonce=\\"${b}\\"" https://x`,
+      `curl --header='Proxy-Authorization: Basic ${a}' -b "sid=${b}" https://x`,
+      `curl -u bob:${a} https://x; mysql -p${b}`,
+      `prog --password "${a} ${b}" next`,
+      `prog --password '${a} '${b} next`,
+      `prog --password -- ${a}`,
+      `prog password = ${a}`,
+      `TOKEN=${a} PASS='${b} x' cmd`,
+      `env -i SECRET=${a} cmd && export API_KEY="a ${b}"`,
+      `bash -c "curl -H 'X-Api-Key: ${a}'"`,
+      `bash -c 'bash -c "curl -H \\"Authorization: Bearer ${a}\\""'`,
+      `cat <<EOF\nAuthorization: ${a} ${b}\nEOF`,
+      `curl -d '{"password": "${a} ${b}"}' x`,
+      `curl -d "{\\"password\\": \\"${a} ${b}\\"}" x`,
+      `curl "https://x/?sig=${a}&code=${b}" ftp://${b}@h https://bob:${a}@host/`,
+      `x -H "authorization : bearer ${a}"; x -H $'Cookie: ${b}'`,
+      `PGPASSWORD=${a} psql; MYSQL_PWD="${b}" mysql`,
+      `echo eyJhbGciOiJIUzI1NiJ9.${a}.${b} ghp_${a}${b}`,
+    ];
+    for (const text of texts) {
+      for (const argv of [
+        ['sh', '-c', text],
+        ['bash', '-lc', text],
+        ['ssh', 'host', text],
+        ['sudo', 'sh', '-ec', text],
+      ]) {
+        const line = commandLine(shown(...argv));
+        expect({ line, leaks: line.includes(a) || line.includes(b) }).toEqual({ line, leaks: false });
+      }
+    }
+  });
+
+  it('has none in arguments that programs take secrets by', () => {
+    const a = 'hunter2X9';
+    const b = 'zebra7Q';
+    const commands = [
+      ['curl', '-H', `Authorization: Digest username="x", response="${a}", opaque="${b}"`],
+      ['curl', '-H', `Cookie: "a"; b=${a}&x=${b}`],
+      ['curl', `-HAuthorization: Basic ${a}`, `--header=Set-Cookie: a=${b}; x`],
+      ['curl', '-u', `bob:${a}`, '-U', `joe:${b}`],
+      ['curl', `-ubob:${a}`, '--user', `x:${b}`],
+      ['curl', '-b', `${a}; x=${b}`],
+      ['curl', '-d', `user=bob&password=${a} ${b}`],
+      ['prog', '--password', '--', a],
+      ['prog', '--', '--password', a],
+      ['prog', `--password:${a}`, `/password:${b}`],
+      ['prog', `--password ${a} ${b}`],
+      ['prog', `-password\t"${a} ${b}"`],
+      ['prog', '--api key', a],
+      ['prog', `--my secret word ${a}`, `--api key=${b}`],
+      ['prog', 'password', '=', a],
+      ['env', '-S', `TOKEN=${a} cmd --pass ${b}`],
+      ['python3', '-c', `import x; x.login(password="${a}", token='${b}')`],
+      ['node', '-e', `fetch("u",{headers:{authorization:"Bearer ${a}",cookie:"${b}"}})`],
+      ['echo', `-----BEGIN RSA PRIVATE KEY-----\n${a}\n${b}\n-----END`],
+      ['echo', `sk-proj-${a}aaaaaaaa`, `xoxb-123-${b}`],
+      ['git', '-c', `http.extraheader=Authorization: Basic ${a}`, 'fetch'],
+      ['sudo', 'mysql', `-p${a}`],
+      ['sshpass', '-p', a, 'ssh', 'host'],
+      ['docker', 'login', '-u', 'bob', '-p', a],
+      ['psql', `host=h password='${a} ${b}'`],
+      ['openssl', 'enc', '-pass', `pass:${a}`, '-k', b],
+    ];
+    for (const argv of commands) {
+      const line = commandLine(shown(...argv));
+      expect({ line, leaks: line.includes(a) || line.includes(b) }).toEqual({ line, leaks: false });
+    }
+  });
+
   it('shows what is not secret as it is', () => {
+    const text = 'ls -la | grep foo > out.txt && echo "done now"';
+    expect(shown('sh', '-c', text)).toEqual(['sh', '-c', text]);
+    expect(shown('curl', '-s', 'https://example.com/a?page=2#top')).toEqual([
+      'curl',
+      '-s',
+      'https://example.com/a?page=2#top',
+    ]);
     expect(shown('git', 'commit', '--author', 'me', '--message=done')).toEqual([
       'git',
       'commit',
