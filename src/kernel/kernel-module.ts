@@ -20,6 +20,7 @@ import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
 import { Spawning } from './lifecycle/spawning.js';
 import { Timers } from './lifecycle/timers.js';
+import { UnusedEnvironments } from './lifecycle/unused-environments.js';
 import { Attachments } from './message/attachments.js';
 import { ProcessLineage } from './process/process-lineage.js';
 import { ProcessLookup } from './process/process-lookup.js';
@@ -59,6 +60,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     InboxWait,
     InheritedEnvironments,
     Spawning,
+    UnusedEnvironments,
     Effects,
     CommandEnds,
     Attachments,

@@ -179,7 +179,8 @@ function holdLock(path: string): { release(): void } {
 
 /** The clock that measures waiting stands until it is moved. */
 function stoppedClock(): { advance(ms: number): void } {
-  let now = performance.now();
+  // A whole number, so that sums and differences are exact.
+  let now = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
   onTestFinished(() => void clock.mockRestore());
   return {

@@ -11,6 +11,12 @@ export interface Registration {
   readonly hash: string;
 }
 
+/** A process, by the number of its row, and the environment that it was spawned with. */
+export interface EnvironmentUse {
+  readonly n: number;
+  readonly env: string | null;
+}
+
 /** Optional parts of a spec that are stored beside the process row. */
 export interface SpawnExtrasRepository {
   findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined>;
@@ -19,6 +25,9 @@ export interface SpawnExtrasRepository {
   insertTags(tx: WriteTx, rowNumber: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
   /** Stores an environment once per content hash. */
   insertEnvironment(tx: WriteTx, hash: string, variables: Environment): Promise<void>;
+  /** The hashes of environments that processes name, in the order of the processes' row numbers. */
+  pageEnvironmentUses(tx: ReadTx, after: number, limit: number): Promise<readonly EnvironmentUse[]>;
+  removeEnvironment(tx: WriteTx, hash: string): Promise<void>;
   findEnvironment(tx: ReadTx, hash: string): Promise<Environment | undefined>;
 }
 export const SpawnExtrasRepository: Token<SpawnExtrasRepository> = token('SpawnExtrasRepository');

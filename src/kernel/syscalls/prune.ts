@@ -7,6 +7,7 @@ import { Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
+import { UnusedEnvironments } from '../lifecycle/unused-environments.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse } from '../specs.js';
 
@@ -22,6 +23,7 @@ export class Prune {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPaths) private readonly outputPaths: OutputPaths,
+    @inject(UnusedEnvironments) private readonly environments: UnusedEnvironments,
   ) {}
 
   /**
@@ -30,17 +32,20 @@ export class Prune {
    */
   async run(caller: Caller, options: unknown): Promise<{ pruned: number }> {
     const { endedBefore } = parse(pruneOptions, options, 'options');
+    const environments = new Set<string>();
     let pruned = 0;
     for (let prunedBefore = -1; prunedBefore !== pruned; ) {
       prunedBefore = pruned;
       for (let after = 0, hasMore = true; hasMore; ) {
         const batch = await this.pruneBatch(caller, endedBefore, after);
         this.outputPaths.remove(batch.commands);
+        for (const hash of batch.environments) environments.add(hash);
         pruned += batch.count;
         after = batch.last;
         hasMore = batch.count > 0;
       }
     }
+    await this.environments.remove(environments);
     return { pruned };
   }
 
@@ -59,7 +64,8 @@ export class Prune {
         this.recorder.recordAudit(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
       }
       const commands = rows.filter(({ kind }) => kind === 'command').map(({ n }) => n);
-      return { count, last: rows.at(-1)?.n ?? after, commands };
+      const environments = rows.flatMap(({ env }) => env ?? []);
+      return { count, last: rows.at(-1)?.n ?? after, commands, environments };
     });
   }
 }
@@ -69,4 +75,6 @@ interface Batch {
   readonly last: number;
   /** Row numbers of commands, whose output files are to be removed. */
   readonly commands: readonly number[];
+  /** The hashes of the environments that the processes were spawned with. */
+  readonly environments: readonly string[];
 }

@@ -1,12 +1,16 @@
 import type Database from 'better-sqlite3';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, gt, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Environment } from '../../kernel/command/command.js';
-import type { Registration, SpawnExtrasRepository } from '../../kernel/lifecycle/spawn-extras-repository.js';
+import type {
+  EnvironmentUse,
+  Registration,
+  SpawnExtrasRepository,
+} from '../../kernel/lifecycle/spawn-extras-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { environments, processTags, registrations } from '../schema/processes.js';
+import { environments, processes, processTags, registrations } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite } from './write-statements.js';
@@ -20,6 +24,14 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   insertRegistration: compileWrite(raw, db.insert(registrations).values(allColumns(registrations))),
   insertTag: compileWrite(raw, db.insert(processTags).values(allColumns(processTags))),
   insertEnvironment: compileWrite(raw, db.insert(environments).values(allColumns(environments)).onConflictDoNothing()),
+  removeEnvironment: compileWrite(raw, db.delete(environments).where(eq(environments.hash, sql.placeholder('hash')))),
+  pageEnvironmentUses: db
+    .select({ n: processes.n, env: processes.env })
+    .from(processes)
+    .where(gt(processes.n, sql.placeholder('after')))
+    .orderBy(processes.n)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
   findEnvironment: db
     .select({ variables: environments.variables })
     .from(environments)
@@ -46,6 +58,14 @@ export class SqliteSpawnExtrasRepository implements SpawnExtrasRepository {
 
   async insertEnvironment(tx: WriteTx, hash: string, variables: Environment): Promise<void> {
     statements.write(tx).insertEnvironment.run({ hash, variables });
+  }
+
+  async pageEnvironmentUses(tx: ReadTx, after: number, limit: number): Promise<readonly EnvironmentUse[]> {
+    return statements.read(tx).pageEnvironmentUses.all({ after, limit });
+  }
+
+  async removeEnvironment(tx: WriteTx, hash: string): Promise<void> {
+    statements.write(tx).removeEnvironment.run({ hash });
   }
 
   async findEnvironment(tx: ReadTx, hash: string): Promise<Environment | undefined> {

@@ -8,6 +8,7 @@ import { Connection, type Db } from './connection.js';
 import { backoff, FileLock } from './file-lock.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
+import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { busyMs, storeClosed, WriteQueue } from './write-queue.js';
@@ -85,6 +86,7 @@ export class SqliteStore implements Store {
     const inMemory = path === ':memory:';
     if (inMemory && readOnly) throw noFile(path);
     if (!inMemory) this.assertUsable(path);
+    if (!inMemory && !readOnly) makePrivate(path);
     this.writer = await retryWhileBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
     assertVersion(raw);
