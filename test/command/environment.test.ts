@@ -271,6 +271,17 @@ describe('a secret of the environment', () => {
     expect(seenBy(await kernel.as(able).run({ argv }))).toEqual({ TOKEN: value });
   });
 
+  it('is given through the tool that runs commands', async () => {
+    const tool: CapabilitySpec = { resource: 'tool:command.run', rights: ['call'] };
+    const { kernel, pid, face } = await commandFixture({ capabilities: [anyCommand, tool] }, { secrets });
+    const call = () => face.tools.call('command.run', { argv, env });
+    expect((await refusal(call())).facts).toMatchObject({ resource: 'secret:NAME' });
+    await kernel.capabilities.grant(pid, mayRead);
+    expect(seenBy((await call()) as { stdout: string })).toEqual({ TOKEN: value });
+    const plain = { argv, env: { TOKEN: 'plain' } };
+    expect((await refusal(face.tools.call('command.run', plain))).code).toBe('INVALID_INPUT');
+  });
+
   it('is decided on by its name', async () => {
     const constraints = { argv: { eq: argv }, 'env.TOKEN': { eq: { secret: 'NAME' } } };
     const { face } = await commandFixture(

@@ -6,7 +6,7 @@ import { secretNamesOf } from '../../kernel/command/secret-access.js';
 import { variableCharsMax } from '../../kernel/specs.js';
 
 /** Why a secret is not there. Never has its value, nor what the function that looks it up has thrown. */
-export interface SecretFailure {
+interface SecretFailure {
   readonly errno: 'NO_SECRET';
   readonly secret: string;
   readonly message: string;

@@ -10,6 +10,10 @@ const input = z.strictObject({
     .min(1)
     .describe('The program and its arguments, each as an item of its own. No shell looks at them.'),
   cwd: z.string().describe('The folder to run it in; default: your own.').optional(),
+  env: z
+    .record(z.string(), z.strictObject({ secret: z.string() }))
+    .describe('Variables of its environment whose values are secrets: { "TOKEN": { "secret": "NAME" } }.')
+    .optional(),
   timeoutMs: z
     .number()
     .int()
@@ -28,15 +32,24 @@ export function commandRunTool(): Tool {
       'Runs a program and gives its exit code and what it has written; of long output the beginning and the end.',
     effect: 'once',
     input,
-    shown: ({ argv, cwd, timeoutMs }) => ({ argv: redactArguments(argv), timeoutMs, ...optionalCwd(cwd) }),
+    shown: ({ argv, cwd, env, timeoutMs }) => ({
+      argv: redactArguments(argv),
+      timeoutMs,
+      ...optionalCwd(cwd),
+      ...optionalEnv(env),
+    }),
     timeoutMs: timerMsMax,
-    run: async ({ argv, cwd, timeoutMs }, { process }) =>
-      withoutPaths(await process.run({ argv, timeoutMs, ...optionalCwd(cwd) })),
+    run: async ({ argv, cwd, env, timeoutMs }, { process }) =>
+      withoutPaths(await process.run({ argv, timeoutMs, ...optionalCwd(cwd), ...optionalEnv(env) })),
   });
 }
 
 function optionalCwd(cwd: string | undefined): { cwd?: string } {
   return cwd === undefined ? {} : { cwd };
+}
+
+function optionalEnv(env: Args['env']): { env?: NonNullable<Args['env']> } {
+  return env === undefined ? {} : { env };
 }
 
 /** Without the paths of the output files, which are of the host. */
