@@ -25,7 +25,7 @@ describe('the options of a command', () => {
       expect(JSON.stringify(denied.facts)).toContain(`"failed":"${name}: `);
     }
     expect(await kernel.processes.children(pid)).toEqual([]);
-    const defaults = { survive: false, background: false, envMode: 'clean' as const, env: {} };
+    const defaults = { survive: false, background: false, env: {} };
     expect((await face.run({ argv, ...defaults })).exitCode).toBe(0);
   });
 

@@ -80,13 +80,15 @@ export class PlannedCommand implements CommandPlan {
   get shownEnvironment(): JsonObject {
     const { beyondBase } = this.environment;
     if (beyondBase === undefined) return {};
-    const secrets = Object.entries(beyondBase).flatMap(([name, value]) =>
-      typeof value === 'string' ? [] : [[name, value.secret]],
-    );
+    const names = Object.keys(beyondBase).sort();
+    const secrets = names.flatMap((name) => {
+      const value = beyondBase[name];
+      return value === undefined || typeof value === 'string' ? [] : [[shownName(name), value.secret] as const];
+    });
     return {
-      env: Object.keys(beyondBase).sort(),
+      env: shownFirst(names).map(shownName),
       envCommitment: this.commitmentOf(beyondBase),
-      ...(secrets.length === 0 ? {} : { envSecrets: Object.fromEntries(secrets) as JsonObject }),
+      ...(secrets.length === 0 ? {} : { envSecrets: Object.fromEntries(secrets.slice(0, shownNamesMax)) }),
     };
   }
 
@@ -114,6 +116,17 @@ export class PlannedCommand implements CommandPlan {
   }
 }
 
+const shownNamesMax = 64;
+const shownNameCharsMax = 256;
+
+function shownName(name: string): string {
+  return name.length > shownNameCharsMax ? `${name.slice(0, shownNameCharsMax)}…` : name;
+}
+
+function shownFirst(names: readonly string[]): readonly string[] {
+  return names.length > shownNamesMax ? [...names.slice(0, shownNamesMax), '…'] : names;
+}
+
 /** Members that have their default are left out, so that a capability on `argv` alone allows a plain command. */
 function decidedArgs(spec: ParsedCommand, env: Environment | undefined): JsonObject {
   const { argv, cwd, envMode, stdin, timeoutMs, background, survive } = spec;
@@ -121,7 +134,7 @@ function decidedArgs(spec: ParsedCommand, env: Environment | undefined): JsonObj
     argv,
     cwd,
     env,
-    envMode: envMode === 'clean' ? undefined : envMode,
+    envMode,
     stdin,
     timeoutMs: timeoutMs === commandTimeoutMsDefault ? undefined : timeoutMs,
     background: background || undefined,

@@ -273,7 +273,7 @@ interface CommandAuthorization extends Authorization {
 /** Audit facts that name the secrets which an environment refers to, each with the capability. */
 export function factsOfSecrets(secrets: readonly UsedSecret[] = []): JsonObject {
   if (secrets.length === 0) return {};
-  return { secrets: secrets.map(({ resource, capability }) => ({ resource, capability })) };
+  return { secrets: secrets.map((secret) => ({ ...secret })) };
 }
 
 /** An admission and the capabilities of the new process. */
