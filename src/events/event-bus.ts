@@ -6,6 +6,7 @@ import { errorText, InputError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
+import { CombinedSignal, onAbort } from '../base/on-abort.js';
 import { type Page, scanRowsMax } from '../base/page.js';
 import { isAbortSignal, pageOptions, parseSpec } from '../base/spec.js';
 import { Store } from '../base/store.js';
@@ -94,9 +95,10 @@ export class LogEventBus implements EventBus {
 
   async *stream(options: Parameters<EventBus['stream']>[0] = {}): AsyncGenerator<KernelEvent> {
     const { after, signal, ...filter } = parseSpec(streamOptions, options, 'options', isAbortSignal);
-    const ended = AbortSignal.any(signal === undefined ? [this.closed.signal] : [signal, this.closed.signal]);
+    using ends = new CombinedSignal([signal, this.closed.signal]);
+    const { signal: ended } = ends;
     let advanced = new Deferred();
-    ended.addEventListener('abort', () => advanced.resolve(), { once: true });
+    using _ended = onAbort(ended, () => advanced.resolve());
     using _alive = keepAlive();
     using _subscription = this.feed.onAdvance(() => advanced.resolve());
     for (let cursor = after; !ended.aborted; ) {

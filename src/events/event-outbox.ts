@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { DetachedContext } from '../base/detached-context.js';
 import { Listeners } from '../base/listeners.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Channel, WriteTx } from '../base/store.js';
@@ -8,6 +9,7 @@ import { EventRepository } from './event-repository.js';
 /** Units buffer their events here; the events are numbered once per group and passed to listeners after the commit. */
 @injectable()
 export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
+  private readonly context = new DetachedContext();
   private readonly firstListeners = new Listeners<[events: readonly KernelEvent[]]>();
   private readonly listeners = new Listeners<[events: readonly KernelEvent[]]>();
 
@@ -42,7 +44,9 @@ export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
   }
 
   committed(events: readonly KernelEvent[]): void {
-    this.firstListeners.notify(events);
-    this.listeners.notify(events);
+    this.context.run(() => {
+      this.firstListeners.notify(events);
+      this.listeners.notify(events);
+    });
   }
 }

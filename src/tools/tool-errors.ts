@@ -35,8 +35,16 @@ export function invalidResult(tool: string, error: KernelError): ToolError {
 export function toolTimeout(tool: string, timeoutMs: number): ToolError {
   return new ToolError('TOOL_TIMEOUT', `Tool ${tool} took longer than ${timeoutMs} ms.`, {
     facts: { tool, timeoutMs },
-    hint: 'Give it more time; what it has begun may still happen.',
+    hint: 'Give it more time, which counts from the call on; what it has begun may still happen.',
     retryable: true,
+  });
+}
+
+/** The tool was called by its own code, and all the calls that it may run at the same time wait for this one. */
+export function nestedCall(tool: string, pid: Pid, concurrency: number): ProcessError {
+  return new ProcessError('WAIT_CYCLE', `Tool ${tool} calls itself, and the call would wait for its own end.`, {
+    facts: { tool, pid, concurrency, cycle: [`tool:${tool}`] },
+    hint: 'Raise the concurrency of the tool, or call the code behind it directly.',
   });
 }
 

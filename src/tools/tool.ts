@@ -61,7 +61,10 @@ export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
   /** The cost of a call besides the call itself, settled when it is over. */
   readonly cost?: (args: Args, result: Result) => Usage;
   readonly timeoutMs?: number;
-  /** The number of calls of it that may run on this node at the same time; absent: any number. */
+  /**
+   * The number of calls of it that may run on this node at the same time; absent: any number. A call that was given up counts
+   * until its code has ended, for at most 5 s.
+   */
   readonly concurrency?: number;
   readonly run: (args: Args, context: ToolContext) => Result | Promise<Result>;
 }

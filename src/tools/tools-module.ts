@@ -7,6 +7,7 @@ import { ToolOutcomes } from './call/outcomes.js';
 import { ToolCallGate } from './call/tool-call-gate.js';
 import { ToolConcurrency } from './call/tool-concurrency.js';
 import { ToolRunner } from './call/tool-runner.js';
+import { ForeignSchemas } from './mcp/foreign-schemas.js';
 import { McpConnections } from './mcp/mcp-connections.js';
 import { McpRecorder } from './mcp/mcp-recorder.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
@@ -16,6 +17,7 @@ export const toolsModule = new ContainerModule(({ bind }) => {
   const parts = [
     BuiltinTools,
     CallPreparer,
+    ForeignSchemas,
     McpConnections,
     McpRecorder,
     ToolIntents,

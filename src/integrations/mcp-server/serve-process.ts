@@ -110,6 +110,7 @@ class ProcessServer implements ServedProcess {
     this.handle = serveStdio(() => this.server(), { transport: this.transport, ...onerror });
     options.signal?.addEventListener('abort', finish, { once: true });
     if (options.signal?.aborted === true) finish();
+    void this.closed.finally(() => options.signal?.removeEventListener('abort', finish));
   }
 
   async close(): Promise<void> {

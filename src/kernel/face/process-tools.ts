@@ -18,7 +18,7 @@ export interface ToolInfo {
 export interface ToolCallOptions {
   /** The capability to do it by; absent: the kernel finds one. */
   readonly using?: CapabilityId;
-  /** TOOL_TIMEOUT when it is over; within the limit of the tool itself. */
+  /** TOOL_TIMEOUT when it is over, counted from the call on; within the limit of the tool itself. */
   readonly timeoutMs?: number;
   /** Gives the call up. */
   readonly signal?: AbortSignal;
@@ -30,7 +30,7 @@ export interface ProcessTools {
   list(): Promise<ToolInfo[]>;
   /**
    * Calls a tool as this process. Throws NO_SUCH_TOOL, INVALID_INPUT, CAPABILITY_DENIED, BUDGET_EXCEEDED, TOOL_FAILED,
-   * TOOL_TIMEOUT, OUTCOME_UNKNOWN.
+   * TOOL_TIMEOUT, OUTCOME_UNKNOWN, CANCELLED, WAIT_CYCLE.
    */
   call(name: string, args?: JsonValue, options?: ToolCallOptions): Promise<JsonValue>;
 }

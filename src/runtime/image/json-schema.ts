@@ -26,7 +26,7 @@ export function hasKeyword(schema: object): boolean {
 }
 
 /** Unknown keywords are ignored, as the standard says, and nothing is printed. */
-const options: Options = { strict: false, validateFormats: false, logger: false };
+export const compilerOptions: Options = { strict: false, validateFormats: false, logger: false };
 
 type Validate = (value: unknown) => ValidationResult;
 
@@ -43,28 +43,27 @@ export function jsonSchemaValidator(schema: JsonObject): (value: unknown) => Pro
   };
 }
 
-/** Compilers shared by several schemas: creating one takes ten times as long as compiling with it. */
-export interface Compilers {
-  draft07?: Ajv;
-  draft2020?: Ajv;
-}
-
 /** Throws the error of the compiler for a schema that is not valid. */
-export async function compileSchema(schema: JsonObject, shared: Compilers = {}): Promise<Validate> {
+async function compileSchema(schema: JsonObject): Promise<Validate> {
   if (schema.$async !== undefined) throw new Error('$async is not supported');
-  // A compiler accepts an $id only once, and two schemas may have the same.
-  const compilers = JSON.stringify(schema).includes('"$id"') ? {} : shared;
-  const validate = (await compilerOf(schema, compilers)).compile(withPrototypes(schema));
+  const validate = (await createCompiler(schema)).compile(withPrototypes(schema));
   return (value) => (validate(withPrototypes(value)) ? { value } : { issues: (validate.errors ?? []).map(issueOf) });
 }
 
-async function compilerOf({ $schema }: JsonObject, compilers: Compilers): Promise<Ajv> {
-  if (typeof $schema === 'string' && /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test($schema)) {
-    compilers.draft07 ??= new (await import('ajv')).Ajv(options);
-    return compilers.draft07;
-  }
-  compilers.draft2020 ??= new (await import('ajv/dist/2020.js')).Ajv2020(options);
-  return compilers.draft2020;
+async function createCompiler(schema: JsonObject): Promise<Ajv> {
+  if (dialectOf(schema) === 'draft07') return new (await import('ajv')).Ajv(compilerOptions);
+  return new (await import('ajv/dist/2020.js')).Ajv2020(compilerOptions);
+}
+
+/** The version of the standard that a schema is written in. */
+export function dialectOf({ $schema }: JsonObject): 'draft07' | 'draft2020' {
+  const isDraft07 = typeof $schema === 'string' && /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test($schema);
+  return isDraft07 ? 'draft07' : 'draft2020';
+}
+
+/** Whether some part of the schema has an `$id`: a compiler accepts each only once, and two schemas may have the same. */
+export function hasId(schema: JsonObject): boolean {
+  return JSON.stringify(schema).includes('"$id"');
 }
 
 /** Plain data has no prototype, and the compiler calls methods that objects inherit. */
@@ -72,7 +71,8 @@ function withPrototypes<T>(value: T): T {
   return structuredClone(value);
 }
 
-function issueOf({ instancePath, keyword, message = 'is not valid', params }: ErrorObject): {
+/** The issue that an error of the compiler tells. */
+export function issueOf({ instancePath, keyword, message = 'is not valid', params }: ErrorObject): {
   message: string;
   path: string[];
 } {

@@ -15,6 +15,15 @@ export interface StandardSchema {
   };
 }
 
+/** A schema that was not written by the host, such as one of an MCP server: its validation ends when `signal` aborts. */
+export interface BoundedSchema extends StandardSchema {
+  validateUntil(value: unknown, signal: AbortSignal | undefined): Promise<ValidationResult>;
+}
+
+export function isBounded(schema: StandardSchema): schema is BoundedSchema {
+  return 'validateUntil' in schema;
+}
+
 /** Gives a Standard Schema back, and wraps a copy of a JSON Schema as one. Throws INVALID_INPUT for anything else. */
 export function toStandardSchema(schema: unknown, path: string): StandardSchema {
   if (isStandardSchema(schema)) return schema;
@@ -45,11 +54,18 @@ export interface ValidationContext {
 
 /**
  * The output of the schema for `value`. A schema is code of the caller: when it throws or answers with nothing, the value is
- * refused. Throws INVALID_INPUT.
+ * refused. Throws INVALID_INPUT, and the reason of `signal` when it aborts while a schema from outside is at work.
  */
-export async function validate(schema: StandardSchema, value: unknown, context: ValidationContext): Promise<unknown> {
-  const run = async () => schema['~standard'].validate(value);
+export async function validate(
+  schema: StandardSchema,
+  value: unknown,
+  context: ValidationContext,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const run = async () =>
+    isBounded(schema) ? schema.validateUntil(value, signal) : schema['~standard'].validate(value);
   const result = await run().catch((error) => {
+    if (signal?.aborted === true && error === signal.reason) throw error;
     throw invalidValue(context, `the schema failed: ${errorText(error)}`, []);
   });
   if (typeof result !== 'object' || result === null) throw invalidValue(context, 'the schema gave no answer', []);

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Deferred } from '../../base/deferred.js';
+import { DetachedContext } from '../../base/detached-context.js';
 import { ProcessError, StoreError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
@@ -37,6 +38,7 @@ export class Executor {
   private readonly runs = new Map<Pid, Run>();
   /** Processes that may be runnable, in the order of their events. */
   private readonly queue = new Set<Pid>();
+  private readonly context = new DetachedContext();
   private readonly slots: Slots;
   /** Resolved by `notifyChange`, and then replaced. */
   /** Present while `idle` or `close` wait for a change. */
@@ -191,7 +193,7 @@ export class Executor {
     this.runs.set(run.pid, run);
     this.alive ??= keepAlive();
     if (!this.isOpen) run.close(nodeShutdown(run.pid));
-    void this.runBody(run, image);
+    void this.context.run(() => this.runBody(run, image));
   }
 
   /** Forgets a run that has ended, even if its body still runs. */

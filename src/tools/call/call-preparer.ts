@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { InputError } from '../../base/errors.js';
+import { InputError, KernelError } from '../../base/errors.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
@@ -10,10 +10,10 @@ import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
-import { validate } from '../../runtime/image/schema.js';
 import type { ToolPlace, ToolResource } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { toolFailed } from '../tool-errors.js';
+import { callCancelled, toolFailed } from '../tool-errors.js';
+import { type CallEnds, validateWithin } from './validate-within.js';
 
 /** A call with validated arguments, and the questions that decide whether it may run. The values that are checked are the values that run. */
 export interface PreparedCall {
@@ -43,16 +43,20 @@ export class CallPreparer {
     @inject(FilePlaces) private readonly filePlaces: FilePlaces,
   ) {}
 
-  /** Throws INVALID_INPUT, INVALID_PATH, and TOOL_FAILED when a function of the tool throws. */
+  /**
+   * Throws INVALID_INPUT, INVALID_PATH, TOOL_FAILED when a function of the tool throws, and TOOL_TIMEOUT or CANCELLED when
+   * a schema from outside is at work too long.
+   */
   async prepare(
     tool: ParsedTool,
     row: ProcessRow,
     rawArgs: unknown,
     using: CapabilityId | undefined,
+    ends: CallEnds,
   ): Promise<PreparedCall> {
     const { pid, cwd } = row;
     const { name } = tool;
-    const args = deepFreeze(await this.parseArgs(tool, rawArgs));
+    const args = deepFreeze(await this.parseArgs(tool, pid, rawArgs, ends));
     const place = { pid, cwd, workspace: this.filePlaces.workspace };
     const shown = shownArgs(tool, args);
     const call: Question = {
@@ -73,11 +77,14 @@ export class CallPreparer {
     };
   }
 
-  private async parseArgs(tool: ParsedTool, rawArgs: unknown): Promise<JsonValue> {
+  private async parseArgs(tool: ParsedTool, pid: Pid, rawArgs: unknown, ends: CallEnds): Promise<JsonValue> {
     const copied = copyPlain(rawArgs, 'args', payloadLimits);
     const { name } = tool;
     const owner = { path: 'args', hint: `See the input schema of tool ${name}.`, facts: { tool: name } };
-    return copyPlain(await validate(tool.input, copied, owner), 'args', payloadLimits);
+    const validated = await validateWithin(tool.input, copied, owner, ends).catch((error) => {
+      throw error instanceof KernelError ? error : callCancelled(name, pid);
+    });
+    return copyPlain(validated, 'args', payloadLimits);
   }
 
   private resourcesOf(tool: ParsedTool, args: JsonValue, place: ToolPlace): readonly ToolResource[] {

@@ -13,6 +13,7 @@ import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { toolOutcomeUnknown } from '../tool-errors.js';
 import { CallPreparer, type PreparedCall } from './call-preparer.js';
+import type { CallTimeLimit } from './call-time-limit.js';
 
 /** A call as it was asked for, of a tool that the process sees. */
 export interface CallRequest {
@@ -24,6 +25,7 @@ export interface CallRequest {
   readonly using: CapabilityId | undefined;
   /** An earlier run began the same call, and its outcome is not known. */
   readonly isRepeated: boolean;
+  readonly limit: CallTimeLimit;
 }
 
 /** A call that is allowed and whose intent is on record. `stage` is for the journal of a run. */
@@ -50,14 +52,14 @@ export class ToolIntents {
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
-  record({ call, tool, row: firstRow, args, using, isRepeated }: CallRequest): Promise<CallIntent> {
+  record({ call, tool, row: firstRow, args, using, isRepeated, limit }: CallRequest): Promise<CallIntent> {
     const pid = call.actor;
     let knownRow: ProcessRow | undefined = firstRow;
     const prepare = async () => {
       const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.getLive(tx, pid)));
       // If there is a second preparation, the row has changed since.
       knownRow = undefined;
-      const prepared = await this.preparer.prepare(tool, row, args, using);
+      const prepared = await this.preparer.prepare(tool, row, args, using, { limit, callerSignal: call.signal });
       if (isRepeated && prepared.effect === 'once') throw toolOutcomeUnknown(tool.name);
       return prepared;
     };

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
+import { CombinedSignal } from '../../base/on-abort.js';
 import { isAbortSignal, label, parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
@@ -15,6 +16,7 @@ import { Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { callCancelled, noSuchTool, toolTimeout } from '../tool-errors.js';
 import { ToolRegistry } from '../tool-registry.js';
+import { CallTimeLimit } from './call-time-limit.js';
 import { ToolIntents, toolCall } from './intents.js';
 import { ToolOutcomes } from './outcomes.js';
 import { ToolConcurrency } from './tool-concurrency.js';
@@ -63,31 +65,34 @@ export class ToolCallGate implements ToolGate {
     const call: Call = { ...callOf(caller), kind: 'act', signal, timeLimit };
     using stop = this.stopSignal(pid, name, run?.signal);
     const { row, tool } = await this.findTool(call, pid, name);
-    using _slot = await this.concurrency.acquire(
-      tool,
-      pid,
-      AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]),
-    );
+    const limit = new CallTimeLimit(tool.name, shorterLimit(tool, timeoutMs));
+    using ends = new CombinedSignal([stop.signal, signal, limit.signal]);
+    using slot = await limit.count(() => this.concurrency.acquire(tool, pid, ends.signal));
     await this.lease.acquire();
     const isRepeated = run !== undefined && run.attempt > 1;
-    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated });
+    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, limit });
     const result = await this.runner.run(intent.prepared, {
       face,
-      signal: stop.signal,
+      slot,
+      stop: stop.signal,
       attempt: run?.attempt ?? 1,
       idempotencyKey: run?.idempotencyKey ?? intent.effectId,
-      timeoutMs: Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, tool.timeoutMs ?? timeoutMs ?? timeoutMsDefault),
+      limit,
       callerSignal: signal,
     });
     return this.outcomes.settle({ ...intent, call, result });
   }
 
-  /** In one unit, so that the refusal is recorded. Throws NO_SUCH_TOOL, also for a tool that the image does not show. */
+  /**
+   * In one unit, so that a refusal is recorded. Throws NO_SUCH_TOOL, also for a tool that the image does not show, and
+   * WAIT_CYCLE for a tool that calls itself and has no slot left.
+   */
   private findTool(call: Call, pid: Pid, name: string): Promise<{ row: ProcessRow; tool: ParsedTool }> {
     return this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
       const tool = this.registry.findVisible(row.image, name);
       if (tool === undefined) throw noSuchTool(pid, name, this.registry.visibleNames(row.image));
+      this.concurrency.assertNotNested(tool, pid);
       return { row, tool };
     });
   }
@@ -103,6 +108,11 @@ export class ToolCallGate implements ToolGate {
     const subscription = this.feed.subscribe('toolCalls', handlers);
     return { signal: controller.signal, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
   }
+}
+
+/** The shorter one of the limits of the call and of the tool. */
+function shorterLimit(tool: ParsedTool, timeoutMs: number | undefined): number {
+  return Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, tool.timeoutMs ?? timeoutMs ?? timeoutMsDefault);
 }
 
 /** Disposing of it ends the subscription behind it. */

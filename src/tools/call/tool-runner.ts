@@ -2,32 +2,38 @@ import { inject, injectable } from 'inversify';
 import { KernelError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
+import { CombinedSignal, onAbort } from '../../base/on-abort.js';
 import type { Usage } from '../../kernel/budget/budget.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import { parse, settledUsageSpec } from '../../kernel/specs.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
-import { validate } from '../../runtime/image/schema.js';
 import type { ToolContext } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { callCancelled, invalidResult, toolFailed, toolTimeout } from '../tool-errors.js';
+import { callCancelled, invalidResult, toolFailed } from '../tool-errors.js';
 import type { PreparedCall } from './call-preparer.js';
+import type { ToolSlot } from './tool-concurrency.js';
+import { type CallEnds, validateWithin } from './validate-within.js';
 
 /** The circumstances of one run of a tool. */
-export interface RunOptions {
+export interface RunOptions extends CallEnds {
   readonly face: ProcessFace;
-  /** Aborts when the process is stopped. */
-  readonly signal: AbortSignal;
+  readonly slot: ToolSlot;
+  /** Aborts when the process is stopped, and when the kernel that runs its body shuts down. */
+  readonly stop: AbortSignal;
   readonly attempt: number;
   readonly idempotencyKey: string;
-  readonly timeoutMs: number;
-  /** Aborts when the caller gives the call up. */
-  readonly callerSignal?: AbortSignal | undefined;
 }
 
 /** The result of a run. `isOver`: the code of the tool has ended, so that it has no further effects. */
 export type RunResult =
   | { readonly value: JsonValue; readonly used: Usage }
   | { readonly error: KernelError; readonly isOver: boolean };
+
+/** The end of the code of a tool, or the reason why nobody waits for it any more. */
+type RunEnd = { readonly returned: unknown } | { readonly thrown: unknown } | { readonly abandoned: KernelError };
+
+/** For a tool whose process was stopped: if it ends within this time, it has its own outcome. */
+const stopReactionMs = 250;
 
 /** Runs the code of tools. It is not trusted: it may throw anything, return anything and never end. */
 @injectable()
@@ -37,41 +43,36 @@ export class ToolRunner {
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
-  /** Never throws: an error is part of the result. */
+  /** Never throws: an error is part of the result. A result that comes after the call was given up is dropped. */
   async run(call: PreparedCall, options: RunOptions): Promise<RunResult> {
     const { tool, place, args } = call;
-    const { timeoutMs, callerSignal } = options;
-    if (isGivenUp(options)) return { error: callCancelled(tool.name, place.pid), isOver: true };
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(toolTimeout(tool.name, timeoutMs)), timeoutMs);
-    const ends = [timeout.signal, ...(callerSignal === undefined ? [] : [callerSignal])];
-    const signal = AbortSignal.any([options.signal, ...ends]);
-    const work = (async () => tool.run(args as never, toContext(call, options, signal)))();
+    const { stop, limit, callerSignal } = options;
+    if (stop.aborted || callerSignal?.aborted === true)
+      return { error: callCancelled(tool.name, place.pid), isOver: true };
+    if (limit.signal.aborted) return { error: limit.signal.reason as KernelError, isOver: true };
+    using ends = new CombinedSignal([stop, callerSignal, limit.signal]);
+    const work = options.slot.run(async () => tool.run(args as never, toContext(call, options, ends.signal)));
+    const end = await limit.count(() => waitForEnd(work, options, () => callCancelled(tool.name, place.pid)));
+    if ('abandoned' in end) return { error: end.abandoned, isOver: false };
+    if ('thrown' in end) return { error: errorOf(call, options, end.thrown), isOver: true };
     try {
-      const returned = await Promise.race([work, ...ends.map(rejectOnAbort)]);
-      const value = await this.parseResult(tool, returned);
+      const value = await this.parseResult(tool, end.returned, options);
       return { value, used: this.costOf(tool, args, value) };
     } catch (error) {
-      if (timeout.signal.aborted) return { error: timeout.signal.reason as KernelError, isOver: false };
-      if (callerSignal?.aborted === true) return { error: callCancelled(tool.name, place.pid), isOver: false };
-      const isStopped = options.signal.aborted && !(error instanceof KernelError);
-      return { error: isStopped ? callCancelled(tool.name, place.pid) : toolFailed(tool.name, error), isOver: true };
-    } finally {
-      clearTimeout(timer);
-      // It may still fail after the race is over, and nobody waits for it then.
-      work.catch(() => undefined);
+      return { error: errorOf(call, options, error), isOver: true };
     }
   }
 
-  /** Throws TOOL_FAILED for a value that is not JSON, or does not fit the output schema. */
-  private async parseResult(tool: ParsedTool, returned: unknown): Promise<JsonValue> {
+  /** Throws TOOL_FAILED for a value that is not JSON, or does not fit the output schema, and as `validateWithin`. */
+  private async parseResult(tool: ParsedTool, returned: unknown, ends: CallEnds): Promise<JsonValue> {
     try {
       const value = this.payloads.parse(returned ?? null, 'result');
       if (tool.output === undefined) return value;
       const owner = { path: 'result', hint: '', facts: { tool: tool.name } };
-      return this.payloads.parse(await validate(tool.output, value, owner), 'result');
+      return this.payloads.parse(await validateWithin(tool.output, value, owner, ends), 'result');
     } catch (error) {
-      throw error instanceof KernelError ? invalidResult(tool.name, error) : error;
+      if (ends.limit.signal.aborted || !(error instanceof KernelError)) throw error;
+      throw invalidResult(tool.name, error);
     }
   }
 
@@ -87,8 +88,46 @@ export class ToolRunner {
   }
 }
 
-function isGivenUp({ signal, callerSignal }: RunOptions): boolean {
-  return signal.aborted || callerSignal?.aborted === true;
+/**
+ * Waits for the code of the tool; not any longer when the time is over, when the caller has given the call up, and a moment
+ * after the process was stopped. While the kernel shuts down it goes on waiting.
+ */
+async function waitForEnd(
+  work: Promise<unknown>,
+  { stop, limit, callerSignal }: RunOptions,
+  cancelled: () => KernelError,
+): Promise<RunEnd> {
+  const listeners: Disposable[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<RunEnd>((resolve) => {
+      work.then(
+        (returned) => resolve({ returned }),
+        (thrown: unknown) => resolve({ thrown }),
+      );
+      const abandon = () => resolve({ abandoned: cancelled() });
+      listeners.push(
+        onAbort(limit.signal, () => resolve({ abandoned: limit.signal.reason as KernelError })),
+        onAbort(callerSignal, abandon),
+        onAbort(stop, () => {
+          if (!isShutdown(stop)) timer = setTimeout(abandon, stopReactionMs);
+        }),
+      );
+    });
+  } finally {
+    clearTimeout(timer);
+    for (const listener of listeners) listener[Symbol.dispose]();
+  }
+}
+
+function isShutdown({ reason }: AbortSignal): boolean {
+  return reason instanceof KernelError && reason.code === 'SHUTDOWN';
+}
+
+function errorOf({ tool, place }: PreparedCall, { stop, callerSignal }: RunOptions, error: unknown): KernelError {
+  const isGivenUp = stop.aborted || callerSignal?.aborted === true;
+  if (isGivenUp && !(error instanceof KernelError)) return callCancelled(tool.name, place.pid);
+  return toolFailed(tool.name, error);
 }
 
 function toContext({ place, resources, files }: PreparedCall, options: RunOptions, signal: AbortSignal): ToolContext {
@@ -103,11 +142,4 @@ function toContext({ place, resources, files }: PreparedCall, options: RunOption
     files,
     require: (right, resource, args) => face.capabilities.require(right, resource, args),
   } satisfies ToolContext);
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

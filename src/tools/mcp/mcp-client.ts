@@ -1,4 +1,9 @@
-import type { Client, Transport, VersionNegotiationMode } from '@modelcontextprotocol/client';
+import type {
+  Client,
+  ClientOptions as SdkOptions,
+  Transport,
+  VersionNegotiationMode,
+} from '@modelcontextprotocol/client';
 import type { Logger } from '../../base/logger.js';
 import { packageVersion } from '../../base/package-version.js';
 import { timerMsMax } from '../../base/spec.js';
@@ -19,6 +24,13 @@ export interface ClientOptions {
 /** The most errors of one session that are logged. */
 const reportsMax = 10;
 
+/** For the package's own check of results, which would run a server's schema without a limit. Results are checked later. */
+const jsonSchemaValidator: NonNullable<SdkOptions['jsonSchemaValidator']> = {
+  getValidator() {
+    return (input) => ({ valid: true, data: input as never, errorMessage: undefined });
+  },
+};
+
 /**
  * A client without capabilities: requests of a server to its client, such as for file roots, sampling or elicitation, are
  * refused.
@@ -28,6 +40,7 @@ export function createClient({ sdk, server, onChanged, logger }: ClientOptions, 
     { name: 'procura', version: packageVersion() },
     {
       capabilities: {},
+      jsonSchemaValidator,
       versionNegotiation: { mode },
       inputRequired: { autoFulfill: false },
       listMaxPages: toolsMax,

@@ -8,6 +8,7 @@ import { PayloadBytesMax } from '../../memory/object/object-writer.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { connectEndpoint } from './connect-endpoint.js';
 import { connectProgram } from './connect-program.js';
+import { ForeignSchemas } from './foreign-schemas.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
 import { type CloseReason, McpRecorder } from './mcp-recorder.js';
 import { McpServerConnection } from './mcp-server-connection.js';
@@ -27,6 +28,7 @@ export class McpConnections {
 
   constructor(
     @inject(ToolRegistry) private readonly registry: ToolRegistry,
+    @inject(ForeignSchemas) private readonly schemas: ForeignSchemas,
     @inject(PipedCommands) private readonly commands: PipedCommands,
     @inject(McpRecorder) private readonly recorder: McpRecorder,
     @inject(PayloadBytesMax) private readonly bytesMax: number,
@@ -51,6 +53,7 @@ export class McpConnections {
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.all([...this.servers.values()].map((server) => this.closeSafely(server, 'shutdown')));
+    this.schemas.close();
   }
 
   private async connectAndRecord(name: string, server: McpServerConnection): Promise<void> {
@@ -70,10 +73,11 @@ export class McpConnections {
   }
 
   private create(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServerConnection {
-    const { registry, commands, clock, logger, recorder, bytesMax } = this;
+    const { registry, schemas, commands, clock, logger, recorder, bytesMax } = this;
     const server: McpServerConnection = new McpServerConnection(name, target, {
       sdk,
       registry,
+      schemas,
       clock,
       logger,
       limits: { ...payloadLimits, bytesMax },

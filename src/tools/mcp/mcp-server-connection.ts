@@ -5,6 +5,7 @@ import type { Logger } from '../../base/logger.js';
 import type { PlainLimits } from '../../base/spec.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { ToolRegistry } from '../tool-registry.js';
+import type { ForeignSchemas } from './foreign-schemas.js';
 import type { ClientOptions } from './mcp-client.js';
 import { callFailed, connectionClosed, notConnected } from './mcp-errors.js';
 import type { McpPackage } from './mcp-package.js';
@@ -13,13 +14,14 @@ import type { CloseReason, ToolChanges } from './mcp-recorder.js';
 import { toToolResult } from './mcp-result.js';
 import type { McpSession } from './mcp-session.js';
 import type { McpConnection, ParsedEndpoint, ParsedProgram } from './mcp-target.js';
-import { type ListedTool, mcpToolName } from './mcp-tool.js';
+import { type ListedTool, type McpCall, mcpToolName } from './mcp-tool.js';
 import { McpTools } from './mcp-tools.js';
 
 /** The dependencies of a connection. */
 export interface McpDeps {
   readonly sdk: McpPackage;
   readonly registry: ToolRegistry;
+  readonly schemas: ForeignSchemas;
   readonly clock: KernelClock;
   readonly logger: Logger;
   /** For the results of its tools. */
@@ -45,9 +47,10 @@ export class McpServerConnection implements McpConnection {
     private readonly target: ParsedProgram | ParsedEndpoint,
     private readonly deps: McpDeps,
   ) {
-    const { sdk, registry, clock, logger, connect } = deps;
+    const { sdk, registry, schemas, clock, logger, connect } = deps;
     const onChanged = () => this.refresh();
-    this.mcpTools = new McpTools(server, target.effects, (...call) => this.call(...call), registry, logger);
+    const call: McpCall = (...request) => this.call(...request);
+    this.mcpTools = new McpTools(server, target.effects, call, registry, schemas, logger);
     this.reconnect = new McpReconnect({
       server,
       isProgram: 'command' in target,
@@ -129,7 +132,7 @@ export class McpServerConnection implements McpConnection {
     const listed = await session.list(signal).catch((error) => {
       throw notConnected(sdk, this.server, error);
     });
-    const changes = await this.mcpTools.update(listed);
+    const changes = await this.mcpTools.update(listed, signal);
     const isChanged = changes.added + changes.removed + changes.changed > 0;
     if (isChanged && this.isOpen && this.closing === undefined) await onChanged(changes, this.tools.length);
   }

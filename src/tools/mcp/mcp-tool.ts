@@ -4,12 +4,14 @@ import { errorText, invalidInput } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { copyPlain, type PlainLimits } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
-import { type Compilers, compileSchema } from '../../runtime/image/json-schema.js';
-import type { StandardSchema } from '../../runtime/image/schema.js';
+import type { BoundedSchema } from '../../runtime/image/schema.js';
 import { defineTool, type Tool } from '../tool.js';
 
 /** A tool as its server lists it. */
 export type { ListedTool };
+
+/** Compiles a schema of the server. Throws an Error for one that cannot be compiled. */
+export type CompileSchema = (schema: JsonObject) => Promise<BoundedSchema>;
 
 /** Calls a tool of the server. Throws TOOL_FAILED. */
 export type McpCall = (tool: ListedTool, args: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
@@ -25,11 +27,11 @@ export async function toTool(
   listed: ListedTool,
   effect: Effect,
   call: McpCall,
-  compilers: Compilers,
+  compileSchema: CompileSchema,
 ): Promise<Tool> {
   const { inputSchema, outputSchema } = listed;
-  const input = await compile(inputSchema, 'inputSchema', compilers);
-  const output = outputSchema === undefined ? undefined : await compile(outputSchema, 'outputSchema', compilers);
+  const input = await compile(inputSchema, 'inputSchema', compileSchema);
+  const output = outputSchema === undefined ? undefined : await compile(outputSchema, 'outputSchema', compileSchema);
   return defineTool({
     name,
     description: descriptionOf(listed),
@@ -73,15 +75,13 @@ function descriptionOf({ name, title, description, annotations }: ListedTool): s
 }
 
 /** Compiles at registration, so that a tool with an unusable schema is never listed. */
-async function compile(rawSchema: unknown, path: string, compilers: Compilers): Promise<StandardSchema> {
+async function compile(rawSchema: unknown, path: string, compileSchema: CompileSchema): Promise<BoundedSchema> {
   const schema = copyPlain(rawSchema, path, schemaLimits) as JsonObject;
-  const validate = await compileSchema(schema, compilers).catch((error) => {
+  return compileSchema(schema).catch((error) => {
     throw invalidInput(
       path,
       `cannot be compiled: ${errorText(error).slice(0, 300)}`,
       'Correct the schema of the tool.',
     );
   });
-  const standard = { version: 1, vendor: 'json-schema', validate, jsonSchema: { input: () => schema } } as const;
-  return { '~standard': standard };
 }

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { errorText } from '../../base/errors.js';
+import type { JsonObject } from '../../base/json.js';
 import type { Logger } from '../../base/logger.js';
 import type { Effect, ToolInfo } from '../../kernel/face/process-tools.js';
-import type { Compilers } from '../../runtime/image/json-schema.js';
 import type { Tool } from '../tool.js';
 import type { ToolRegistry } from '../tool-registry.js';
+import type { ForeignSchemas } from './foreign-schemas.js';
 import type { ToolChanges } from './mcp-recorder.js';
 import { effectOfAnnotations, type ListedTool, type McpCall, mcpToolName, toTool } from './mcp-tool.js';
 
@@ -27,13 +27,17 @@ export class McpTools {
     private readonly effects: ReadonlyMap<string, Effect>,
     private readonly call: McpCall,
     private readonly registry: ToolRegistry,
+    private readonly schemas: ForeignSchemas,
     private readonly logger: Logger,
   ) {}
 
-  /** Registers the listed tools in place of the earlier ones. A tool that cannot be used is left out, with a warning. */
-  async update(listed: readonly ListedTool[]): Promise<ToolChanges> {
+  /**
+   * Registers the listed tools in place of the earlier ones. A tool that cannot be used is left out, with a warning. Throws
+   * the reason of `signal`, and changes nothing then.
+   */
+  async update(listed: readonly ListedTool[], signal: AbortSignal): Promise<ToolChanges> {
     const listings = this.byName(listed);
-    const tools = await this.createTools(listings);
+    const tools = await this.createTools(listings, signal);
     const before = new Set(this.registered.keys());
     const stale = [...this.registered].flatMap(([name, { listing }]) =>
       listing === textOf(listings.get(name)) ? [] : [name],
@@ -69,17 +73,20 @@ export class McpTools {
     return named;
   }
 
-  /** Makes tools of the listings that are new or changed. Yields between them, because compiling schemas takes time. */
-  private async createTools(listings: ReadonlyMap<string, ListedTool>): Promise<Map<string, Tool>> {
-    const compilers: Compilers = {};
+  /** Makes tools of the listings that are new or changed. */
+  private async createTools(
+    listings: ReadonlyMap<string, ListedTool>,
+    signal: AbortSignal,
+  ): Promise<Map<string, Tool>> {
+    const compileSchema = (schema: JsonObject) => this.schemas.compile(this.server, schema, signal);
     const tools = new Map<string, Tool>();
     for (const [name, listed] of listings) {
       if (this.registered.get(name)?.listing === textOf(listed)) continue;
-      await setImmediate();
       try {
         const effect = this.effects.get(listed.name) ?? effectOfAnnotations(listed);
-        tools.set(name, await toTool(name, listed, effect, this.call, compilers));
+        tools.set(name, await toTool(name, listed, effect, this.call, compileSchema));
       } catch (error) {
+        signal.throwIfAborted();
         this.warn({ tool: name, problem: errorText(error) }, 'has a tool that cannot be used');
       }
     }
