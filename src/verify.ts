@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /*
- * Checks an export of the audit log: node verify.js FILE [--key PUB]…
+ * Checks an export of the audit log: node verify.js FILE [--key PUB]… [--allow-unsigned]
  *
  * It imports nothing but Node's own modules and shares no code with the kernel, so that a reader who does not trust
  * the kernel needs to read only this file. With --key (a file or the text of a public key, PEM or base64 SPKI) every
- * checkpoint must be signed with one of the given keys; without it, with a key that the export itself names.
+ * checkpoint must be signed with one of the given keys; without it, with a key that the export itself names. With --key, a
+ * checkpoint must also cover the last record: anybody could have appended those after it. --allow-unsigned accepts them.
  */
 import { createHash, createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, realpathSync } from 'node:fs';
@@ -18,18 +19,39 @@ export interface ExportReport {
   readonly seq?: number;
 }
 
-/** Reads the whole file once. Never throws: problems are in the report. */
-export async function verifyExport(path: string, keys: readonly string[] = []): Promise<ExportReport> {
+export interface ExportCheckOptions {
+  /** Accepts records after the last checkpoint although keys are given. */
+  readonly allowUnsigned?: boolean;
+}
+
+/** Reads the whole file once. Never throws: problems are in the report, whose message can be printed as it is. */
+export async function verifyExport(
+  path: string,
+  keys: readonly string[] = [],
+  { allowUnsigned = false }: ExportCheckOptions = {},
+): Promise<ExportReport> {
   try {
     const pinned = keys.map(readPinned);
-    return { ok: true, message: await new ExportCheck(pinned).run(readLines(path)) };
+    const message = await new ExportCheck(pinned, allowUnsigned).run(readLines(path));
+    return { ok: true, message: printable(message) };
   } catch (error) {
-    if (error instanceof Finding) return { ok: false, message: error.message, ...error.location };
-    return {
-      ok: false,
-      message: `${path} cannot be checked: ${error instanceof Error ? error.message : String(error)}`,
-    };
+    if (error instanceof Finding) return { ok: false, message: printable(error.message), ...error.location };
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ok: false, message: printable(`${path} cannot be checked: ${problem}`) };
   }
+}
+
+const messageCharsMax = 1_000;
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** The text for a terminal: an export may hold control characters, and texts of any length. */
+function printable(text: string): string {
+  const whole = text.length <= messageCharsMax;
+  const escaped = (whole ? text : text.slice(0, messageCharsMax)).replace(
+    unprintable,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+  return whole ? escaped : `${escaped}…`;
 }
 
 class Finding extends Error {
@@ -53,7 +75,7 @@ interface Line {
 
 const hex64 = /^[0-9a-f]{64}$/;
 const members = new Map<unknown, readonly string[]>([
-  ['manifest', ['kind', 'version', 'log', 'size', 'root', 'payloads', 'keys']],
+  ['manifest', ['kind', 'version', 'log', 'size', 'root', 'unsigned', 'payloads', 'keys']],
   ['record', ['kind', 'seq', 'header', 'hash', 'body', 'payload']],
   ['checkpoint', ['kind', 'log', 'size', 'root', 'at', 'key', 'replaced', 'signature']],
 ]);
@@ -61,6 +83,8 @@ const members = new Map<unknown, readonly string[]>([
 class ExportCheck {
   private log = '';
   private size = 0;
+  /** The records after the last checkpoint, as the manifest tells. */
+  private unsigned = 0;
   private root = '';
   private withPayloads = false;
   private readonly keys = new Map<string, KeyObject>();
@@ -73,7 +97,10 @@ class ExportCheck {
   private signedSize = 0;
   private checkpointCount = 0;
 
-  constructor(private readonly pinned: readonly KeyObject[]) {}
+  constructor(
+    private readonly pinned: readonly KeyObject[],
+    private readonly allowUnsigned: boolean,
+  ) {}
 
   async run(input: AsyncIterable<Line>): Promise<string> {
     const feed = input[Symbol.asyncIterator]();
@@ -91,12 +118,13 @@ class ExportCheck {
   }
 
   private readManifest({ number, value }: Line): void {
-    const { kind, version, log, size, root, payloads, keys } = value;
+    const { kind, version, log, size, root, unsigned = 0, payloads, keys } = value;
     if (kind !== 'manifest') throw new Finding('The export does not begin with a manifest.');
     if (version !== 1) throw new Finding(`The export has format version ${String(version)}; this verifier knows 1.`);
     const wellFormed = typeof log === 'string' && isCount(size) && isHash(root) && typeof payloads === 'boolean';
-    if (!wellFormed || !Array.isArray(keys)) throw new Finding(`Line ${number} is not a manifest.`);
-    [this.log, this.size, this.root, this.withPayloads] = [log, size, root, payloads];
+    if (!wellFormed || !isCount(unsigned) || !Array.isArray(keys))
+      throw new Finding(`Line ${number} is not a manifest.`);
+    [this.log, this.size, this.root, this.unsigned, this.withPayloads] = [log, size, root, unsigned, payloads];
     for (const key of keys as unknown[]) {
       const { id, publicKey } = (key ?? {}) as Members;
       if (typeof publicKey !== 'string' || hash('sha256', publicKey, 'hex') !== id) {
@@ -198,6 +226,12 @@ class ExportCheck {
     if (this.pinned.length > 0 && this.checkpointCount === 0)
       throw new Finding('No checkpoint is signed with the given key.');
     const unsignedCount = count - this.signedSize;
+    if (unsignedCount > 0 && this.pinned.length > 0 && !this.allowUnsigned) {
+      const detail = `The last ${unsignedCount} records are not signed; --allow-unsigned accepts them.`;
+      throw fault('UNSIGNED', this.signedSize + 1, detail);
+    }
+    if (unsignedCount < this.unsigned)
+      throw fault('FORKED', count, `The manifest tells of ${this.unsigned} unsigned records, ${unsignedCount} are.`);
     const tail = unsignedCount === 0 ? '' : `; ${unsignedCount} came after the last checkpoint and are not signed`;
     return `log ${log}: ${count} records, ${this.checkpointCount} checkpoints, root ${this.root}${tail}.`;
   }
@@ -303,16 +337,18 @@ function isHash(value: unknown): value is string {
 async function main(args: readonly string[]): Promise<number> {
   const keys: string[] = [];
   const files: string[] = [];
+  let allowUnsigned = false;
   for (let index = 0; index < args.length; index++) {
     if (args[index] === '--key') keys.push(args[++index] ?? '');
+    else if (args[index] === '--allow-unsigned') allowUnsigned = true;
     else files.push(args[index] ?? '');
   }
   const [file] = files;
   if (file === undefined || files.length > 1) {
-    process.stderr.write('Usage: node verify.js FILE [--key PUB]…\n');
+    process.stderr.write('Usage: node verify.js FILE [--key PUB]… [--allow-unsigned]\n');
     return 1;
   }
-  const report = await verifyExport(file, keys);
+  const report = await verifyExport(file, keys, { allowUnsigned });
   if (report.ok) process.stdout.write(`OK: ${report.message}\n`);
   else process.stderr.write(`BROKEN: ${report.message}\n`);
   return report.ok ? 0 : 1;

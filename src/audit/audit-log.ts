@@ -113,17 +113,17 @@ export class AuditLog {
   }
 
   /**
-   * Yields the log as JSON Lines, each with its line end. Signs the log first, unless the kernel only reads or the log
-   * is broken.
+   * Yields the log as JSON Lines, each with its line end. Signs the log first and yields what was signed; where the kernel
+   * only reads, or the log is broken, the manifest tells how many records at its end are not signed.
    *
    * @example for await (const line of kernel.audit.export()) file.write(line);
    */
   async *export(options: ExportOptions = {}): AsyncIterable<string> {
     const parsed = parseSpec(exportSchema, options, 'options');
-    await this.checkpoints.take().catch((error: unknown) => {
+    const signed = await this.checkpoints.take().catch((error: unknown) => {
       if (!(error instanceof KernelError && unsignableCodes.has(error.code))) throw error;
     });
-    yield* exportLines(this.store, this.repository, parsed);
+    yield* exportLines(this.store, this.repository, { ...parsed, size: signed?.size });
   }
 
   /**

@@ -167,6 +167,7 @@ function buildProgram(): Command {
   command(program, 'verify', 'check the audit log of the database, or an export of it')
     .argument('[file]', 'an export; without it: the database')
     .option('--key <public-key>', 'every checkpoint must be signed with this key: PEM, base64 SPKI, or a file')
+    .option('--allow-unsigned', 'with --key: accept records after the last checkpoint')
     .action(async (file, _, self) =>
       (await import('./commands/record/verify.js')).verify(file, self.optsWithGlobals()),
     );

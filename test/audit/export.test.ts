@@ -83,6 +83,79 @@ const inLine =
   (lines) =>
     lines.with(at, (lines[at] ?? '').replace(from, to));
 
+describe('records after the last checkpoint', () => {
+  it('are a fault when a key is given, unless they are allowed, and the manifest tells of them', async () => {
+    const audit = await openAudit({ path: await closedLog(10, 6), readOnly: true });
+    const lines = await exportOf(audit);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ size: 10, unsigned: 4 });
+    const [file, key] = [save(lines), keyOf(lines)];
+    expect(await verifyExport(file)).toMatchObject({ ok: true });
+    expect(await verifyExport(file, [key])).toMatchObject({ ok: false, kind: 'UNSIGNED', seq: 7 });
+    expect(await verifyExport(file, [key], { allowUnsigned: true })).toMatchObject({ ok: true });
+    expect(await run(file, '--key', key)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^BROKEN: UNSIGNED/),
+    });
+    expect(await run(file, '--allow-unsigned', '--key', key)).toMatchObject({ code: 0 });
+  });
+
+  it('are a fault when somebody appends them to a signed export', async () => {
+    const signed = await exportOf(await openAudit({ path: await closedLog(10) }));
+    const [manifest = '', ...rest] = await exportOf(await openAudit({ path: await closedLog(12, 10), readOnly: true }));
+    const forged = [manifest.replace('"unsigned":2,', ''), ...rest];
+    expect(JSON.parse(signed[0] ?? '')).not.toHaveProperty('unsigned');
+    expect(await verifyExport(save(signed), [keyOf(signed)])).toMatchObject({ ok: true });
+    expect(await verifyExport(save(forged), [keyOf(forged)])).toMatchObject({ ok: false, kind: 'UNSIGNED', seq: 11 });
+  });
+
+  it('are not in an export of a store that is open for writing, which is signed first', async () => {
+    const audit = await openAudit({ path: await closedLog(10, 6) });
+    const lines: string[] = [];
+    for await (const line of audit.log.export()) {
+      if (lines.length === 0) await fill(audit, 3);
+      lines.push(line);
+    }
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ size: 10 });
+    expect(await verifyExport(save(lines), [audit.signer.publicKey()])).toMatchObject({ ok: true });
+  });
+
+  it('are not more than the manifest tells', async () => {
+    const lines = await signedExport(10);
+    const lying = lines.with(0, (lines[0] ?? '').replace('"size":10', '"unsigned":3,"size":10'));
+    expect(await verifyExport(save(lying))).toMatchObject({ ok: false, kind: 'FORKED' });
+  });
+});
+
+describe('what the verifier prints', () => {
+  const hostile = '\u001b[2J\u009b31m\u202e\u2066\r\nOK: all is well\u0000\u200b\ud83d\udc4d';
+  const quoted = JSON.stringify(hostile).slice(1, -1);
+  it.each([
+    ['the log', inLine(0, /"log":"/, `"log":"${quoted}`)],
+    ['the version', inLine(0, '"version":1', `"version":"${quoted}"`)],
+    ['the kind', inLine(3, '"kind":"record"', `"kind":"${quoted}"`)],
+    ['a member', inLine(3, '"seq"', `"${quoted}":1,"seq"`)],
+    ['a number', inLine(3, '\\"seq\\":3', `\\"seq\\":\\"${quoted.replaceAll('\\', '\\\\')}\\"`)],
+  ])('has control characters escaped, whatever %s is', async (_, edit) => {
+    const report = await verifyExport(save(edit(await signedExport(5))));
+    expect(report.ok).toBe(false);
+    expect(report.message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  });
+
+  it('has them escaped in the name of the file and where all is well', async () => {
+    const report = await run(join(tempFolder(), 'a\u001b[2J\u202e'));
+    expect(report.stderr.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    const audit = await openAudit({ path: await closedLog(3, 3) });
+    const fine = await verifyExport(save(await exportOf(audit)), [audit.signer.publicKey()]);
+    expect(fine).toMatchObject({ ok: true, message: expect.stringMatching(/^log /) });
+  });
+
+  it('is bounded', async () => {
+    const lines = await signedExport(3);
+    const edited = lines.with(0, (lines[0] ?? '').replace('"version":1', `"version":"${'x'.repeat(100_000)}"`));
+    expect((await verifyExport(save(edited))).message.length).toBeLessThan(2_000);
+  });
+});
+
 const edits: [what: string, edit: Edit, expected: object][] = [
   ['an edited body', inLine(3, 'process.spawn', 'process.spawm'), { kind: 'EDITED', seq: 3 }],
   ['an edited header', inLine(3, 'prev', 'perv'), { kind: 'EDITED', seq: 3 }],
@@ -181,6 +254,10 @@ describe('the standalone verifier', () => {
     expect(await run()).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Usage: /) });
   });
 });
+
+function keyOf(lines: readonly string[]): string {
+  return JSON.parse(lines[0] ?? '').keys[0].publicKey;
+}
 
 const script = fileURLToPath(new URL('../../src/verify.ts', import.meta.url));
 

@@ -11,21 +11,29 @@ export interface ExportOptions {
   readonly payloads?: boolean;
 }
 
+/** The part of the log that is exported: up to `size`, the records that were signed for it, or all that there are. */
+interface ExportRange {
+  readonly size?: number | undefined;
+}
+
 /**
  * Yields the log as JSON Lines: a manifest, the records in order, each checkpoint after its last record. Records that
- * are appended meanwhile are left out.
+ * are appended meanwhile are left out. The manifest tells how many records no checkpoint covers, if there are any.
  */
 export async function* exportLines(
   store: Store,
   repository: AuditRepository,
-  options: ExportOptions,
+  options: ExportOptions & ExportRange,
 ): AsyncIterable<string> {
   const manifest = await store.read(async (tx) => {
-    const size = (await repository.head(tx))?.seq ?? 0;
+    const size = options.size ?? (await repository.head(tx))?.seq ?? 0;
     const root = await rootAt(tx, repository, size);
     const log = (await repository.logId(tx)) ?? '';
     const payloads = options.payloads === true;
-    return { kind: 'manifest', version: exportVersion, log, size, root, payloads, keys: await repository.keys(tx) };
+    const unsigned = size - ((await repository.lastCheckpoint(tx))?.size ?? 0);
+    const tail = unsigned > 0 ? { unsigned } : {};
+    const keys = await repository.keys(tx);
+    return { kind: 'manifest', version: exportVersion, log, size, root, ...tail, payloads, keys };
   });
   yield toLine(manifest);
   const { size, keys } = manifest;

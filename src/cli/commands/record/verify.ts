@@ -12,6 +12,7 @@ import { safeText } from '../../safe-text.js';
 
 interface VerifyOptions extends CommonOptions {
   readonly key?: string;
+  readonly allowUnsigned?: boolean;
 }
 
 const databaseStart = 'SQLite format 3';
@@ -30,7 +31,7 @@ export async function verify(file: string | undefined, options: VerifyOptions): 
 async function verifyFile(file: string, options: VerifyOptions): Promise<void> {
   if (!existsSync(file)) throw noFile(file);
   if (isDatabase(file)) throw notAnExport(file);
-  const { ok, message } = await runVerifier(file, options.key);
+  const { ok, message } = await runVerifier(file, options);
   if (!ok) process.exitCode = 1;
   if (options.json === true) return writeJson({ ok, message });
   await writeLine(`${ok ? paint.green('OK') : paint.red('BROKEN')} ${safeText(message, 500)}`);
@@ -49,9 +50,11 @@ async function verifyWithKey(kernel: Kernel, options: VerifyOptions): Promise<vo
 }
 
 /** Runs verify.js as a program of its own. */
-function runVerifier(file: string, key: string | undefined): Promise<{ ok: boolean; message: string }> {
+function runVerifier(file: string, { key, allowUnsigned }: VerifyOptions): Promise<{ ok: boolean; message: string }> {
   const script = fileURLToPath(new URL('../../../verify.js', import.meta.url));
-  const args = [...process.execArgv, script, path.resolve(file), ...(key === undefined ? [] : ['--key', key])];
+  const keyArgs = key === undefined ? [] : ['--key', key];
+  const unsignedArgs = allowUnsigned === true ? ['--allow-unsigned'] : [];
+  const args = [...process.execArgv, script, path.resolve(file), ...keyArgs, ...unsignedArgs];
   return new Promise((resolve) => {
     execFile(process.execPath, args, (error, stdout, stderr) => {
       const ok = error === null;
