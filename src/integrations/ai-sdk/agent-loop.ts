@@ -2,6 +2,7 @@ import type { ModelMessage, ToolModelMessage, ToolResultPart } from 'ai';
 import type { JsonObject, JsonValue, Syscalls } from '../../index.js';
 import { modelFor, modelResource } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
+import { usageInFailure } from './model-error.js';
 import { askModel, type RequestedCall, type Turn } from './model-turn.js';
 import { type ModelUsage, noUsage, sumUsage } from './model-usage.js';
 import { refusalFrom, toolErrorValue } from './tool-error-value.js';
@@ -46,7 +47,13 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
     await ctx.capabilities.require('call', resource);
     const estimated = estimateUsage(agent, messages);
     const reservation = await reserveTurn(ctx, agent, estimated);
-    const turn = await askModel(ctx, agent, `turn ${turnNumber}`, { model, resource, messages, estimated });
+    const request = { model, resource, messages, estimated };
+    const turn = await askModel(ctx, agent, `turn ${turnNumber}`, request).catch(async (error: unknown) => {
+      const used = usageInFailure(error);
+      // The error of the model is the one to report, whatever the price function says.
+      if (used !== undefined) await settleTurn(ctx, agent, reservation, used).catch(() => undefined);
+      throw error;
+    });
     await settleTurn(ctx, agent, reservation, turn.usage);
     return turn;
   }

@@ -1,19 +1,25 @@
 import { KernelError, type RetryPolicy, ToolError } from '../../index.js';
+import type { ModelUsage } from './model-usage.js';
 
 const messageMax = 1_000;
 
 /**
  * A failure of a model as it may be stored: the error's name, its message and the HTTP status. The request, its URL and its
- * headers are left out, since they may contain keys.
+ * headers are left out, since they may contain keys. `used`: what the turn has used so far.
  */
-export function modelFailed(model: string, error: unknown): ToolError {
+export function modelFailed(model: string, error: unknown, used: ModelUsage): ToolError {
   const { name, message, statusCode, isRetryable } = error instanceof Error ? (error as Failure) : failureFrom(error);
   const text = redactKeys(String(message)).slice(0, messageMax).toWellFormed();
   return new ToolError('MODEL_FAILED', `Model ${model.slice('model:'.length)} failed: ${text}`, {
-    facts: { model, name: String(name), ...(typeof statusCode === 'number' ? { statusCode } : {}) },
+    facts: { model, name: String(name), ...(typeof statusCode === 'number' ? { statusCode } : {}), used },
     hint: 'See what the provider says: the key, the name of the model, its limits.',
     retryable: isRetryable === true,
   });
+}
+
+/** The usage in an error of `modelFailed`; undefined for any other. */
+export function usageInFailure(error: unknown): ModelUsage | undefined {
+  return error instanceof KernelError && error.code === 'MODEL_FAILED' ? (error.facts.used as ModelUsage) : undefined;
 }
 
 /** The policy, with every error permanent that is not marked as retryable. */

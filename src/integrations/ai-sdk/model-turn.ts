@@ -3,8 +3,9 @@ import { type JsonValue, KernelError, type Syscalls } from '../../index.js';
 import { toolNames } from '../tool-names.js';
 import { type AgentModel, assertStillAllowed } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
+import { countsIn, measureUsage } from './measured-model.js';
 import { modelFailed, modelRetry } from './model-error.js';
-import { type ModelUsage, usageFrom } from './model-usage.js';
+import { estimateTokens, type ModelUsage, noUsage, sumUsage, usageFrom } from './model-usage.js';
 import { toolDeclarations } from './tools-for.js';
 
 /** A tool call that the model requests. */
@@ -35,23 +36,37 @@ export interface TurnRequest {
   readonly estimated: ModelUsage;
 }
 
-/** Asks the model once, as a step: a rerun gets the stored answer. Throws MODEL_FAILED. */
+/** Asks the model once, as a step: a rerun gets the stored answer. Throws MODEL_FAILED, with the usage of all attempts. */
 export function askModel(ctx: Syscalls, agent: Agent, stepName: string, request: TurnRequest): Promise<Turn> {
   const retry = modelRetry(agent.retry);
-  return ctx.step(stepName, () => generateTurn(ctx, agent, request), { retry, effect: 'idempotent' });
+  let failedAttempts = noUsage;
+  const attempt = async () => {
+    const outcome = await generateTurn(ctx, agent, request);
+    if (!('error' in outcome)) return { ...outcome, usage: sumUsage(failedAttempts, outcome.usage) };
+    failedAttempts = sumUsage(failedAttempts, outcome.used);
+    throw modelFailed(request.resource, outcome.error, failedAttempts);
+  };
+  return ctx.step(stepName, attempt, { retry, effect: 'idempotent' });
+}
+
+/** The error of a failed attempt, and what it may have used. */
+interface FailedAttempt {
+  readonly error: unknown;
+  readonly used: ModelUsage;
 }
 
 async function generateTurn(
   ctx: Syscalls,
   agent: Agent,
   { model, resource, messages, estimated }: TurnRequest,
-): Promise<Turn> {
+): Promise<Turn | FailedAttempt> {
   await assertStillAllowed(ctx, resource);
   const infos = await ctx.tools.list();
   const { system, maxOutputTokens, temperature } = agent;
+  const measured = measureUsage(model);
   try {
     const answer = await generateText({
-      model,
+      model: measured.model,
       messages: [...messages],
       ...(infos.length === 0 ? {} : { tools: toolDeclarations(infos) }),
       ...(system === undefined ? {} : { system }),
@@ -64,8 +79,26 @@ async function generateTurn(
     return toStorable(turnOf(answer, toolNames(infos), estimated));
   } catch (error) {
     if (ctx.signal.aborted) throw ctx.signal.reason;
-    throw error instanceof KernelError ? error : modelFailed(resource, error);
+    if (error instanceof KernelError) throw error;
+    const reported = measured.reported();
+    return { error, used: reported === undefined ? usageOfFailure(error, estimated) : usageFrom(reported, estimated) };
   }
+}
+
+/**
+ * The usage that the error reports. Without a report: nothing when the provider answered with an error status, since it sent
+ * no answer of the model; otherwise nobody knows, and the estimate counts.
+ */
+function usageOfFailure(error: unknown, estimated: ModelUsage): ModelUsage {
+  const { usage, statusCode } = typeof error === 'object' && error !== null ? (error as FailedRequest) : {};
+  if (usage !== undefined) return usageFrom(countsIn(usage), estimated);
+  return typeof statusCode === 'number' && statusCode >= 400 ? noUsage : estimated;
+}
+
+/** Members that errors of providers may have. */
+interface FailedRequest {
+  readonly usage?: unknown;
+  readonly statusCode?: unknown;
 }
 
 type ModelAnswer = Pick<
@@ -84,8 +117,15 @@ function turnOf(answer: ModelAnswer, names: ReadonlyMap<string, string>, estimat
     finishReason,
     calls: truncatingReasons.has(finishReason) ? [] : calls.map((call) => toRequestedCall(call, names)),
     messages: response.messages.flatMap((message) => (message.role === 'assistant' ? [removeFiles(message)] : [])),
-    usage: usageFrom(usage, estimated),
+    usage: usageFrom(usage, { ...estimated, outputTokens: Math.max(estimated.outputTokens, answerTokens(answer)) }),
   };
+}
+
+/** A rough number of tokens of the answer itself. */
+function answerTokens({ text, toolCalls }: ModelAnswer): number {
+  return (
+    estimateTokens(text) + toolCalls.reduce((sum, { input }) => sum + estimateTokens(JSON.stringify(input) ?? ''), 0)
+  );
 }
 
 /** A name that belongs to none of the tools is passed on unchanged, and the kernel refuses the call. */

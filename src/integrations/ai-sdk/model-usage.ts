@@ -1,5 +1,3 @@
-import type { LanguageModelUsage } from 'ai';
-
 /** Tokens of one turn, or of all turns. Whole numbers. */
 export type ModelUsage = {
   readonly inputTokens: number;
@@ -17,18 +15,23 @@ export function estimateTokens(text: string): number {
 }
 const charactersPerToken = 4;
 
-/** The usage that a provider reported; the estimate where it reported nothing. */
-export function usageFrom(reported: LanguageModelUsage, estimated: ModelUsage): ModelUsage {
-  const { inputTokens, outputTokens, totalTokens, inputTokenDetails } = reported;
-  if ((inputTokens ?? outputTokens ?? totalTokens) === undefined) return estimated;
-  const [input, output] = [toWholeNumber(inputTokens), toWholeNumber(outputTokens)];
+/** The usage that a provider reported; in each field that it did not report as a number of tokens, the estimate. */
+export function usageFrom(reported: ReportedUsage, estimated: ModelUsage): ModelUsage {
+  const inputTokens = tokenCount(reported.inputTokens) ?? estimated.inputTokens;
+  const outputTokens = tokenCount(reported.outputTokens) ?? estimated.outputTokens;
+  const totalTokens = tokenCount(reported.totalTokens) ?? 0;
   return {
-    inputTokens: input,
-    cachedInputTokens: toWholeNumber(inputTokenDetails?.cacheReadTokens),
-    outputTokens: output,
-    totalTokens: Math.max(toWholeNumber(totalTokens), input + output),
+    inputTokens,
+    cachedInputTokens: Math.min(tokenCount(reported.inputTokenDetails?.cacheReadTokens) ?? 0, inputTokens),
+    outputTokens,
+    totalTokens: Math.max(totalTokens, inputTokens + outputTokens),
   };
 }
+
+/** A report of a provider, which may hold anything. */
+export type ReportedUsage = {
+  readonly [Field in 'inputTokens' | 'outputTokens' | 'totalTokens']?: unknown;
+} & { readonly inputTokenDetails?: { readonly cacheReadTokens?: unknown } };
 
 export function sumUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
   return {
@@ -42,6 +45,8 @@ export function sumUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
 /** A limit against absurd reports: no turn takes so many tokens. */
 const tokensMax = 1_000_000_000;
 
-function toWholeNumber(count: number | undefined): number {
-  return Number.isFinite(count) ? Math.min(tokensMax, Math.max(0, Math.ceil(count ?? 0))) : 0;
+/** The whole number of tokens that a report means; undefined for what is not a number of something. */
+export function tokenCount(count: unknown): number | undefined {
+  if (typeof count !== 'number' || !Number.isFinite(count) || count < 0) return undefined;
+  return Math.min(tokensMax, Math.ceil(count));
 }
