@@ -14,7 +14,7 @@ export interface Launch {
   /** All variables but the token; references to secrets are resolved at the start. */
   readonly variables: Environment;
   readonly stdin?: string;
-  /** Input and output are pipes. */
+  /** Input, output and error are pipes. */
   readonly isPiped?: boolean;
 }
 
@@ -55,7 +55,11 @@ export async function startProgram(
       cwd,
       env,
       detached: true,
-      stdio: [isPiped || stdin !== undefined ? 'pipe' : 'ignore', isPiped ? 'pipe' : files.out, files.err],
+      stdio: [
+        isPiped || stdin !== undefined ? 'pipe' : 'ignore',
+        isPiped ? 'pipe' : files.out,
+        isPiped ? 'pipe' : files.err,
+      ],
     });
     if (child.pid === undefined) return failureOf((await once(child, 'error'))[0]);
     child.on('error', () => undefined);

@@ -15,6 +15,8 @@ import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
 import { hostCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
+import { OutputFiles } from '../output/output-files.js';
+import { writeRing } from '../output/ring-file.js';
 import { CommandPlanner } from '../plan/command-planner.js';
 import type { PlannedCommand } from '../plan/planned-command.js';
 import { realPath } from '../plan/programs.js';
@@ -22,6 +24,8 @@ import type { DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandRecorder } from './command-recorder.js';
 import { launchOf } from './launch.js';
+
+const errorsAfterEndMs = 1_000;
 
 /** A program of the host whose input and output are pipes, such as an MCP server. */
 export interface PipedSpec {
@@ -34,7 +38,7 @@ export interface PipedSpec {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The program while it runs. Its stderr goes to its error file. */
+/** The program while it runs. The newest part of its stderr is in its error file. */
 export interface PipedCommand {
   readonly pid: Pid;
   readonly stdin: Writable;
@@ -58,6 +62,7 @@ export class PipedCommands {
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
+    @inject(OutputFiles) private readonly files: OutputFiles,
   ) {}
 
   /** Throws INVALID_INPUT, and TOOL_FAILED when it cannot be started. */
@@ -75,7 +80,9 @@ export class PipedCommands {
       );
       const launch = { ...launchOf(plan, real), isPiped: true };
       const child = await this.drivers.start(driver, command, launch);
-      return await this.toPipedCommand(driver.pid, child?.stdin, child?.stdout);
+      const piped = await this.toPipedCommand(driver.pid, child?.stdin, child?.stdout);
+      if (child?.stderr != null) this.keepErrors(child.stderr, command.row.n, piped.ended);
+      return piped;
     } catch (error) {
       this.drivers.forget(driver);
       throw error;
@@ -86,6 +93,13 @@ export class PipedCommands {
   async stop({ pid, ended }: PipedCommand, reason: string): Promise<void> {
     await this.signal.run(hostCaller, pid, 'cancel', { reason });
     await ended;
+  }
+
+  /** Others that hold the pipe are not listened to for longer than a moment after the end of the program. */
+  private keepErrors(stderr: Readable, rowNumber: number, ended: Promise<unknown>): void {
+    void writeRing(stderr, this.files.of(rowNumber).errorFile);
+    const close = () => void setTimeout(() => stderr.destroy(), errorsAfterEndMs).unref();
+    void ended.then(close, close);
   }
 
   private async createProcess(

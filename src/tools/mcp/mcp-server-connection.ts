@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KernelClock } from '../../base/clock.js';
 import { errorText } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
@@ -33,12 +34,17 @@ export interface McpDeps {
   readonly onClosed: (reason: CloseReason, tools: number) => Promise<void>;
 }
 
+/** The least time from one listing to the next that the server causes. */
+const refreshMs = 1_000;
+
 /** A connected server: its session, which is replaced when it is lost, and the tools that it listed last. */
 export class McpServerConnection implements McpConnection {
   private readonly reconnect: McpReconnect;
   private readonly mcpTools: McpTools;
   private lastListing: Promise<unknown> = Promise.resolve();
   private isStale = false;
+  /** When the tools were last listed again. */
+  private listedAt = Number.NEGATIVE_INFINITY;
   private isOpen = false;
   private closing: Promise<void> | undefined;
 
@@ -115,12 +121,18 @@ export class McpServerConnection implements McpConnection {
     }
   }
 
-  /** Lists the tools again. Notifications that arrive before the listing has begun are answered by that one listing. */
+  /**
+   * Lists the tools again, at most once a second. Notifications that arrive before the listing has begun are answered by that
+   * one listing.
+   */
   private refresh(): void {
     if (this.isStale) return;
     this.isStale = true;
     this.enqueue(async () => {
+      const restMs = this.listedAt + refreshMs - performance.now();
+      if (restMs > 0) await sleep(restMs, undefined, { ref: false });
       this.isStale = false;
+      this.listedAt = performance.now();
       const { openSession } = this.reconnect;
       if (openSession !== undefined)
         await this.updateTools(openSession, AbortSignal.timeout(this.target.connectTimeoutMs));
