@@ -10,6 +10,30 @@ export function canonicalJson(value: JsonValue): string {
   return canonicalize(value) as string;
 }
 
+/** Whether the text of a value has certainly more characters than `max`. Looks at no more of the value than that. */
+export function isLongerThan(value: JsonValue, max: number): boolean {
+  let left = max;
+  const count = (part: JsonValue): void => {
+    left -= typeof part === 'string' ? part.length + 2 : 1;
+    if (typeof part !== 'object' || part === null) return;
+    if (Array.isArray(part)) {
+      for (const item of part) {
+        if (left < 0) return;
+        count(item);
+      }
+      return;
+    }
+    const members = part as JsonObject;
+    for (const name in members) {
+      if (left < 0) return;
+      left -= name.length + 2;
+      count(members[name] ?? null);
+    }
+  };
+  count(value);
+  return left < 0;
+}
+
 /** SHA-256 as 64 lower-case hex digits. */
 export type Hash = string;
 

@@ -1,10 +1,13 @@
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import { Clock, type KernelClock } from '../../base/clock.js';
 import { InputError, KernelError } from '../../base/errors.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
+import { AuthorityCache } from '../../capability/decision/authority-cache.js';
+import { allows } from '../../capability/decision/decide.js';
 import { plainQuestion, type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
@@ -20,8 +23,8 @@ export interface PreparedCall {
   readonly tool: ParsedTool;
   readonly place: ToolPlace;
   readonly args: JsonValue;
-  /** The arguments as they may be recorded: without secrets. */
-  readonly shown: JsonValue;
+  /** The arguments as they may be recorded: without secrets. Absent for a call that was going to be refused. */
+  readonly shown?: JsonValue;
   readonly effect: Effect;
   /** Everything that must be allowed: `call` on the tool first, then its resources. */
   readonly questions: readonly [Question, ...Question[]];
@@ -41,11 +44,13 @@ export class CallPreparer {
   constructor(
     @inject(QuestionParser) private readonly questions: QuestionParser,
     @inject(FilePlaces) private readonly filePlaces: FilePlaces,
+    @inject(AuthorityCache) private readonly authority: AuthorityCache,
+    @inject(Clock) private readonly clock: KernelClock,
   ) {}
 
   /**
    * Throws INVALID_INPUT, INVALID_PATH, TOOL_FAILED when a function of the tool throws, and TOOL_TIMEOUT or CANCELLED when
-   * a schema from outside is at work too long.
+   * a schema from outside is at work too long. `isRepeated`: the decision was another one than expected.
    */
   async prepare(
     tool: ParsedTool,
@@ -53,28 +58,56 @@ export class CallPreparer {
     rawArgs: unknown,
     using: CapabilityId | undefined,
     ends: CallEnds,
+    isRepeated: boolean,
   ): Promise<PreparedCall> {
     const { pid, cwd } = row;
     const { name } = tool;
     const args = deepFreeze(await this.parseArgs(tool, pid, rawArgs, ends));
     const place = { pid, cwd, workspace: this.filePlaces.workspace };
-    const shown = shownArgs(tool, args);
-    const call: Question = {
-      ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args),
-      argsForApproval: shown,
-    };
+    const question = plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args);
+    const call = using === undefined ? question : { ...question, using };
     const resources = this.resourcesOf(tool, args, place);
-    const questions = await this.questionsOf(pid, resources);
+    const others = await this.questionsOf(pid, resources);
+    const shown = await this.shownArgs(tool, args, [call, ...others], isRepeated);
     return {
       tool,
       place,
       args,
-      shown,
+      ...shown,
       effect: callToolFunction(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
-      questions: [using === undefined ? call : { ...call, using }, ...questions],
+      questions: [{ ...call, argsForApproval: shown.shown ?? null }, ...others],
       resources,
-      files: new Map(questions.flatMap(({ request, real = request }) => this.filePathOf(request.text, real))),
+      files: new Map(others.flatMap(({ request, real = request }) => this.filePathOf(request.text, real))),
     };
+  }
+
+  /**
+   * The arguments as they may be recorded: null when the tool's `shown` throws. That function is not called for a call that is
+   * going to be refused, because it may take long. The decision itself is made later.
+   */
+  private async shownArgs(
+    tool: ParsedTool,
+    args: JsonValue,
+    questions: readonly Question[],
+    isRepeated: boolean,
+  ): Promise<Pick<PreparedCall, 'shown'>> {
+    const { shown } = tool;
+    if (shown === undefined) return { shown: args };
+    if (!isRepeated && (await this.isRefused(questions))) return {};
+    try {
+      return { shown: copyPlain(shown(args as never), 'shown', payloadLimits) };
+    } catch {
+      // Only the record depends on it, not the call.
+      return { shown: null };
+    }
+  }
+
+  private async isRefused(questions: readonly Question[]): Promise<boolean> {
+    for (const question of questions) {
+      const { code } = await this.authority.decide(question, this.clock.peek());
+      if (code !== 'ASK' && !allows(code)) return true;
+    }
+    return false;
   }
 
   private async parseArgs(tool: ParsedTool, pid: Pid, rawArgs: unknown, ends: CallEnds): Promise<JsonValue> {
@@ -111,16 +144,6 @@ function callToolFunction<T>(tool: string, call: () => T): T {
     return call();
   } catch (error) {
     throw error instanceof InputError ? error : toolFailed(tool, error);
-  }
-}
-
-/** The arguments as they may be recorded: null when the tool's `shown` throws. */
-function shownArgs({ shown }: ParsedTool, args: JsonValue): JsonValue {
-  try {
-    return shown === undefined ? args : copyPlain(shown(args as never), 'shown', payloadLimits);
-  } catch {
-    // Only the record depends on it, not the call.
-    return null;
   }
 }
 

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { CapabilityId } from '../../base/ids.js';
-import { canonicalJson, type JsonObject, sha256Hex } from '../../base/json.js';
+import { canonicalJson, isLongerThan, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
@@ -56,10 +56,12 @@ export class ToolIntents {
     const pid = call.actor;
     let knownRow: ProcessRow | undefined = firstRow;
     const prepare = async () => {
+      const isSecond = knownRow === undefined;
       const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.getLive(tx, pid)));
       // If there is a second preparation, the row has changed since.
       knownRow = undefined;
-      const prepared = await this.preparer.prepare(tool, row, args, using, { limit, callerSignal: call.signal });
+      const ends = { limit, callerSignal: call.signal };
+      const prepared = await this.preparer.prepare(tool, row, args, using, ends, isSecond);
       if (isRepeated && prepared.effect === 'once') throw toolOutcomeUnknown(tool.name);
       return prepared;
     };
@@ -76,6 +78,8 @@ export class ToolIntents {
     const { tool, args, questions } = prepared;
     const authorizations: Authorization[] = [];
     for (const question of questions) authorizations.push(await this.authorizer.authorize(tx, act, question));
+    // It was prepared as a call that is refused.
+    if (prepared.shown === undefined) throw new OutdatedPreparation(row.pid);
     const [callAuthorization, ...resourceAuthorizations] = authorizations as [Authorization, ...Authorization[]];
     return this.effects.begin(tx, act, {
       row,
@@ -92,16 +96,17 @@ export class ToolIntents {
           : { alsoBy: [...new Set(resourceAuthorizations.map(({ capability }) => capability))] }),
         ...factsOfApprovals(authorizations.flatMap(({ approval }) => approval ?? [])),
       },
-      payload: recordedPayload(prepared),
+      payload: recordedPayload(prepared.shown, questions),
     });
   }
 }
 
 /** The arguments, unless they are too long, and the resources besides the tool itself. */
-function recordedPayload({ shown, questions: [, ...resourceQuestions] }: PreparedCall): JsonObject {
+function recordedPayload(shown: JsonValue, [, ...resourceQuestions]: PreparedCall['questions']): JsonObject {
   const texts = resourceQuestions.map(({ right, request }) => `${right} ${request.text}`);
   const resources = texts.length === 0 ? {} : { resources: texts };
-  return canonicalJson(shown).length > recordedArgsMax ? resources : { args: shown, ...resources };
+  const isLong = isLongerThan(shown, recordedArgsMax) || canonicalJson(shown).length > recordedArgsMax;
+  return isLong ? resources : { args: shown, ...resources };
 }
 
 /** The action of tool calls in the audit log. */
