@@ -12,6 +12,7 @@ import { CommandRunner } from './drive/command-runner.js';
 import { OsCommandRecovery } from './drive/os-command-recovery.js';
 import { PipedCommands } from './drive/piped-commands.js';
 import { SecretResolver } from './drive/secret-resolver.js';
+import { TreeWatch } from './drive/tree-watch.js';
 import { OutputFiles, OutputFolder } from './output/output-files.js';
 import { OutputMeter } from './output/output-meter.js';
 import { OutputReader } from './output/output-reader.js';
@@ -37,6 +38,7 @@ export function commandModule({ path }: { readonly path: string }): ContainerMod
       PipedCommands,
       OutputFiles,
       OutputMeter,
+      TreeWatch,
     ];
     for (const part of parts) bind<object>(part).toSelf();
     bind(OutputPaths).toService(OutputFiles);

@@ -14,7 +14,9 @@ beforeAll(async () => {
   programs = await compilePrograms();
 });
 
-type Mode = 'polite' | 'running' | 'stopping' | 'survive';
+type Mode = 'polite' | 'running' | 'stopping' | 'survive' | Escape;
+/** The child has no environment and no group of the command. */
+type Escape = 'escaped' | 'outputOnly' | 'inTree';
 
 /** A database whose kernel dies while a command of it runs. */
 class CommandCrash {
@@ -111,6 +113,23 @@ describe('a kernel that is killed', () => {
     expect(kernel.recovery).toMatchObject({ adopted: 0, abandoned: { pid_gone: 1 } });
     await crash.expectEnded(kernel, { kind: 'abandoned', reason: 'pid_gone', evidence: { kind: 'pid_gone' } });
   });
+
+  for (const mode of ['escaped', 'outputOnly', 'inTree'] as const) {
+    it(`takes along what has left the group and the environment of a command (${mode})`, async () => {
+      const crash = new CommandCrash();
+      await crash.kill(mode, 'guarded');
+      await crash.expectNothingRuns();
+      await crash.expectEnded(await crash.reopen(), { kind: 'abandoned', reason: 'pid_gone' });
+    });
+  }
+
+  for (const mode of ['escaped', 'outputOnly'] as const) {
+    it(`before anybody knew of its command leaves nothing to the next that opens (${mode})`, async () => {
+      const crash = new CommandCrash();
+      await (await crash.start(mode, '2', 'before')).waitForEnd();
+      await crash.expectEnded(await crash.reopen(), { kind: 'failed', reason: 'not_started' });
+    });
+  }
 
   it('while a command runs, and a kernel that opens while the guard is at work, agree', async () => {
     const crash = new CommandCrash();

@@ -19,10 +19,12 @@ import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
 import { withToken } from '../plan/environment.js';
 import { CommandGuard } from './command-guard.js';
+import { CommandProcesses, isNothing } from './command-processes.js';
 import { type CommandEnd, type CommandExit, CommandRecorder } from './command-recorder.js';
 import { type Launch, startProgram } from './launch.js';
 import { SecretResolver } from './secret-resolver.js';
 import { StopSequence } from './stop-sequence.js';
+import { TreeWatch } from './tree-watch.js';
 
 const pollMs = 200;
 const graceMs = 1_000;
@@ -56,6 +58,7 @@ export class CommandDriverDeps {
     @inject(OutputMeter) readonly meter: OutputMeter,
     @inject(CommandGuard) readonly guard: CommandGuard,
     @inject(SecretResolver) readonly secrets: SecretResolver,
+    @inject(TreeWatch) readonly treeWatch: TreeWatch,
     @inject(Logger) readonly logger: Logger,
   ) {}
 }
@@ -66,6 +69,7 @@ export class CommandDriver {
   outcomeKind: OutcomeKind | undefined;
   private command: DrivenCommand | undefined;
   private leader: HostIdentity | undefined;
+  private processes: CommandProcesses | undefined;
   private stopSequence: StopSequence | undefined;
   /** Set when it was ordered to stop: the moment at which it is killed. */
   private killAt: number | undefined;
@@ -106,14 +110,15 @@ export class CommandDriver {
       return this.recordNotStarted({ kind: 'not_started', reason: 'stopped' });
     if ('failure' in environment) return this.recordNotStarted({ kind: 'not_started', ...environment.failure });
     this.startedAt = performance.now();
-    if (!survive) guard.addToken(token);
-    const child = await startProgram(launch, withToken(environment.variables, token), () => files.open(row.n));
+    if (!survive) guard.addToken(token, row.n);
+    const child = await startProgram(launch, withToken(environment.variables, token), () => files.open(row.n, token));
     if ('errno' in child) return this.recordNotStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
     if (leader === undefined) throw new Error('A program that was started has no pid.');
     this.leader = leader;
     this.child = child;
-    this.stopSequence = new StopSequence(groups, { leader, token, isOwn: true }, now);
+    this.processes = new CommandProcesses(groups, { leader, marks: files.marksOf(row.n, token), isOwn: true });
+    this.stopSequence = new StopSequence(this.processes, now);
     const exit = new Promise<CommandExit>((resolve) => {
       child.once('exit', (exitCode, signal) => {
         this.runtimeMs = Math.ceil(now() - this.startedAt);
@@ -131,11 +136,12 @@ export class CommandDriver {
   adopt(command: DrivenCommand, leader: HostIdentity, row: ProcessRow): void {
     this.command = command;
     this.leader = leader;
-    const { groups, guard } = this.deps;
+    const { groups, guard, files } = this.deps;
     const { token, survive } = command;
-    if (!survive) guard.addToken(token);
+    if (!survive) guard.addToken(token, row.n);
     this.addGroupToGuard();
-    this.stopSequence = new StopSequence(groups, { leader, token, isOwn: false }, now);
+    this.processes = new CommandProcesses(groups, { leader, marks: files.marksOf(row.n, token), isOwn: false });
+    this.stopSequence = new StopSequence(this.processes, now);
     this.completion = this.runToEnd(Promise.resolve(row), this.waitUntilGone(leader));
   }
 
@@ -192,7 +198,7 @@ export class CommandDriver {
     const early = isAwaited ? await Promise.race([exit, sleep(briefRunMs, undefined)]) : undefined;
     const isOver =
       early !== undefined && this.killAt === undefined && !this.isShuttingDown && this.ownership === 'held';
-    if (isOver && this.stopSequence?.isAnyAlive(leader.pid) === false) return leader;
+    if (isOver && this.processes?.isSurelyGone() === true) return leader;
     this.addGroupToGuard();
     return (await this.deps.recorder.recordStart(row, leader)) ?? 'lost';
   }
@@ -234,7 +240,8 @@ export class CommandDriver {
   }
 
   private onStarted(row: ProcessRow): void {
-    const { settings, timers } = this.deps;
+    const { settings, timers, treeWatch } = this.deps;
+    if (this.processes !== undefined) treeWatch.add(this.processes);
     if (row.status === 'stopping') this.stop(row.alarmAt ?? 0);
     if (row.status === 'paused') this.pause();
     if (this.command?.hasOutputLimit === true) this.startOutputPoll();
@@ -249,13 +256,14 @@ export class CommandDriver {
 
   /** Stops what the program has left running, unless it survives the kernel. Gives whether nothing is left. */
   private async stopRemaining(): Promise<boolean> {
-    const { stopSequence } = this;
-    if (stopSequence === undefined) return true;
+    const { stopSequence, processes } = this;
+    if (stopSequence === undefined || processes === undefined) return true;
     if (this.killAt !== undefined) return stopSequence.stop(this.killAt);
     if (this.isShuttingDown) return stopSequence.stop(now() + graceMs);
     if (this.survives) return true;
     const isShort = this.startedAt > 0 && now() - this.startedAt < shortLifeMs;
-    return stopSequence.isAnyAlive(isShort ? this.leader?.pid : undefined) ? stopSequence.stop(now() + graceMs) : true;
+    if (isShort && processes.isSurelyGone()) return true;
+    return isNothing(await processes.find()) || stopSequence.stop(now() + graceMs);
   }
 
   private toCommandEnd(exit: CommandExit | undefined, isClean: boolean): CommandEnd {
@@ -343,6 +351,7 @@ export class CommandDriver {
   private cleanUp(): void {
     clearInterval(this.outputPoll);
     this.deadline?.[Symbol.dispose]();
+    if (this.processes !== undefined) this.deps.treeWatch.remove(this.processes);
     if (this.command !== undefined) this.deps.guard.remove(this.command.token);
   }
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, realpathSync } from 'node:fs';
 import type { Environment } from '../../kernel/command/command.js';
+import type { CommandDescriptors } from '../output/output-files.js';
 import type { PlannedCommand } from '../plan/planned-command.js';
 
 /** Everything that is needed to start a program; never stored. */
@@ -39,11 +40,11 @@ export interface LaunchFailure {
 export async function startProgram(
   launch: Omit<Launch, 'variables'>,
   env: Readonly<Record<string, string>>,
-  open: () => { readonly out: number; readonly err: number },
+  open: () => CommandDescriptors,
 ): Promise<ChildProcess | LaunchFailure> {
   const { file, argv, cwd, stdin, isPiped = false } = launch;
   const [argv0 = '', ...args] = argv;
-  let files: ReturnType<typeof open> | undefined;
+  let files: CommandDescriptors | undefined;
   try {
     if (file === undefined) return { errno: 'ENOENT', message: `There is no program ${JSON.stringify(argv0)}.` };
     // The folder that was authorized may have been replaced by a link to another one.
@@ -59,6 +60,7 @@ export async function startProgram(
         isPiped || stdin !== undefined ? 'pipe' : 'ignore',
         isPiped ? 'pipe' : files.out,
         isPiped ? 'pipe' : files.err,
+        ...tetherStdio(files.tether),
       ],
     });
     if (child.pid === undefined) return failureOf((await once(child, 'error'))[0]);
@@ -72,6 +74,14 @@ export async function startProgram(
   } finally {
     for (const descriptor of Object.values(files ?? {})) closeSync(descriptor);
   }
+}
+
+/**
+ * The entries from descriptor 3 on. The tether has the same number in the program as here: a number that is free here may be
+ * the one by which the program reports that it could not be started.
+ */
+function tetherStdio(tether: number): ('ignore' | number)[] {
+  return [...Array.from({ length: tether - 3 }, () => 'ignore' as const), tether];
 }
 
 function failureOf(error: unknown): LaunchFailure {

@@ -16,6 +16,7 @@ import { OsGroups } from '../../runtime/os/os-groups.js';
 import { OsProcesses } from '../../runtime/os/os-processes.js';
 import { OutputFiles } from '../output/output-files.js';
 import { CommandDrivers } from './command-drivers.js';
+import { CommandProcesses, type CommandTarget } from './command-processes.js';
 import { CommandRecorder } from './command-recorder.js';
 import { StopSequence } from './stop-sequence.js';
 
@@ -39,7 +40,7 @@ type OrphanState =
 
 /**
  * Recovers the commands of nodes that are gone: adopts those that run, and of the others stops the remaining processes and
- * ends the rows, with evidence. Signals only processes that carry the token of the command.
+ * ends the rows, with evidence. Signals only processes that have the marks of the command, and those below them.
  */
 @injectable()
 export class OsCommandRecovery implements CommandRecovery {
@@ -93,7 +94,7 @@ export class OsCommandRecovery implements CommandRecovery {
   }
 
   private async recoverOne(node: NodeId, orphan: OrphanedCommand): Promise<RecoveryReport> {
-    const state = this.inspect(orphan);
+    const state = await this.inspect(orphan);
     if (state.kind === 'unknown') return this.reportUnverified(orphan.row.pid);
     // Of two nodes that recover it, only one can adopt it and go on.
     const row = await this.commandRecorder.adopt(orphan.row, node);
@@ -104,7 +105,8 @@ export class OsCommandRecovery implements CommandRecovery {
       this.drivers.adopt({ row, token, survive, hasOutputLimit, isAwaited: false }, state.leader, row);
       return { ...emptyReport, adopted: 1 };
     }
-    const survivors = state.kind === 'unstarted' || state.isHere ? await this.stopSurvivors(token) : 0;
+    const target = { leader: command.leader ?? undefined, marks: this.files.marksOf(row.n, token), isOwn: false };
+    const survivors = state.kind === 'unstarted' || state.isHere ? await this.stopSurvivors(target) : 0;
     const isStopped = row.status === 'stopping';
     if (state.kind === 'unstarted') {
       await this.commandRecorder.recordNotStarted(row, { kind: 'not_started', node, survivors });
@@ -115,7 +117,7 @@ export class OsCommandRecovery implements CommandRecovery {
   }
 
   /** Compares the recorded machine, boot and start time with those of now; the first case that matches decides. */
-  private inspect({ row, command: { leader, token }, host }: OrphanedCommand): OrphanState {
+  private async inspect({ row, command: { leader, token }, host }: OrphanedCommand): Promise<OrphanState> {
     const self = this.os.self();
     const recorded = leader ?? host;
     if (recorded === undefined || recorded.machine !== self.machine)
@@ -134,16 +136,18 @@ export class OsCommandRecovery implements CommandRecovery {
       const isReused = current !== undefined && leader.startTicks !== '' && current.startTicks !== leader.startTicks;
       return { kind: 'lost', reason: isReused ? 'pid_reused' : 'pid_gone', isHere: true };
     }
-    const carriesToken = this.groups.carries(leader.pid, token);
-    if (carriesToken === undefined) return { kind: 'unknown' };
-    return carriesToken ? { kind: 'alive', leader } : { kind: 'lost', reason: 'pid_reused', isHere: true };
+    const carriesMarks = await this.groups.carries(leader.pid, this.files.marksOf(row.n, token));
+    if (carriesMarks === undefined) return { kind: 'unknown' };
+    return carriesMarks ? { kind: 'alive', leader } : { kind: 'lost', reason: 'pid_reused', isHere: true };
   }
 
   /** Gives how many there were. */
-  private async stopSurvivors(token: string): Promise<number> {
-    const survivors = this.groups.holders(token).length;
+  private async stopSurvivors(target: CommandTarget): Promise<number> {
+    const processes = new CommandProcesses(this.groups, target);
+    const { group, others } = await processes.find();
+    const survivors = group.length + others.length;
     if (survivors === 0) return 0;
-    const stopSequence = new StopSequence(this.groups, { token, isOwn: false }, () => performance.now());
+    const stopSequence = new StopSequence(processes, () => performance.now());
     if (!(await stopSequence.stop(performance.now() + graceMs))) {
       this.logger.error({ survivors }, 'processes of a command could not be stopped');
     }

@@ -1,16 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deferred } from '../../base/deferred.js';
-import type { HostIdentity } from '../../kernel/node/node-repository.js';
-import type { OsGroups } from '../../runtime/os/os-groups.js';
-
-/** The processes to stop: a process group, and all others that carry the token in their environment. */
-export interface StopTarget {
-  /** Absent when no program is known to have been started. */
-  readonly leader?: HostIdentity | undefined;
-  readonly token: string;
-  /** The leader is a child of this program: its session id cannot have been reused, so a session with it is the command's. */
-  readonly isOwn: boolean;
-}
+import { type CommandProcesses, type FoundProcesses, isNothing } from './command-processes.js';
 
 const firstPollMs = 5;
 const pollMsMax = 50;
@@ -20,17 +10,18 @@ const killMs = 1_000;
 const killsMax = 10;
 
 /**
- * Stops a command and everything that it has started: SIGTERM to the group and to all that carry its token, time to end,
- * then SIGKILL until no process is left. Signals no process that is not known to be the command's.
+ * Stops a command and everything that it has started: SIGTERM to all its processes, time to end, then SIGKILL until no
+ * process is left. Signals no process that is not known to be the command's.
  */
 export class StopSequence {
   private wakeEarly: (() => void) | undefined;
   private killAt: number | undefined;
   private running: Promise<boolean> | undefined;
+  /** Signals are sent in the order of the calls. */
+  private signalling: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly groups: OsGroups,
-    private readonly target: StopTarget,
+    private readonly processes: CommandProcesses,
     private readonly now: () => number,
   ) {}
 
@@ -42,47 +33,70 @@ export class StopSequence {
     return this.running;
   }
 
-  /** Whether any process of the group, or any that carries the token and has a pid above `after`, is alive. */
-  isAnyAlive(after?: number): boolean {
-    return this.liveGroupMembers().length > 0 || this.groups.holders(this.target.token, after).length > 0;
-  }
-
-  /** Signals the group and all that carry the token. */
+  /** Signals all processes. Nothing more is signalled by this once a stop has begun. */
   signal(signal: NodeJS.Signals): void {
-    const { leader, token } = this.target;
-    const holders = new Set(this.groups.holders(token));
-    const group = this.liveGroupMembers();
-    if (leader !== undefined && group.length > 0) {
-      this.groups.signal(-leader.pid, signal);
-      for (const pid of group) holders.delete(pid);
-    }
-    for (const pid of holders) this.groups.signal(pid, signal);
+    this.signalling = this.signalling.then(async () => {
+      const found = await this.processes.find();
+      if (this.running === undefined) this.processes.signal(found, signal);
+    });
   }
 
   private async run(): Promise<boolean> {
-    if (!this.isAnyAlive()) return true;
+    let found = await this.processes.find();
+    if (isNothing(found)) return true;
     if ((this.killAt ?? 0) > this.now()) {
-      this.signal('SIGTERM');
-      // A paused process cannot end.
-      this.signal('SIGCONT');
-      if (await this.waitUntilGone(() => this.killAt ?? 0)) return true;
+      this.askToEnd(found);
+      const left = await this.waitUntilGone(
+        found,
+        () => this.killAt ?? 0,
+        (more) => this.askToEnd(more),
+      );
+      if (left === undefined) return true;
+      found = left;
     }
-    for (let kill = 0; kill < killsMax; kill++) {
-      this.signal('SIGKILL');
+    const kill = (more: FoundProcesses) => this.processes.signal(more, 'SIGKILL');
+    for (let kills = 0; kills < killsMax; kills++) {
+      kill(found);
       const until = this.now() + killMs;
-      if (await this.waitUntilGone(() => until)) return true;
+      const left = await this.waitUntilGone(found, () => until, kill);
+      if (left === undefined) return true;
+      found = left;
     }
     return false;
   }
 
-  /** Polls until no process is left, or `until` has come. Gives whether none is left. */
-  private async waitUntilGone(until: () => number): Promise<boolean> {
+  private askToEnd(found: FoundProcesses): void {
+    this.processes.signal(found, 'SIGTERM');
+    // A paused process cannot end.
+    this.processes.signal(found, 'SIGCONT');
+  }
+
+  /**
+   * Waits until no process is left, or `until` has come, and gives then what is left. Looks for more only when none of those
+   * that were found is left; `signalMore` is called for what that shows.
+   */
+  private async waitUntilGone(
+    first: FoundProcesses,
+    until: () => number,
+    signalMore: (found: FoundProcesses) => void,
+  ): Promise<FoundProcesses | undefined> {
+    let found = first;
     for (let lookMs = firstPollMs; ; lookMs = Math.min(lookMs * 2, pollMsMax)) {
-      if (!this.isAnyAlive()) return true;
+      if (!this.processes.isAnyLeft(found)) {
+        found = await this.processes.find();
+        if (isNothing(found)) return undefined;
+        signalMore(found);
+      }
       const leftMs = until() - this.now();
-      if (leftMs <= 0) return false;
+      if (leftMs <= 0) return this.findLeft();
       await this.sleepUntilWoken(Math.min(lookMs, leftMs));
     }
+  }
+
+  /** Undefined when nothing is left. */
+  private async findLeft(): Promise<FoundProcesses | undefined> {
+    const found = await this.processes.find();
+    return isNothing(found) ? undefined : found;
   }
 
   private async sleepUntilWoken(ms: number): Promise<void> {
@@ -90,20 +104,5 @@ export class StopSequence {
     this.wakeEarly = hurried.resolve;
     await Promise.race([sleep(ms), hurried.promise]);
     this.wakeEarly = undefined;
-  }
-
-  /** The members of the group, if it is still the command's: its number may have been reused. */
-  private liveGroupMembers(): number[] {
-    const { leader, token, isOwn } = this.target;
-    if (leader === undefined) return [];
-    const members = this.groups.members(leader.pid);
-    if (members.length === 0) return [];
-    const pids = members.map(({ pid }) => pid);
-    const current = this.groups.identify(leader.pid);
-    if (current !== undefined) return current.startTicks === leader.startTicks ? pids : [];
-    const isOurs = members.some(({ pid, session }) =>
-      isOwn ? session === leader.pid : this.groups.carries(pid, token) === true,
-    );
-    return isOurs ? pids : [];
   }
 }

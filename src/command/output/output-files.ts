@@ -1,4 +1,15 @@
-import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
@@ -6,6 +17,7 @@ import { brokenCharacter, wholeCharacters } from '../../base/characters.js';
 import { type Token, token } from '../../base/token.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { OutputPaths } from '../../kernel/command/command-ports.js';
+import { type CommandMarks, tetherName } from '../../runtime/os/command-marks.js';
 
 /** The folder of the output files, beside the database; null for a database in memory, which gets a temporary folder. */
 export const OutputFolder: Token<{ readonly path: string | null }> = token('OutputFolder');
@@ -16,6 +28,17 @@ export interface Excerpt {
   readonly truncated: boolean;
 }
 
+/** Open files for a command that starts. */
+export interface CommandDescriptors {
+  readonly out: number;
+  readonly err: number;
+  /** A file that has no name any more; what holds it open is a process of the command. */
+  readonly tether: number;
+}
+
+/** Programs of Node.js close lower ones for the programs that they start, and shells redirect the lowest. */
+const tetherDescriptorMin = 17;
+
 /** The size of the shown head, and of the shown tail. */
 const excerptBytes = 16 * 1024;
 
@@ -24,6 +47,7 @@ const excerptBytes = 16 * 1024;
 export class OutputFiles implements OutputPaths {
   private hasFolder = false;
   private temporaryFolder: string | undefined;
+  private realPath: string | undefined;
 
   constructor(@inject(OutputFolder) private readonly folder: { readonly path: string | null }) {}
 
@@ -33,11 +57,28 @@ export class OutputFiles implements OutputPaths {
   }
 
   /** Opens empty files for a new process. The caller closes them. */
-  open(rowNumber: number): { readonly out: number; readonly err: number } {
-    if (!this.hasFolder) mkdirSync(this.folderPath(), { mode: 0o700, recursive: true });
-    this.hasFolder = true;
+  open(rowNumber: number, token: string): CommandDescriptors {
+    this.makeFolder();
     const { outputFile, errorFile } = this.of(rowNumber);
-    return { out: openEmpty(outputFile), err: openEmpty(errorFile) };
+    return { out: openEmpty(outputFile), err: openEmpty(errorFile), tether: this.openTether(token) };
+  }
+
+  /** What the processes of a command are recognized by. */
+  marksOf(rowNumber: number, token: string): CommandMarks {
+    const file = path.join(this.realFolder(), String(rowNumber));
+    return { token, files: [`${file}.out`, `${file}.err`] };
+  }
+
+  /** The folder as the system names it in the descriptors of processes. */
+  realFolder(): string {
+    try {
+      this.makeFolder();
+      this.realPath ??= realpathSync.native(this.folderPath());
+      return this.realPath;
+    } catch {
+      // There is no such folder and none can be made: no process has a file in it.
+      return this.folderPath();
+    }
   }
 
   size(file: string): number {
@@ -91,6 +132,24 @@ export class OutputFiles implements OutputPaths {
 
   close(): void {
     if (this.temporaryFolder !== undefined) rmSync(this.temporaryFolder, { recursive: true, force: true });
+  }
+
+  private openTether(token: string): number {
+    const file = path.join(this.folderPath(), tetherName(token));
+    let descriptor = openSync(file, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    const tooLow: number[] = [];
+    while (descriptor < tetherDescriptorMin) {
+      tooLow.push(descriptor);
+      descriptor = openSync(file, constants.O_RDONLY);
+    }
+    for (const each of tooLow) closeSync(each);
+    unlinkSync(file);
+    return descriptor;
+  }
+
+  private makeFolder(): void {
+    if (!this.hasFolder) mkdirSync(this.folderPath(), { mode: 0o700, recursive: true });
+    this.hasFolder = true;
   }
 
   private folderPath(): string {

@@ -1,5 +1,5 @@
 import type { Environment, EnvMode } from '../../kernel/command/command.js';
-import { tokenVariable } from '../../runtime/os/os-groups.js';
+import { tokenVariable } from '../../runtime/os/command-marks.js';
 
 type KernelVariables = Readonly<Record<string, string | undefined>>;
 

@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, readdir, readdirSync, readFile, readFileSync, readlinkSync } from 'node:fs';
+import { promisify } from 'node:util';
 
 /** The fields of /proc/PID/stat that are used. */
 export interface ProcessStat {
   /** Ended, and not yet collected by its parent. */
   readonly isDefunct: boolean;
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   readonly startTicks: string;
@@ -14,10 +16,11 @@ export function statOf(pid: number): ProcessStat | undefined {
   const text = readTrimmed(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
   // The second field is the name of the program in brackets, which may contain brackets and spaces itself.
-  const afterName = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const afterName = text.slice(text.lastIndexOf(')') + 2).split(' ', startTicksField - stateField + 1);
   const field = (number: number) => afterName[number - stateField] ?? '';
   return {
     isDefunct: /^[ZXx]$/.test(field(stateField)),
+    parent: Number(field(parentField)),
     group: Number(field(groupField)),
     session: Number(field(sessionField)),
     startTicks: field(startTicksField),
@@ -26,17 +29,57 @@ export function statOf(pid: number): ProcessStat | undefined {
 
 /** Numbers of fields, counted from 1 as in proc(5). */
 const stateField = 3;
+const parentField = 4;
 const groupField = 5;
 const sessionField = 6;
 const startTicksField = 22;
 
 /** The pids of all programs; empty where there is no /proc. */
-export function allPids(): number[] {
+export async function allPids(): Promise<number[]> {
+  return toPids(await readFolder('/proc'));
+}
+
+/** The numbers of the open descriptors of a program, highest first; empty when they cannot be read. */
+export async function descriptorsOf(pid: number): Promise<number[]> {
+  return toDescriptors(await readFolder(`/proc/${pid}/fd`));
+}
+
+export function descriptorsOfSync(pid: number): number[] {
   try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+    return toDescriptors(readdirSync(`/proc/${pid}/fd`));
   } catch {
-    // Not Linux.
+    // It is gone, or another user's, or there is no /proc.
     return [];
+  }
+}
+
+/** The path of an open file, with the suffix ` (deleted)` if it has none any more; undefined when it cannot be read. */
+export function descriptorPath(pid: number, descriptor: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${descriptor}`);
+  } catch {
+    // It was closed in the meantime, or is another user's.
+    return undefined;
+  }
+}
+
+/** Whether a descriptor is open for writing and not for reading. */
+export function isWriteOnly(pid: number, descriptor: number): boolean {
+  try {
+    return (lstatSync(`/proc/${pid}/fd/${descriptor}`).mode & 0o600) === 0o200;
+  } catch {
+    // It was closed in the meantime.
+    return false;
+  }
+}
+
+/** The environment of a program. The system may let it wait for the program; undefined when it cannot be read. */
+export async function environmentTextOf(pid: number): Promise<string | undefined> {
+  try {
+    return await readText(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    // It is gone, or another user's.
+    return undefined;
   }
 }
 
@@ -64,4 +107,24 @@ export function readTrimmed(file: string): string | undefined {
     // It does not exist on this system, or this user may not read it.
     return undefined;
   }
+}
+
+const readText = promisify(readFile);
+const listFolder = promisify(readdir);
+
+async function readFolder(folder: string): Promise<string[]> {
+  try {
+    return await listFolder(folder);
+  } catch {
+    // It is gone, or another user's, or there is no /proc.
+    return [];
+  }
+}
+
+function toPids(names: readonly string[]): number[] {
+  return names.flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+}
+
+function toDescriptors(names: readonly string[]): number[] {
+  return toPids(names).sort((a, b) => b - a);
 }

@@ -5,12 +5,18 @@ import { nextLine, print, stopListening } from './stdio.js';
 
 /**
  * A process that runs a command in the background, with a child that has left its group, both of which sleep for so many
- * seconds. With a number, the program kills itself at that write of the store after it has begun: in the unit, or behind its
+ * seconds. In some modes the child has also left its environment, its family or its descriptors. With a number, the program kills itself at that write of the store after it has begun: in the unit, or behind its
  * commit. Otherwise it says that the command is up, or being stopped, and waits to be killed.
  */
 const [store = '', workspace = '', seconds = '', mode = '', killAt = '', when = ''] = process.argv.slice(2);
 const stubborn = "trap '' TERM HUP INT;";
-const script = `(${stubborn} setsid sleep ${seconds}) & ${mode === 'polite' ? '' : stubborn} echo up; sleep ${seconds}; :`;
+const escapes: Record<string, string> = {
+  escaped: `(env -i setsid sh -c "${stubborn} sleep ${seconds}; :" > /dev/null 2>&1 &)`,
+  outputOnly: `env -i setsid perl -e 'use POSIX; POSIX::close($_) for 3..100; exec "sleep", "${seconds}"' &`,
+  inTree: `env -i setsid perl -e 'use POSIX; POSIX::close($_) for 0..100; exec "sleep", "${seconds}"' &`,
+};
+const child = escapes[mode] ?? `(${stubborn} setsid sleep ${seconds}) &`;
+const script = `${child}\n${mode === 'polite' ? '' : stubborn} echo up; sleep ${seconds}; :`;
 
 print('ready');
 await nextLine();
