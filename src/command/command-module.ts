@@ -13,6 +13,7 @@ import { OsCommandRecovery } from './drive/os-command-recovery.js';
 import { PipedCommands } from './drive/piped-commands.js';
 import { SecretResolver } from './drive/secret-resolver.js';
 import { TreeWatch } from './drive/tree-watch.js';
+import { OutputCopier } from './output/output-copier.js';
 import { OutputFiles, OutputFolder } from './output/output-files.js';
 import { OutputMeter } from './output/output-meter.js';
 import { OutputReader } from './output/output-reader.js';
@@ -36,6 +37,7 @@ export function commandModule({ path }: { readonly path: string }): ContainerMod
       CommandDriverDeps,
       CommandGuard,
       PipedCommands,
+      OutputCopier,
       OutputFiles,
       OutputMeter,
       TreeWatch,

@@ -15,13 +15,14 @@ import { ownerLost } from '../../runtime/node/releases.js';
 import { OsGroups } from '../../runtime/os/os-groups.js';
 import { OsProcesses } from '../../runtime/os/os-processes.js';
 import type { AuditAction } from '../../unit/actions.js';
+import { OutputCopier } from '../output/output-copier.js';
 import { OutputFiles } from '../output/output-files.js';
 import { OutputMeter } from '../output/output-meter.js';
 import { withToken } from '../plan/environment.js';
 import { CommandGuard } from './command-guard.js';
 import { CommandProcesses, isNothing } from './command-processes.js';
 import { type CommandEnd, type CommandExit, CommandRecorder } from './command-recorder.js';
-import { type Launch, startProgram } from './launch.js';
+import { type Launch, type LaunchFailure, startProgram } from './launch.js';
 import { SecretResolver } from './secret-resolver.js';
 import { StopSequence } from './stop-sequence.js';
 import { TreeWatch } from './tree-watch.js';
@@ -56,6 +57,7 @@ export class CommandDriverDeps {
     @inject(CommandRecorder) readonly recorder: CommandRecorder,
     @inject(OutputFiles) readonly files: OutputFiles,
     @inject(OutputMeter) readonly meter: OutputMeter,
+    @inject(OutputCopier) readonly copier: OutputCopier,
     @inject(CommandGuard) readonly guard: CommandGuard,
     @inject(SecretResolver) readonly secrets: SecretResolver,
     @inject(TreeWatch) readonly treeWatch: TreeWatch,
@@ -84,6 +86,8 @@ export class CommandDriver {
   private outputPoll: NodeJS.Timeout | undefined;
   private deadline: Disposable | undefined;
   private charging: Promise<void> | undefined;
+  /** Set when its output is copied: resolves when that has begun. */
+  private copying: Promise<void> | undefined;
   private completion: Promise<void> = Promise.resolve();
 
   constructor(
@@ -105,13 +109,19 @@ export class CommandDriver {
     this.command = command;
     const { groups, guard, files, secrets } = this.deps;
     const { row, token, survive } = command;
+    const isCopied = command.hasOutputLimit && launch.isPiped !== true;
     const environment = await secrets.resolve(launch.variables);
+    if ('failure' in environment) return this.recordNotStarted({ kind: 'not_started', ...environment.failure });
+    const failure = isCopied ? await this.makePipes(row.n) : undefined;
     if (this.killAt !== undefined || this.isShuttingDown)
       return this.recordNotStarted({ kind: 'not_started', reason: 'stopped' });
-    if ('failure' in environment) return this.recordNotStarted({ kind: 'not_started', ...environment.failure });
+    if (failure !== undefined) return this.recordNotStarted({ kind: 'not_started', ...failure });
     this.startedAt = performance.now();
     if (!survive) guard.addToken(token, row.n);
-    const child = await startProgram(launch, withToken(environment.variables, token), () => files.open(row.n, token));
+    const variables = withToken(environment.variables, token);
+    const child = await (isCopied
+      ? this.startCopied(launch, variables, row.n, token)
+      : startProgram(launch, variables, () => files.open(row.n, token)));
     if ('errno' in child) return this.recordNotStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
     if (leader === undefined) throw new Error('A program that was started has no pid.');
@@ -195,7 +205,8 @@ export class CommandDriver {
     leader: HostIdentity,
     exit: Promise<CommandExit>,
   ): Promise<ProcessRow | 'lost' | HostIdentity> {
-    const early = isAwaited ? await Promise.race([exit, sleep(briefRunMs, undefined)]) : undefined;
+    const early =
+      isAwaited && this.copying === undefined ? await Promise.race([exit, sleep(briefRunMs, undefined)]) : undefined;
     const isOver =
       early !== undefined && this.killAt === undefined && !this.isShuttingDown && this.ownership === 'held';
     if (isOver && this.processes?.isSurelyGone() === true) return leader;
@@ -214,6 +225,7 @@ export class CommandDriver {
       const exit = await exiting;
       if (this.ownership === 'released') return;
       const isClean = 'n' in started ? await this.stopRemaining() : true;
+      await this.finishOutput();
       clearInterval(this.outputPoll);
       await this.charging;
       this.isRecordingEnd = true;
@@ -247,6 +259,61 @@ export class CommandDriver {
     if (this.command?.hasOutputLimit === true) this.startOutputPoll();
     if (row.deadlineAt === null || settings.executor) return;
     this.deadline = timers.callAt(row.deadlineAt, () => void this.orderStop('timed_out', 'process.timeout'));
+  }
+
+  /** Gives why the pipes could not be made. */
+  private async makePipes(n: number): Promise<LaunchFailure | undefined> {
+    try {
+      await this.deps.copier.makePipes(n);
+      return undefined;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      const errno = typeof code === 'string' ? code : 'EIO';
+      return { errno, message: `The pipes for its output could not be made: ${errno}.` };
+    }
+  }
+
+  /** Starts the program so that its output is copied as far as its limit allows. */
+  private async startCopied(
+    launch: Launch,
+    variables: Readonly<Record<string, string>>,
+    n: number,
+    token: string,
+  ): Promise<ChildProcess | LaunchFailure> {
+    const { copier, files, logger } = this.deps;
+    let readers: readonly number[] = [];
+    const child = await startProgram(launch, variables, () => {
+      const descriptors = files.openPipes(n, token);
+      readers = descriptors.readers;
+      return descriptors;
+    });
+    if ('errno' in child) {
+      copier.discard(n, readers);
+      return child;
+    }
+    this.copying = copier
+      .add(this.pid, n, readers, () => void this.stopAtLimit())
+      .catch((error: unknown) => {
+        logger.error({ pid: this.pid, error: String(error) }, 'the output of a command is not copied');
+        copier.remove(this.pid, false);
+      });
+    return child;
+  }
+
+  /** Waits until everything that was written is in the files. A command that was cut off at its limit is one that was stopped. */
+  private async finishOutput(): Promise<void> {
+    const { copier } = this.deps;
+    if (this.copying === undefined) {
+      if (this.child === undefined) await copier.waitForOther(this.command?.row.n ?? 0);
+      return;
+    }
+    await this.copying;
+    if (await copier.finish(this.pid)) await this.stopAtLimit();
+  }
+
+  private async stopAtLimit(): Promise<void> {
+    if (this.killAt === undefined && !this.isShuttingDown && this.ownership === 'held')
+      await this.orderStop('budget_exhausted', 'process.budgetExhausted');
   }
 
   /** Kills a program whose start or end could not be recorded. */
@@ -301,6 +368,7 @@ export class CommandDriver {
   private async recordNotStarted(evidence: JsonObject): Promise<undefined> {
     const { command } = this;
     this.isRecordingEnd = true;
+    if (command?.hasOutputLimit === true) this.deps.copier.discard(command.row.n, []);
     if (command !== undefined && this.ownership === 'held')
       await this.deps.recorder.recordNotStarted(command.row, evidence);
     this.cleanUp();
@@ -321,8 +389,8 @@ export class CommandDriver {
 
   private async chargeOutput(size: number): Promise<void> {
     try {
-      if (await this.deps.meter.charge(this.pid, size)) return;
-      await this.orderStop('budget_exhausted', 'process.budgetExhausted');
+      if (await this.deps.meter.charge(this.pid, size)) await this.deps.copier.refresh();
+      else await this.orderStop('budget_exhausted', 'process.budgetExhausted');
     } catch (error) {
       this.deps.logger.error({ pid: this.pid, error: String(error) }, 'the output of a command was not charged');
     }
@@ -352,6 +420,8 @@ export class CommandDriver {
     clearInterval(this.outputPoll);
     this.deadline?.[Symbol.dispose]();
     if (this.processes !== undefined) this.deps.treeWatch.remove(this.processes);
+    if (this.ownership === 'released') this.deps.copier.release(this.pid);
+    else this.deps.copier.remove(this.pid, this.survives && this.killAt === undefined);
     if (this.command !== undefined) this.deps.guard.remove(this.command.token);
   }
 }

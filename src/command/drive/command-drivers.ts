@@ -68,6 +68,7 @@ export class CommandDrivers {
     await Promise.all(this.running.values());
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
     this.deps.guard.close();
+    this.deps.copier.close();
     const ended = (isLost: boolean) =>
       stopped.flatMap(({ pid, outcomeKind: ending }) =>
         ending !== undefined && (ending === 'abandoned') === isLost ? [pid] : [],
@@ -80,6 +81,7 @@ export class CommandDrivers {
       this.feed.subscribe('commandDrivers', {
         'budget.limited': () => {
           for (const driver of this.drivers.values()) void driver.meterIfLimited().catch(() => undefined);
+          void this.deps.copier.refresh().catch(() => undefined);
         },
         'process.stopping': ({ pid = '', data }) => this.drivers.get(pid)?.stop(data.alarmAt),
         'process.paused': ({ pid = '' }) => this.drivers.get(pid)?.pause(),

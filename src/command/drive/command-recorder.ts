@@ -142,11 +142,12 @@ export class CommandRecorder {
     });
   }
 
-  /** Orders the process to stop, unless it is stopping already. */
+  /** Orders the process to stop, unless it is stopping already; at the limit of its output without time to end. */
   orderStop(fenced: FencedCommand, kind: 'timed_out' | 'budget_exhausted', action: AuditAction): Promise<void> {
     return this.writeFenced(fenced, async (tx, act, row) => {
       const reason = kind === 'budget_exhausted' ? { reason: 'outputBytes' } : {};
-      await this.processEnds.stop(tx, act, { rows: [row], order: { kind, by: 'kernel', ...reason }, action });
+      const graceMs = kind === 'budget_exhausted' ? 0 : undefined;
+      await this.processEnds.stop(tx, act, { rows: [row], order: { kind, by: 'kernel', ...reason }, graceMs, action });
     });
   }
 

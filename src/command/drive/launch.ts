@@ -72,7 +72,7 @@ export async function startProgram(
   } catch (error) {
     return failureOf(error);
   } finally {
-    for (const descriptor of Object.values(files ?? {})) closeSync(descriptor);
+    if (files !== undefined) for (const descriptor of [files.out, files.err, files.tether]) closeSync(descriptor);
   }
 }
 

@@ -14,6 +14,7 @@ import { addReports, emptyReport, type RecoveryReport } from '../../runtime/node
 import { ownerLost } from '../../runtime/node/releases.js';
 import { OsGroups } from '../../runtime/os/os-groups.js';
 import { OsProcesses } from '../../runtime/os/os-processes.js';
+import { OutputCopier } from '../output/output-copier.js';
 import { OutputFiles } from '../output/output-files.js';
 import { CommandDrivers } from './command-drivers.js';
 import { CommandProcesses, type CommandTarget } from './command-processes.js';
@@ -58,6 +59,7 @@ export class OsCommandRecovery implements CommandRecovery {
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
     @inject(OutputFiles) private readonly files: OutputFiles,
+    @inject(OutputCopier) private readonly copier: OutputCopier,
     @inject(Logger) private readonly logger: Logger,
   ) {}
 
@@ -107,6 +109,7 @@ export class OsCommandRecovery implements CommandRecovery {
     }
     const target = { leader: command.leader ?? undefined, marks: this.files.marksOf(row.n, token), isOwn: false };
     const survivors = state.kind === 'unstarted' || state.isHere ? await this.stopSurvivors(target) : 0;
+    if (state.kind === 'lost' && state.isHere) await this.copier.waitForOther(row.n);
     const isStopped = row.status === 'stopping';
     if (state.kind === 'unstarted') {
       await this.commandRecorder.recordNotStarted(row, { kind: 'not_started', node, survivors });

@@ -36,6 +36,12 @@ export interface CommandDescriptors {
   readonly tether: number;
 }
 
+/** A pipe that a command writes to, and the file that this is copied to. */
+export interface CopiedStream {
+  readonly pipe: string;
+  readonly file: string;
+}
+
 /** Programs of Node.js close lower ones for the programs that they start, and shells redirect the lowest. */
 const tetherDescriptorMin = 17;
 
@@ -63,10 +69,35 @@ export class OutputFiles implements OutputPaths {
     return { out: openEmpty(outputFile), err: openEmpty(errorFile), tether: this.openTether(token) };
   }
 
+  /** As `open`, with the writing ends of the pipes of the process in place of its files; `readers` are the other ends. */
+  openPipes(rowNumber: number, token: string): CommandDescriptors & { readonly readers: readonly number[] } {
+    for (const { file } of this.streamsOf(rowNumber)) closeSync(openEmpty(file));
+    const [outPipe, errPipe] = this.pipesOf(rowNumber);
+    // With a reader, opening for writing does not wait.
+    const readers = [outPipe, errPipe].map((pipe) => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK));
+    const [out, err] = [openSync(outPipe, constants.O_WRONLY), openSync(errPipe, constants.O_WRONLY)];
+    return { out, err, tether: this.openTether(token), readers };
+  }
+
+  /** The pipes of a process whose output is copied. Their folder exists. */
+  pipesOf(rowNumber: number): readonly [out: string, err: string] {
+    const file = path.join(this.realFolder(), String(rowNumber));
+    return [`${file}.out.pipe`, `${file}.err.pipe`];
+  }
+
+  streamsOf(rowNumber: number): CopiedStream[] {
+    const { outputFile, errorFile } = this.of(rowNumber);
+    const [outPipe, errPipe] = this.pipesOf(rowNumber);
+    return [
+      { pipe: outPipe, file: outputFile },
+      { pipe: errPipe, file: errorFile },
+    ];
+  }
+
   /** What the processes of a command are recognized by. */
   marksOf(rowNumber: number, token: string): CommandMarks {
     const file = path.join(this.realFolder(), String(rowNumber));
-    return { token, files: [`${file}.out`, `${file}.err`] };
+    return { token, files: [`${file}.out`, `${file}.err`, ...this.pipesOf(rowNumber)] };
   }
 
   /** The folder as the system names it in the descriptors of processes. */
@@ -127,7 +158,8 @@ export class OutputFiles implements OutputPaths {
 
   remove(rowNumbers: readonly number[]): void {
     for (const rowNumber of rowNumbers)
-      for (const file of Object.values(this.of(rowNumber))) rmSync(file, { force: true });
+      for (const file of [...Object.values(this.of(rowNumber)), ...this.pipesOf(rowNumber)])
+        rmSync(file, { force: true });
   }
 
   close(): void {

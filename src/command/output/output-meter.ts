@@ -11,6 +11,14 @@ import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 
+/** What commands may write. */
+export interface OutputCaps {
+  /** By account with a limit: what the commands may have written together when nothing is left of it. */
+  readonly caps: ReadonlyMap<number, number>;
+  /** The accounts with a limit that each command is charged to; those that have ended are missing. */
+  readonly accountsOf: ReadonlyMap<Pid, readonly number[]>;
+}
+
 /** Charges the output of commands while they run, if the process or one above it has a limit. */
 @injectable()
 export class OutputMeter {
@@ -30,6 +38,23 @@ export class OutputMeter {
       const row = await this.processes.find(tx, pid);
       if (row === undefined || isTerminal(row.status)) return false;
       return (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
+    });
+  }
+
+  /** Nothing of what other commands write is in it. */
+  caps(pids: readonly Pid[]): Promise<OutputCaps> {
+    return this.store.read(async (tx) => {
+      const caps = new Map<number, number>();
+      const accountsOf = new Map<Pid, number[]>();
+      for (const pid of pids) {
+        const row = await this.processes.find(tx, pid);
+        const command = row === undefined || isTerminal(row.status) ? undefined : await this.commands.find(tx, row.n);
+        if (row === undefined || command === undefined) continue;
+        const accounts = await this.accounts.limited(tx, row, 'outputBytes');
+        accountsOf.set(pid, [...accounts.keys()]);
+        for (const [account, left] of accounts) caps.set(account, (caps.get(account) ?? left) + command.outputBytes);
+      }
+      return { caps, accountsOf };
     });
   }
 

@@ -149,6 +149,16 @@ export class Accounts {
     throw new ProcessError('INTERNAL', `Account ${rowNumber} is missing.`, { hint: 'This is a defect of the kernel.' });
   }
 
+  /** What is left in the accounts with a limit that a charge of `row` goes to, by their row numbers; negative: overrun. */
+  async limited(tx: ReadTx, row: ProcessRow, dimension: keyof Usage): Promise<Map<number, number>> {
+    const left = new Map<number, number>();
+    for (const rowNumber of accountPathOf(row)) {
+      const { limit, used, reserved } = (await this.get(tx, rowNumber))[dimension];
+      if (limit !== null) left.set(rowNumber, limit - used - reserved);
+    }
+    return left;
+  }
+
   /** The budget as it binds `row` at `now`. */
   async report(tx: ReadTx, row: ProcessRow, now: number): Promise<BudgetReport> {
     const path: AccountRow[] = [];
