@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import path from 'node:path';
 import { Container, ContainerModule } from 'inversify';
 import { auditModule } from './audit/audit-module.js';
 import { CheckpointAnnouncer } from './audit/checkpoint/checkpoints.js';
@@ -10,16 +11,19 @@ import { Logger, silentLogger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { capabilityModule } from './capability/capability-module.js';
 import { commandModule } from './command/command-module.js';
+import type { OutputFolder } from './command/output/output-files.js';
 import { EventOutbox } from './events/event-outbox.js';
 import { eventsModule } from './events/events-module.js';
 import { SecretSource } from './kernel/command/command-ports.js';
 import { kernelModule } from './kernel/kernel-module.js';
-import { Workspace } from './kernel/workspace/working-directory.js';
+import { type KernelFileNames, KernelFiles } from './kernel/workspace/kernel-files.js';
+import { segmentsWithin, Workspace } from './kernel/workspace/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
 import { PayloadBytesMax } from './memory/object/object-writer.js';
 import { NodeSettings } from './runtime/node/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
+import { oldPathsOf, prepareStateFolder, statePathsOf } from './storage/files/state-folder.js';
 import { sqliteModule } from './storage/storage-module.js';
 import { toolsModule } from './tools/tools-module.js';
 import { unitModule } from './unit/unit-module.js';
@@ -27,10 +31,10 @@ import { unitModule } from './unit/unit-module.js';
 /** Builds the container of one kernel: a module per layer, then the caller's, whose bindings replace those of the layers. */
 export function buildContainer(options: ParsedOptions): Container {
   const container = new Container({ defaultScope: 'Singleton' });
-  const { path, durability, readOnly, node } = options;
+  const { path: file, state, durability, readOnly, node } = options;
   container.load(
     baseModule(options),
-    sqliteModule({ path, durability, readOnly, pollMs: node.pollMs }),
+    sqliteModule({ path: file, state, durability, readOnly, pollMs: node.pollMs }),
     eventsModule,
     auditModule,
     unitModule,
@@ -39,11 +43,23 @@ export function buildContainer(options: ParsedOptions): Container {
     kernelModule,
     runtimeModule,
     toolsModule,
-    commandModule({ path }),
+    commandModule(outputFolderOf(options)),
   );
   if (options.signer !== undefined) container.rebind<Signer>(Signer).toConstantValue(options.signer);
   container.load(...options.modules.map(withReplacedBindings));
   return container;
+}
+
+/** After the store was opened: creates the state folder, and from then on knows the kernel's own files whatever becomes of their names. */
+export function prepareFiles(container: Container, { path: file, state, workspace, readOnly }: ParsedOptions): void {
+  if (!readOnly && state !== null) prepareStateFolder(state, file === ':memory:' ? null : file);
+  container.get(KernelFiles).remember();
+  const inside = [file, ...(state === null ? [] : [state])].filter(
+    (place) => place !== ':memory:' && segmentsWithin(workspace, place) !== undefined,
+  );
+  if (readOnly || inside.length === 0) return;
+  const message = 'the files of the kernel lie inside the workspace, where every command can read and change them';
+  container.get<Logger>(Logger).warn({ workspace, inside }, message);
 }
 
 function baseModule(options: ParsedOptions): ContainerModule {
@@ -57,6 +73,7 @@ function baseModule(options: ParsedOptions): ContainerModule {
     bind(Logger).toConstantValue(log);
     bind(Workspace).toConstantValue(workspace);
     bind(SecretSource).toConstantValue(secrets === undefined ? {} : { lookUp: secrets });
+    bind(KernelFiles).toConstantValue(new KernelFiles(kernelFileNames(options)));
     bind(PayloadBytesMax).toConstantValue(payloadBytesMax);
     bind(IdSource).toDynamicValue(({ get }) => ids ?? new TimeOrderedIds(get(Clock), get(Entropy)));
     bind(NodeIdentity).toDynamicValue(({ get }) => ({
@@ -73,6 +90,26 @@ function loggedClock(log: Logger): Clock {
   return systemClock((aheadMs) =>
     log.warn({ aheadMs: Math.round(aheadMs) }, 'the clock of this machine was set forward; it is followed in a minute'),
   );
+}
+
+/** Everything that a kernel keeps on disk, at its present places and those of earlier releases. */
+function kernelFileNames({ store, path: file, state }: ParsedOptions): KernelFileNames {
+  const folders = state === null ? [] : [state];
+  if (file === ':memory:') return { names: folders, folders };
+  const spelled = path.resolve(store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : store);
+  const databases = [...new Set([file, spelled])];
+  const files = databases.flatMap((database) => sqliteSuffixes.map((suffix) => `${database}${suffix}`));
+  const old = Object.values(oldPathsOf(file));
+  return { names: [...files, ...old, `${file}.state`, ...folders], folders: [...folders, `${file}.output`] };
+}
+
+const sqliteSuffixes = ['', '-wal', '-shm', '-journal'];
+
+/** A kernel that only reads finds output where it was before it was moved. */
+function outputFolderOf({ path: file, state, readOnly }: ParsedOptions): OutputFolder {
+  if (state === null) return { path: null };
+  const { output } = statePathsOf(state);
+  return readOnly && file !== ':memory:' ? { path: output, oldPath: oldPathsOf(file).output } : { path: output };
 }
 
 /** Appends an event for each checkpoint. */

@@ -17,7 +17,7 @@ import { ApprovalWatch } from './capability/approval/approval-watch.js';
 import { CapabilityManager } from './capability/capability-manager.js';
 import { RevocationSweep } from './capability/holding/revocation-sweep.js';
 import { CommandService } from './command/command-service.js';
-import { buildContainer } from './container.js';
+import { buildContainer, prepareFiles } from './container.js';
 import { EventBus, LogEventBus } from './events/event-bus.js';
 import { EventFeed } from './events/event-feed.js';
 import { EventOutbox } from './events/event-outbox.js';
@@ -84,6 +84,7 @@ export async function createKernel(rawOptions: KernelOptions = {}): Promise<Kern
   const store = container.get(Store);
   await store.open();
   try {
+    prepareFiles(container, options);
     await boot(container, options);
   } catch (error) {
     await store.close();

@@ -8,12 +8,18 @@ import type { Clock } from './base/clock.js';
 import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import type { Logger } from './base/logger.js';
+import { segmentsWithin } from './kernel/workspace/working-directory.js';
 import type { Image } from './runtime/image/image.js';
 import type { Tool } from './tools/tool.js';
 
 export interface KernelOptions {
   /** `:memory:` (default), `sqlite:PATH` or `PATH.db`. */
   readonly store?: string;
+  /**
+   * The folder for the signing key, published checkpoints and the output of commands, readable for its owner only; each store
+   * has one of its own. Default: `FILE.state` beside the database; for `:memory:` none, and a temporary folder for output.
+   */
+  readonly state?: string;
   /** Root of all working directories; default: the current directory. */
   readonly workspace?: string;
   readonly node?: {
@@ -57,6 +63,7 @@ const mebibyte = 1024 * 1024;
 const part = <T>() => z.custom<T>((value) => typeof value === 'object' && value !== null, 'is not an object');
 const schema = z.strictObject({
   store: z.string().min(1).default(':memory:'),
+  state: z.string().min(1).optional(),
   workspace: z.string().min(1).default('.'),
   node: z
     .strictObject({
@@ -89,7 +96,12 @@ const schema = z.strictObject({
   modules: z.array(part<ContainerModule>()).default([]),
 });
 
-export type ParsedOptions = z.output<typeof schema> & { readonly path: string };
+export type ParsedOptions = Omit<z.output<typeof schema>, 'state'> & {
+  /** The real path of the database, or `:memory:`. */
+  readonly path: string;
+  /** The real path of the state folder; null when the kernel keeps no files. */
+  readonly state: string | null;
+};
 
 /** Options with defaults, a database path and a real workspace. Throws INVALID_INPUT. */
 export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
@@ -100,7 +112,10 @@ export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
     throw invalidInput(field, issue?.message ?? 'not valid', 'See KernelOptions in the API reference.');
   }
   const options = parsed.data;
-  return { ...options, workspace: realWorkspace(options.workspace), path: databasePath(options.store) };
+  const [file, workspace] = [databasePath(options.store), realWorkspace(options.workspace)];
+  const state = stateFolder(options.state, file);
+  if (state !== null && segmentsWithin(state, workspace) !== undefined) throw workspaceInState(state);
+  return { ...options, workspace, path: file, state };
 }
 
 /** The name of the person or program that operates the kernel. */
@@ -124,6 +139,15 @@ function databasePath(store: string): string {
     facts: { path: 'options.store' },
     hint: "Use ':memory:', 'sqlite:PATH', or a path that ends in .db.",
   });
+}
+
+function stateFolder(stated: string | undefined, file: string): string | null {
+  if (stated !== undefined) return realFile(path.resolve(stated));
+  return file === ':memory:' ? null : realFile(`${file}.state`);
+}
+
+function workspaceInState(state: string): InputError {
+  return invalidInput('options.state', 'the workspace lies in it', 'Name a folder of its own.', { state });
 }
 
 /** Resolves links, so that the key and the checkpoints of a database are beside the file itself. */

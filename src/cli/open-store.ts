@@ -8,6 +8,8 @@ export interface CommonOptions {
   readonly store?: string;
   /** The folder that `fs:` resources refer to. */
   readonly workspace?: string;
+  /** The state folder of the database, where it is not the one beside it. */
+  readonly state?: string;
   readonly json?: boolean;
 }
 
@@ -42,13 +44,18 @@ async function withKernel<T>(
   const file = assertStoreExists(storePath(options));
   const { createKernel } = await import('../index.js');
   const workspace = options.workspace ?? process.env.PROCURA_WORKSPACE;
-  const files = workspace === undefined || workspace === '' ? {} : { workspace };
-  const kernel = await createKernel({ ...kernelOptions, ...files, store: `sqlite:${file}` });
+  const state = options.state ?? process.env.PROCURA_STATE;
+  const folders = { ...optional('workspace', workspace), ...optional('state', state) };
+  const kernel = await createKernel({ ...kernelOptions, ...folders, store: `sqlite:${file}` });
   try {
     return await work(kernel);
   } finally {
     await kernel.shutdown();
   }
+}
+
+function optional(name: string, value: string | undefined): Record<string, string> {
+  return value === undefined || value === '' ? {} : { [name]: value };
 }
 
 function assertStoreExists(file: string): string {

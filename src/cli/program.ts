@@ -35,6 +35,7 @@ function buildProgram(): Command {
     .version(packageVersion())
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)')
     .option('--workspace <path>', 'the folder of its files (default: $PROCURA_WORKSPACE or this one)')
+    .option('--state <path>', 'the folder of its key and output (default: $PROCURA_STATE or the one beside it)')
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
 

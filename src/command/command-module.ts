@@ -21,10 +21,10 @@ import { CommandPlanner } from './plan/command-planner.js';
 import { EnvironmentCommitments } from './plan/environment-commitments.js';
 import { SystemProgramNames } from './plan/system-program-names.js';
 
-/** Commands. Their output files lie in a folder beside the database `path`. */
-export function commandModule({ path }: { readonly path: string }): ContainerModule {
+/** Commands, whose output files lie in `outputFolder`. */
+export function commandModule(outputFolder: OutputFolder): ContainerModule {
   return new ContainerModule(({ bind }) => {
-    bind(OutputFolder).toConstantValue({ path: path === ':memory:' ? null : `${path}.output` });
+    bind(OutputFolder).toConstantValue(outputFolder);
     const parts = [
       CommandClaimer,
       CommandDrivers,

@@ -24,6 +24,7 @@ import { ReclaimRepository } from '../memory/object/reclaim-repository.js';
 import { ViewRepository } from '../memory/view/view-repository.js';
 import { CheckpointFile } from './files/checkpoint-file.js';
 import { KeyFileSigner } from './files/key-file.js';
+import { oldPathsOf, statePathsOf } from './files/state-folder.js';
 import { SqliteAccountRepository } from './repository/sqlite-account-repository.js';
 import { SqliteApprovalRepository } from './repository/sqlite-approval-repository.js';
 import { SqliteAuditRepository } from './repository/sqlite-audit-repository.js';
@@ -44,8 +45,15 @@ import { SqliteViewRepository } from './repository/sqlite-view-repository.js';
 import { SqliteWaitRepository } from './repository/sqlite-wait-repository.js';
 import { type SqliteOptions, SqliteStore } from './sqlite/sqlite-store.js';
 
-/** Binds the SQLite store and its repositories; the signing key and the checkpoints are files beside the database. */
-export function sqliteModule(options: SqliteOptions): ContainerModule {
+export interface StorageOptions extends SqliteOptions {
+  /** The folder of the signing key and the checkpoints; null: both are kept in memory. */
+  readonly state: string | null;
+}
+
+/** Binds the SQLite store and its repositories, and the files of the state folder. */
+export function sqliteModule(options: StorageOptions): ContainerModule {
+  const { path, state, readOnly } = options;
+  const files = state === null ? undefined : statePathsOf(state);
   return new ContainerModule(({ bind }) => {
     bind(Store).toDynamicValue(() => new SqliteStore(options));
     bind(AccountRepository).to(SqliteAccountRepository);
@@ -67,11 +75,13 @@ export function sqliteModule(options: SqliteOptions): ContainerModule {
     bind(ViewRepository).to(SqliteViewRepository);
     bind(WaitRepository).to(SqliteWaitRepository);
     bind(CheckpointSink).toConstantValue(
-      options.path === ':memory:' ? noCheckpointSink : new CheckpointFile(`${options.path}.checkpoints`),
+      files === undefined || path === ':memory:'
+        ? noCheckpointSink
+        : new CheckpointFile(files.checkpoints, readOnly ? oldPathsOf(path).checkpoints : undefined),
     );
     bind(Signer).toDynamicValue(({ get }) => {
       const entropy = get<Entropy>(Entropy);
-      if (options.path !== ':memory:') return new KeyFileSigner(`${options.path}.key`, entropy);
+      if (files !== undefined) return new KeyFileSigner(files.key, entropy);
       return Ed25519Signer.fromSeed(entropy.bytes(ed25519SeedBytes));
     });
   });

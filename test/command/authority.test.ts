@@ -171,7 +171,7 @@ describe('a secret', () => {
     expect(exported).not.toContain(secret);
     const folder = path.dirname(store);
     for (const name of readdirSync(folder)) {
-      if (name.endsWith('.output')) continue;
+      if (name.endsWith('.state')) continue;
       expect({ name, holds: readFileSync(path.join(folder, name)).includes(secret) }).toEqual({ name, holds: false });
     }
   });

@@ -22,7 +22,7 @@ const limited = () => commandFixture({ budget: { outputBytes: limit } });
 
 /** The bytes of all output files of a kernel. */
 function bytesOnDisk({ store }: CommandFixture): number {
-  const folder = `${store}.output`;
+  const folder = `${store}.state/output`;
   return readdirSync(folder).reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0);
 }
 
@@ -180,7 +180,7 @@ describe('a limit of outputBytes', () => {
   it('leaves nothing of a command that is not started', async () => {
     const set = await limited();
     expect((await refusal(set.face.run({ argv: ['./missing'] }))).code).toBe('TOOL_FAILED');
-    const folder = `${set.store}.output`;
+    const folder = `${set.store}.state/output`;
     const names = existsSync(folder) ? readdirSync(folder) : [];
     expect(names.filter((name) => name.endsWith('.pipe'))).toEqual([]);
   });

@@ -20,8 +20,8 @@ describe('a command', () => {
       truncated: false,
       durationMs: result.durationMs,
       timedOut: false,
-      outputFile: path.join(`${realpathSync(store)}.output`, '2.out'),
-      errorFile: path.join(`${realpathSync(store)}.output`, '2.err'),
+      outputFile: path.join(`${realpathSync(store)}.state`, 'output', '2.out'),
+      errorFile: path.join(`${realpathSync(store)}.state`, 'output', '2.err'),
     });
     const record = await kernel.processes.get(result.pid);
     expect(record).toMatchObject({
@@ -96,7 +96,7 @@ describe('a command', () => {
 
   it('for whose output there is no place is not started', async () => {
     const { store, face } = await commandFixture();
-    writeFileSync(`${store}.output`, 'a file where the folder should be');
+    writeFileSync(`${store}.state/output`, 'a file where the folder should be');
     expect(await refusal(face.run({ argv: ['true'] }))).toMatchObject({ code: 'TOOL_FAILED' });
   });
 

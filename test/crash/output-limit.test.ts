@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('the limit of outputBytes of a kern
       await program.kill();
       writeFileSync(join(workspace, 'go'), '');
       await expect.poll(() => isAlive(copiers[0] ?? 0), { timeout: 60_000 }).toBe(false);
-      const folder = `${store}.output`;
+      const folder = `${store}.state/output`;
       const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
       expect(bytes).toBeLessThanOrEqual(limit + tolerance);
       if (survive === 'survive') expect(bytes).toBeGreaterThan(limit);

@@ -26,7 +26,8 @@ export function remedy(
     case 'REVOKED':
       return `${nearest[0]?.capability} is ${nearest[0]?.failed}; grant it anew: ${grantCalls(question)}.`;
     default:
-      if (question.isOutsideWorkspace === true) return 'Links lead out of the workspace there; name a file inside it.';
+      if (question.isOutsideWorkspace === true)
+        return 'Links lead out of the workspace there, or it is a file of the kernel itself; name another file.';
       return `Delegate it from a process that holds it, or grant it: ${grantCalls(question)}.`;
   }
 }

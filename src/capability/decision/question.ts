@@ -31,7 +31,7 @@ export interface Question {
   readonly real?: Request;
   /** One of the names is enough for an allow: an object goes by its id and by its place in a namespace. */
   readonly matchesAnyName?: true;
-  /** Links lead out of the workspace, where nothing allows anything. */
+  /** Links lead out of the workspace, or it is a file of the kernel itself: nothing allows anything there. */
   readonly isOutsideWorkspace?: true;
   /** Absent: whether there are arguments with which it may. */
   readonly args?: JsonValue;

@@ -8,7 +8,7 @@ export interface FilePlaces {
   readonly foldsCase: boolean;
   /**
    * Where a workspace-relative path leads when its links are followed; what is not there yet counts as it is spelled.
-   * Undefined when that is outside the workspace, or cannot be told.
+   * Undefined when that is outside the workspace, belongs to the kernel itself, or cannot be told.
    */
   real(segments: readonly string[]): Promise<readonly string[] | undefined>;
 }

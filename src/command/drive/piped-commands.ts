@@ -10,7 +10,8 @@ import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { Signal } from '../../kernel/syscalls/signal.js';
 import { Wait } from '../../kernel/syscalls/wait.js';
-import { Workspace } from '../../kernel/workspace/working-directory.js';
+import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
+import { invalidPath, ofKernel, Workspace } from '../../kernel/workspace/working-directory.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
 import { hostCaller } from '../../unit/caller.js';
@@ -52,6 +53,7 @@ export interface PipedCommand {
 export class PipedCommands {
   constructor(
     @inject(Workspace) private readonly workspace: string,
+    @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
     @inject(Units) private readonly units: Units,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
@@ -70,6 +72,7 @@ export class PipedCommands {
     const spec = this.planner.parse({ argv, env }, 'spec');
     const folder = path.resolve(this.workspace, cwd);
     const real = realPath(folder) ?? folder;
+    if (this.kernelFiles.includesFolder(real, path.parse(real).root)) throw invalidPath(cwd, ofKernel);
     const plan = this.planner.plan(spec, { folder: real, asker: null, inherited: {} });
     await this.lease.acquire();
     const driver = this.drivers.register(this.ids.next('process'));

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -17,10 +18,17 @@ import { brokenCharacter, wholeCharacters } from '../../base/characters.js';
 import { type Token, token } from '../../base/token.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { OutputPaths } from '../../kernel/command/command-ports.js';
+import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
 import { type CommandMarks, tetherName } from '../../runtime/os/command-marks.js';
 
-/** The folder of the output files, beside the database; null for a database in memory, which gets a temporary folder. */
-export const OutputFolder: Token<{ readonly path: string | null }> = token('OutputFolder');
+/** The folder of the output files. */
+export interface OutputFolder {
+  /** Null for a temporary folder. */
+  readonly path: string | null;
+  /** The folder that is read when there is none at `path`. */
+  readonly oldPath?: string;
+}
+export const OutputFolder: Token<OutputFolder> = token('OutputFolder');
 
 /** A file as a result shows it. */
 export interface Excerpt {
@@ -55,7 +63,10 @@ export class OutputFiles implements OutputPaths {
   private temporaryFolder: string | undefined;
   private realPath: string | undefined;
 
-  constructor(@inject(OutputFolder) private readonly folder: { readonly path: string | null }) {}
+  constructor(
+    @inject(OutputFolder) private readonly folder: OutputFolder,
+    @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
+  ) {}
 
   of(rowNumber: number): { readonly outputFile: string; readonly errorFile: string } {
     const file = path.join(this.folderPath(), String(rowNumber));
@@ -185,9 +196,16 @@ export class OutputFiles implements OutputPaths {
   }
 
   private folderPath(): string {
-    if (this.folder.path !== null) return this.folder.path;
-    this.temporaryFolder ??= mkdtempSync(path.join(tmpdir(), 'procura-output-'));
+    const { path: folder, oldPath } = this.folder;
+    if (folder !== null) return oldPath !== undefined && !existsSync(folder) ? oldPath : folder;
+    this.temporaryFolder ??= this.makeTemporaryFolder();
     return this.temporaryFolder;
+  }
+
+  private makeTemporaryFolder(): string {
+    const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'procura-output-')));
+    this.kernelFiles.add(folder);
+    return folder;
   }
 }
 

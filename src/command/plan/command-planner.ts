@@ -8,7 +8,8 @@ import type { Environment } from '../../kernel/command/command.js';
 import type { CommandPlans } from '../../kernel/command/command-ports.js';
 import type { ImageFacts } from '../../kernel/process/images.js';
 import { commandSpec, parse } from '../../kernel/specs.js';
-import { segmentsWithin, Workspace } from '../../kernel/workspace/working-directory.js';
+import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
+import { invalidPath, ofKernel, segmentsWithin, Workspace } from '../../kernel/workspace/working-directory.js';
 import { commandEnvironment } from './environment.js';
 import { EnvironmentCommitments } from './environment-commitments.js';
 import { type ParsedCommand, PlannedCommand } from './planned-command.js';
@@ -32,6 +33,7 @@ export class CommandPlanner implements CommandPlans {
     @inject(Workspace) private readonly workspace: string,
     @inject(EnvironmentCommitments) private readonly commitments: EnvironmentCommitments,
     @inject(SystemProgramNames) private readonly programNames: SystemProgramNames,
+    @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
   ) {}
 
   /** Asks the image for the command once: what is decided on is what is run. */
@@ -56,9 +58,13 @@ export class CommandPlanner implements CommandPlans {
     return new PlannedCommand(spec, program, environment, asker, (env) => this.commitments.commitmentOf(env));
   }
 
-  /** The real path of a working directory. Throws INVALID_PATH where it is gone, or a link leads out of the workspace. */
+  /**
+   * The real path of a working directory. Throws INVALID_PATH where it is gone, a link leads out of the workspace, or it
+   * belongs to the kernel.
+   */
   realFolder(cwd: string): string {
     const real = realPath(path.join(this.workspace, cwd));
+    if (real !== undefined && this.kernelFiles.includesFolder(real, this.workspace)) throw invalidPath(cwd, ofKernel);
     if (real !== undefined && segmentsWithin(this.workspace, real) !== undefined) return real;
     throw new InputError('INVALID_PATH', `There is no folder ${JSON.stringify(cwd.slice(0, 200))} in the workspace.`, {
       facts: { path: cwd.slice(0, 200) },

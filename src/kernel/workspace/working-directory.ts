@@ -4,9 +4,13 @@ import { inject, injectable } from 'inversify';
 import { controlCharacters } from '../../base/characters.js';
 import { InputError } from '../../base/errors.js';
 import { type Token, token } from '../../base/token.js';
+import { KernelFiles } from './kernel-files.js';
 
 /** The folder that all working directories lie in, as a real path. */
 export const Workspace: Token<string> = token('Workspace');
+
+/** The problem with a path at which the kernel keeps its own files. */
+export const ofKernel = 'it belongs to the kernel itself';
 
 const pathCharsMax = 4096;
 const refusedPatterns: readonly [pattern: RegExp, problem: string][] = [
@@ -20,7 +24,10 @@ const refusedPatterns: readonly [pattern: RegExp, problem: string][] = [
 /** Working directories: relative to the workspace, `/`-separated, normalised, existing, never outside. */
 @injectable()
 export class WorkingDirectories {
-  constructor(@inject(Workspace) private readonly workspace: string) {}
+  constructor(
+    @inject(Workspace) private readonly workspace: string,
+    @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
+  ) {}
 
   /** `spelled` relative to `from`, in canonical form. Reads the disk, so it is not for units. Throws INVALID_PATH. */
   async resolve(from: string, spelled: string): Promise<string> {
@@ -28,10 +35,13 @@ export class WorkingDirectories {
     const throwMissing = () => {
       throw invalidPath(spelled, 'there is no such folder');
     };
-    const real = await realpath(path.join(this.workspace, normal)).catch(throwMissing);
+    const spelledPath = path.join(this.workspace, normal);
+    if (this.kernelFiles.covers(spelledPath)) throw invalidPath(spelled, ofKernel);
+    const real = await realpath(spelledPath).catch(throwMissing);
     if (segmentsWithin(this.workspace, real) === undefined) {
       throw invalidPath(spelled, 'a link leads out of the workspace');
     }
+    if (this.kernelFiles.includesFolder(real, this.workspace)) throw invalidPath(spelled, ofKernel);
     // It may have been removed meanwhile.
     if (!(await stat(real).catch(throwMissing)).isDirectory()) throw invalidPath(spelled, 'it is not a folder');
     return normal;

@@ -3,6 +3,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
 import type { FilePlaces } from '../../capability/resource/workspace-files.js';
+import { KernelFiles, noKernelFiles } from './kernel-files.js';
 import { segmentsWithin, Workspace } from './working-directory.js';
 
 /** The files of the workspace on disk. */
@@ -10,7 +11,10 @@ import { segmentsWithin, Workspace } from './working-directory.js';
 export class WorkspacePlaces implements FilePlaces {
   private folding: boolean | undefined;
 
-  constructor(@inject(Workspace) readonly workspace: string) {}
+  constructor(
+    @inject(Workspace) readonly workspace: string,
+    @inject(KernelFiles) private readonly kernelFiles: KernelFiles = noKernelFiles,
+  ) {}
 
   get foldsCase(): boolean {
     this.folding ??= foldsCase(this.workspace);
@@ -18,6 +22,16 @@ export class WorkspacePlaces implements FilePlaces {
   }
 
   async real(segments: readonly string[]): Promise<readonly string[] | undefined> {
+    if (this.isKernelFile(segments)) return undefined;
+    const real = await this.resolveLinks(segments);
+    return real === undefined || this.isKernelFile(real) ? undefined : real;
+  }
+
+  private isKernelFile(segments: readonly string[]): boolean {
+    return this.kernelFiles.covers(path.join(this.workspace, ...segments));
+  }
+
+  private async resolveLinks(segments: readonly string[]): Promise<readonly string[] | undefined> {
     for (let existing = segments.length; existing >= 0; existing--) {
       const spelled = path.join(this.workspace, ...segments.slice(0, existing));
       const found = await locate(spelled);

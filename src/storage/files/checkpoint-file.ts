@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { CheckpointSink, PublishedCheckpoint } from '../../audit/checkpoint/checkpoint-sink.js';
@@ -6,9 +6,13 @@ import { StoreError } from '../../base/errors.js';
 
 const newline = 10;
 
-/** Checkpoints as JSON lines in a file beside the database. */
+/** Checkpoints as JSON lines in a file. */
 export class CheckpointFile implements CheckpointSink {
-  constructor(private readonly path: string) {}
+  /** `oldPath`: the file that is read when there is none at `path`. */
+  constructor(
+    private readonly path: string,
+    private readonly oldPath?: string,
+  ) {}
 
   async append(checkpoint: PublishedCheckpoint): Promise<void> {
     const file = await open(this.path, 'a+', 0o644);
@@ -23,29 +27,30 @@ export class CheckpointFile implements CheckpointSink {
 
   /** Yields the parsed lines; a line that is not JSON comes as its text. Throws STORE_IO. */
   async *list(): AsyncIterable<unknown> {
-    const end = await this.wholeBytes();
+    const path = this.oldPath !== undefined && !existsSync(this.path) ? this.oldPath : this.path;
+    const end = await wholeBytes(path);
     if (end === 0) return;
-    const input = createReadStream(this.path, { encoding: 'utf8', end: end - 1 });
+    const input = createReadStream(path, { encoding: 'utf8', end: end - 1 });
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield parseLine(line);
   }
+}
 
-  /** The length of the file without an unfinished last line, which a crash during a write leaves behind. */
-  private async wholeBytes(): Promise<number> {
+/** The length of the file without an unfinished last line, which a crash during a write leaves behind. */
+async function wholeBytes(path: string): Promise<number> {
+  try {
+    const file = await open(path, 'r');
     try {
-      const file = await open(this.path, 'r');
-      try {
-        return await lastLineEnd(file);
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
-      throw new StoreError('STORE_IO', `The checkpoint file ${this.path} cannot be read: ${String(error)}`, {
-        facts: { path: this.path },
-        hint: 'Make the file readable.',
-        cause: error,
-      });
+      return await lastLineEnd(file);
+    } finally {
+      await file.close();
     }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw new StoreError('STORE_IO', `The checkpoint file ${path} cannot be read: ${String(error)}`, {
+      facts: { path },
+      hint: 'Make the file readable.',
+      cause: error,
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock } from '../../base/clock.js';
+import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
 import type { Tool } from '../tool.js';
 import { commandRunTool } from './command-run-tool.js';
 import { fsTools } from './fs-tools.js';
@@ -11,11 +12,14 @@ import { processTools } from './process-tools.js';
 /** The tools of every kernel. They act with the authority of the process that calls them, and with no other. */
 @injectable()
 export class BuiltinTools {
-  constructor(@inject(Clock) private readonly clock: Clock) {}
+  constructor(
+    @inject(Clock) private readonly clock: Clock,
+    @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
+  ) {}
 
   all(): Tool[] {
     return [
-      ...fsTools(),
+      ...fsTools(undefined, this.kernelFiles),
       httpFetch(),
       commandRunTool(),
       ...processTools(),

@@ -2,10 +2,10 @@ import { realpath, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { invalidPath, segmentsWithin } from '../../kernel/workspace/working-directory.js';
-import { withFile } from '../files/file-errors.js';
+import { KernelFile, withFile } from '../files/file-errors.js';
 import { type FileTarget, fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import { statEntry } from '../files/folder-entries.js';
-import { type LookupMode, type OpenFolder, openBelow } from '../files/open-folder.js';
+import { type FileAccess, type OpenFolder, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 
 const input = z.strictObject({ path: pathInput('The file or empty folder') });
@@ -13,7 +13,7 @@ const input = z.strictObject({ path: pathInput('The file or empty folder') });
 const output = z.strictObject({ deleted: z.literal(true) });
 
 /** Deletes a file, a link or an empty folder. */
-export function fsDelete(lookupMode: LookupMode): Tool {
+export function fsDelete(access: FileAccess): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.delete',
     description:
@@ -29,7 +29,7 @@ export function fsDelete(lookupMode: LookupMode): Tool {
         const names = await entryNames(context.workspace, target);
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(args.path, 'it is the workspace itself');
-        await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
+        await using folder = await openBelow(context.workspace, names.slice(0, -1), access);
         const isRemoved = await removeEntry(folder, name);
         // An earlier attempt may have done it before it was interrupted.
         if (!isRemoved && context.attempt === 1) throw invalidPath(args.path, 'there is no such file or folder');
@@ -63,6 +63,7 @@ async function removeEntry(folder: OpenFolder, name: string): Promise<boolean> {
   const stats = await statEntry(folder, name);
   await folder.verify();
   if (stats === undefined) return false;
+  if (folder.isKernels(name, stats)) throw new KernelFile();
   if (stats.isDirectory()) await rmdir(folder.pathOf(name));
   else await unlink(folder.pathOf(name));
   return true;

@@ -3,7 +3,7 @@ import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import { entryType, entryTypes, listNames, statEntry } from '../files/folder-entries.js';
-import { type LookupMode, openBelow } from '../files/open-folder.js';
+import { type FileAccess, openBelow } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 
 const entriesMax = 1_000;
@@ -21,7 +21,7 @@ const output = z.strictObject({
 });
 
 /** Lists a folder. */
-export function fsList(lookupMode: LookupMode): Tool {
+export function fsList(access: FileAccess): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.list',
     description:
@@ -34,14 +34,15 @@ export function fsList(lookupMode: LookupMode): Tool {
     run: async ({ path, after }, context) => {
       const { names: folderNames } = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
-        await using folder = await openBelow(context.workspace, folderNames, lookupMode);
+        await using folder = await openBelow(context.workspace, folderNames, access);
         const { names, isTruncated } = await listNames(folder, context.signal);
         const rest = after === undefined ? names : names.filter((name) => name > after);
         const entries: z.output<typeof entry>[] = [];
         for (const name of rest.slice(0, entriesMax)) {
           context.signal.throwIfAborted();
           const stats = await statEntry(folder, name);
-          if (stats !== undefined) entries.push({ name, type: entryType(stats), size: stats.size });
+          if (stats !== undefined && !folder.isKernels(name, stats))
+            entries.push({ name, type: entryType(stats), size: stats.size });
         }
         return { entries, truncated: isTruncated || rest.length > entriesMax };
       });

@@ -4,7 +4,7 @@ import { textContent } from '../../base/text-content.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
-import { type LookupMode, openBelow } from '../files/open-folder.js';
+import { type FileAccess, openBelow } from '../files/open-folder.js';
 import { openRegular } from '../files/regular-file.js';
 import { defineTool, type Tool } from '../tool.js';
 
@@ -32,7 +32,7 @@ const output = z.strictObject({
 });
 
 /** Reads a part of a file. */
-export function fsRead(lookupMode: LookupMode): Tool {
+export function fsRead(access: FileAccess): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.read',
     description:
@@ -47,7 +47,7 @@ export function fsRead(lookupMode: LookupMode): Tool {
       return withFile(path, context.signal, async () => {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');
-        await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
+        await using folder = await openBelow(context.workspace, names.slice(0, -1), access);
         await using file = await openRegular(folder, name, path);
         const bytes = await file.read(offset, limit);
         const { content, encoding, taken } = textContent(bytes, offset + bytes.length < file.size);

@@ -4,7 +4,7 @@ import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
 import { matchesMax, searchFiles } from '../files/file-search.js';
 import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
-import type { LookupMode } from '../files/open-folder.js';
+import type { FileAccess } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 
 const input = z.strictObject({
@@ -32,7 +32,7 @@ const output = z.strictObject({
 });
 
 /** Searches the files of a folder for a text. */
-export function fsSearch(lookupMode: LookupMode): Tool {
+export function fsSearch(access: FileAccess): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.search',
     description:
@@ -45,7 +45,7 @@ export function fsSearch(lookupMode: LookupMode): Tool {
     run: async ({ path, pattern, ignoreCase }, context) => {
       const target = fileTarget(context, path);
       return withFile(path, context.signal, async () => {
-        const { matches, ...report } = await searchFiles(context, target, lookupMode, { pattern, ignoreCase });
+        const { matches, ...report } = await searchFiles(context, target, access, { pattern, ignoreCase });
         return { ...report, matches: matches.map((match) => ({ ...match, path: toCallerPath(path, match.path) })) };
       });
     },

@@ -5,7 +5,7 @@ import { amount } from '../../base/spec.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
 import { exists, fileResources, fileTarget, pathInput, workspacePath } from '../files/file-target.js';
-import { type LookupMode, openBelow } from '../files/open-folder.js';
+import { type FileAccess, openBelow } from '../files/open-folder.js';
 import { createFile, replaceFile } from '../files/write-file.js';
 import { defineTool, type Tool } from '../tool.js';
 
@@ -22,7 +22,7 @@ const output = z.strictObject({
 });
 
 /** Writes a whole file. */
-export function fsWrite(lookupMode: LookupMode): Tool {
+export function fsWrite(access: FileAccess): Tool {
   return defineTool<z.output<typeof input>, z.output<typeof output>>({
     name: 'fs.write',
     description:
@@ -42,7 +42,7 @@ export function fsWrite(lookupMode: LookupMode): Tool {
       return withFile(path, signal, async () => {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');
-        await using folder = await openBelow(workspace, names.slice(0, -1), lookupMode, created);
+        await using folder = await openBelow(workspace, names.slice(0, -1), access, created);
         const writing = { folder, name, inputPath: path, bytes, draft: draftName(idempotencyKey, names), signal };
         if (created) await createFile(writing);
         else await replaceFile(writing);

@@ -1,4 +1,4 @@
-import { errorText, KernelError, ToolError } from '../../base/errors.js';
+import { CapabilityError, errorText, KernelError, ToolError } from '../../base/errors.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 
 /** Runs `work` on a file and turns its errors into kernel errors, which name the path that the caller gave. */
@@ -17,6 +17,9 @@ export class UnexpectedLink extends Error {
   readonly code = 'ELOOP';
 }
 
+/** A file of the kernel itself, which is never opened. */
+export class KernelFile extends Error {}
+
 /** The file has changed since the call was authorized. */
 export function changedMeanwhile(inputPath: string, problem: string): ToolError {
   return new ToolError('CONFLICT', `The file ${JSON.stringify(inputPath)} has changed meanwhile: ${problem}.`, {
@@ -32,6 +35,14 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
+function kernelFileDenied(inputPath: string): CapabilityError {
+  const shown = inputPath.slice(0, 200).toWellFormed();
+  return new CapabilityError('CAPABILITY_DENIED', `The file ${JSON.stringify(shown)} belongs to the kernel itself.`, {
+    facts: { path: shown, code: 'NO_CAPABILITY' },
+    hint: 'No capability gives access to the files of the kernel; name another file.',
+  });
+}
+
 const problems: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   ELOOP: 'a link stands in the way',
@@ -44,6 +55,7 @@ const problems: Readonly<Record<string, string>> = {
 
 function toKernelError(inputPath: string, error: unknown): KernelError {
   if (error instanceof KernelError) return error;
+  if (error instanceof KernelFile) return kernelFileDenied(inputPath);
   const code = systemCode(error);
   const problem = problems[code ?? ''];
   if (problem !== undefined) return invalidPath(inputPath, problem);

@@ -1,10 +1,10 @@
 import { InputError } from '../../base/errors.js';
 import type { Right } from '../../capability/resource/rights.js';
 import type { ToolContext } from '../tool.js';
-import { systemCode } from './file-errors.js';
+import { KernelFile, systemCode } from './file-errors.js';
 import type { FileTarget } from './file-target.js';
 import { listNames, statEntry } from './folder-entries.js';
-import { type LookupMode, type OpenFolder, openBelow } from './open-folder.js';
+import { type FileAccess, type OpenFolder, openBelow } from './open-folder.js';
 import { openRegular } from './regular-file.js';
 
 export const matchesMax = 200;
@@ -49,13 +49,13 @@ export interface SearchReport {
 export async function searchFiles(
   context: ToolContext,
   target: FileTarget,
-  lookupMode: LookupMode,
+  access: FileAccess,
   query: LineQuery,
 ): Promise<SearchReport> {
   const search = new FileSearch(context, target, query);
   const { names } = target;
   const name = names.at(-1);
-  await using folder = await openBelow(context.workspace, names.slice(0, -1), lookupMode);
+  await using folder = await openBelow(context.workspace, names.slice(0, -1), access);
   if (name === undefined) await search.searchFolder(folder, []);
   else await search.searchEntry(folder, name, []);
   return search.report();
@@ -110,6 +110,7 @@ class FileSearch {
           await this.searchEntry(folder, name, inner);
       } catch (error) {
         this.context.signal.throwIfAborted();
+        if (error instanceof KernelFile) continue;
         // Such an entry was removed or replaced, or this program may not open it.
         if (systemCode(error) === undefined && !(error instanceof InputError)) throw error;
         this.skipped++;

@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, rename, unlink } from 'node:fs/promises';
-import { changedMeanwhile, systemCode } from './file-errors.js';
+import { changedMeanwhile, KernelFile, systemCode } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
 import { requireRegular } from './regular-file.js';
 
@@ -27,6 +27,7 @@ export async function replaceFile(writing: FileWrite): Promise<void> {
 
 /** Creates a file, all of it or nothing. Throws CONFLICT when the name exists. */
 export async function createFile(writing: FileWrite): Promise<void> {
+  if (writing.folder.isKernels(writing.name)) throw new KernelFile();
   await withDraft(writing, 0o666, undefined, async () => {
     try {
       await publish(writing);
@@ -100,6 +101,7 @@ async function statExisting({ folder, name, inputPath }: FileWrite): Promise<Sta
   try {
     const stats = await lstat(folder.pathOf(name));
     requireRegular(stats, inputPath);
+    if (folder.isKernels(name, stats)) throw new KernelFile();
     return stats;
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;

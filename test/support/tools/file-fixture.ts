@@ -12,6 +12,7 @@ import {
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { CapabilitySpec, JsonObject, Kernel, KernelOptions, Pid, Right, Tool } from '../../../src/index.js';
+import { KernelFiles } from '../../../src/kernel/workspace/kernel-files.js';
 import { fsTools } from '../../../src/tools/builtin/fs-tools.js';
 import type { LookupMode } from '../../../src/tools/files/open-folder.js';
 import { openKernel, tempFolder } from '../kernel.js';
@@ -53,7 +54,7 @@ export async function fileFixture(
   writeFileSync(path.join(outside, 'secret'), 'the outside secret');
   const kernel = await openKernel({ node: { executor: false }, durability: 'normal', workspace, ...options });
   const prefix = lookupMode === undefined ? '' : `${lookupMode}.`;
-  registerMissing(kernel, fsTools(lookupMode), prefix);
+  registerMissing(kernel, fsTools(lookupMode, kernel.container.get(KernelFiles)), prefix);
   return {
     kernel,
     workspace,

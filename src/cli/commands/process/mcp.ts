@@ -36,7 +36,7 @@ export async function mcp(options: McpOptions): Promise<void> {
     {
       images: programs.images,
       tools: programs.tools,
-      logger,
+      logger: options.run === true ? logger : errorLogger,
       node: { name: 'procura-mcp', executor: options.run === true },
     },
   );
@@ -101,6 +101,9 @@ const logger: Logger = {
   warn: (facts, message) => report('warning', facts, message),
   error: (facts, message) => report('error', facts, message),
 };
+
+/** For a kernel beside the one that runs the processes, which gives warnings itself. */
+const errorLogger: Logger = { ...logger, warn: () => undefined };
 
 function report(level: string, facts: object, message: string): void {
   process.stderr.write(`${level}: ${safeText(message)} ${safeText(safeJson(facts), 2_000)}\n`);
