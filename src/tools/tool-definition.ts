@@ -20,6 +20,7 @@ const definition = z.strictObject({
   output: z.custom<Schema>().optional(),
   effect: z.enum(['pure', 'idempotent', 'once']),
   effectOf: functionOf<NonNullable<Tool['effectOf']>>().optional(),
+  paths: z.array(z.string().min(1)).max(64).optional(),
   resources: functionOf<NonNullable<Tool['resources']>>().optional(),
   shown: functionOf<NonNullable<Tool['shown']>>().optional(),
   cost: functionOf<NonNullable<Tool['cost']>>().optional(),

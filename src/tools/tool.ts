@@ -55,6 +55,12 @@ export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
   readonly effect: Effect;
   /** For arguments with which the tool has a weaker effect. */
   readonly effectOf?: (args: Args) => Effect;
+  /**
+   * The arguments that are paths of files, by name. A caller gives them relative to the working directory, or absolute. They are
+   * decided on, recorded and run relative to the workspace and in canonical form, and what constraints accept must also be
+   * where their links lead. Of other arguments the kernel does not know that they are paths: it compares them as they are.
+   */
+  readonly paths?: readonly string[];
   readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
   /** The arguments as they are recorded, if they may hold secrets; absent: all of them. */
   readonly shown?: (args: Args) => JsonValue;

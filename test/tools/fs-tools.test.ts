@@ -290,7 +290,7 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (lookupM
         ...report,
       });
       expect(await call(pid, 'fs.search', { path: './deep/b.ts', pattern: 'f(a.*b)' })).toMatchObject({
-        matches: [{ path: './deep/b.ts' }],
+        matches: [{ path: 'deep/b.ts' }],
         files: 1,
       });
       expect(await refusal(call(pid, 'fs.search', { path: '..', pattern: 'f' }))).toMatchObject(denied);

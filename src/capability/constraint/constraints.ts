@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import { isNarrowerAtom, meetAtoms } from './atom-order.js';
 import { type Atom, atomRefusal, type ConstraintEnv, type Constraints, constraintPathMax } from './atoms.js';
 import { isObject } from './json-compare.js';
@@ -10,18 +10,22 @@ export type Acceptance =
 /**
  * Whether `args`, plain JSON, satisfy every atom, and nothing is in them at a path that no atom opens.
  * Without constraints everything is accepted. `path` names the argument that failed; it is empty for the whole.
+ * `inherited` are arguments that nobody has given: atoms are compared with them, but no atom needs to open their paths.
  */
 export function accepts(
   constraints: Constraints | undefined,
   args: JsonValue = {},
   env: ConstraintEnv = {},
+  inherited?: JsonObject,
 ): Acceptance {
   if (constraints === undefined) return { ok: true };
   if (!isObject(args)) return { ok: false, path: '', reason: 'the arguments are not a JSON object' };
-  const stray = findStray(constraints, args, undefined, isOpen(constraints));
+  const given = inherited === undefined ? args : without(args, inherited);
+  const stray = findStray(constraints, given, undefined, isOpen(constraints));
   if (stray !== undefined) return stray;
+  const all = inherited === undefined ? args : { ...inherited, ...args };
   for (const [path, atom] of entriesOf(constraints)) {
-    const value = valueAt(args, path);
+    const value = valueAt(all, path);
     if (value === undefined && atom.optional === true) continue;
     if (value === undefined) return { ok: false, path, reason: 'is missing' };
     const refusal = atomRefusal(atom, value, env);
@@ -122,6 +126,10 @@ function valueAt(args: JsonValue, path: string): JsonValue | undefined {
     value = value[name];
   }
   return value;
+}
+
+function without(args: JsonObject, names: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !Object.hasOwn(names, name)));
 }
 
 function entriesOf(constraints: Constraints): [string, Atom][] {

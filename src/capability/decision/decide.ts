@@ -1,7 +1,7 @@
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
-import type { ConstraintEnv } from '../constraint/atoms.js';
-import { accepts } from '../constraint/constraints.js';
+import type { ConstraintEnv, Constraints } from '../constraint/atoms.js';
+import { type Acceptance, accepts } from '../constraint/constraints.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import { byPreference, type CapabilityRecord } from '../holding/capability-record.js';
 import type { HolderState } from '../holding/capability-repository.js';
@@ -136,18 +136,30 @@ function decideByCapability(question: Question, input: DecisionInput, env: Decis
  * allow it if it were live counts as NO_CAPABILITY, because reviving it would not help.
  */
 function failureOf(
-  { right, args }: Question,
+  question: Question,
   { rights, constraints }: CapabilityRecord,
   status: CapabilityStatus,
   env: ConstraintEnv,
 ): Pick<Miss, 'code' | 'failed'> | undefined {
+  const { right, args } = question;
   if ((rights & maskOfRight(right)) === 0) return { code: 'NO_CAPABILITY', failed: `right ${right}` };
-  const acceptance = constraints === null || args === undefined ? unconstrained : accepts(constraints, args, env);
+  const acceptance =
+    constraints === null || args === undefined ? unconstrained : acceptsAll(constraints, question, env);
   if (acceptance.ok) return status === 'live' ? undefined : { code: deadCodes[status], failed: status };
   const { path, reason, hint } = acceptance;
   // The hint gives the right spelling, where only the spelling is wrong.
   const failed = `${path}: ${reason}${hint === undefined ? '' : `. ${hint.replace(/\.$/, '')}`}`;
   return status === 'live' ? { code: 'CONSTRAINT', failed } : { code: 'NO_CAPABILITY', failed: `${status}, ${failed}` };
+}
+
+/** Whether the arguments are accepted, and also with the files that their paths lead to. */
+function acceptsAll(
+  constraints: Constraints,
+  { args, realArgs, inheritedArgs }: Question,
+  env: ConstraintEnv,
+): Acceptance {
+  const acceptance = accepts(constraints, args, env, inheritedArgs);
+  return acceptance.ok && realArgs !== undefined ? accepts(constraints, realArgs, env, inheritedArgs) : acceptance;
 }
 
 const unconstrained = { ok: true } as const;

@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { invalidInput, KernelError } from '../../base/errors.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
 import { isObject } from '../constraint/json-compare.js';
 import { CaseFolding } from '../resource/case-folding.js';
@@ -35,6 +35,10 @@ export interface Question {
   readonly isOutsideWorkspace?: true;
   /** Absent: whether there are arguments with which it may. */
   readonly args?: JsonValue;
+  /** The same arguments with the files that the links of their paths lead to: an allow must accept these as well. */
+  readonly realArgs?: JsonValue;
+  /** Arguments that the call takes from its process: constraints on them are checked, but need not be there. */
+  readonly inheritedArgs?: JsonObject;
   /** Only this capability counts. */
   readonly using?: CapabilityId;
   /**

@@ -14,6 +14,7 @@ import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { type Folder, FolderAccess } from '../../kernel/workspace/folder-access.js';
+import { workspacePath } from '../../kernel/workspace/working-directory.js';
 import { ObjectRepository } from '../../memory/object/object-repository.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
@@ -118,14 +119,20 @@ export class CommandRunner implements CommandRuns {
     spec: ParsedCommand,
     { pid, cwd: parentCwd, env }: ProcessRow,
   ): Promise<PreparedRun> {
-    const { cwd, folderQuestion }: Folder =
-      spec.cwd === undefined
-        ? { cwd: parentCwd }
-        : await this.folderAccess.check(caller, 'command.run', parentCwd, spec.cwd);
+    const { cwd, folderQuestion } = await this.folderOf(caller, spec.cwd, parentCwd);
     const realCwd = this.planner.realFolder(cwd);
     const inherited = env === null ? {} : await this.environments.ofProcess(pid);
-    const plan = this.planner.plan(spec, { folder: realCwd, asker: pid, inherited });
+    const named = spec.cwd === undefined ? spec : { ...spec, cwd };
+    const plan = this.planner.plan(named, { folder: realCwd, asker: pid, inherited, processCwd: parentCwd });
     return { parentCwd, cwd, realCwd, plan, ...(folderQuestion === undefined ? {} : { folderQuestion }) };
+  }
+
+  /** The folder that a command runs in, and the authority that a named one needs. */
+  private async folderOf(caller: ProcessCaller, named: string | undefined, parentCwd: string): Promise<Folder> {
+    if (named === undefined) return { cwd: parentCwd };
+    if (!path.isAbsolute(named)) return this.folderAccess.check(caller, 'command.run', parentCwd, named);
+    const { workspace } = this.planner;
+    return this.folderAccess.check(caller, 'command.run', '.', workspacePath({ cwd: parentCwd, workspace }, named));
   }
 
   private async create(

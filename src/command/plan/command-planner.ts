@@ -12,7 +12,7 @@ import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
 import { invalidPath, ofKernel, segmentsWithin, Workspace } from '../../kernel/workspace/working-directory.js';
 import { commandEnvironment } from './environment.js';
 import { EnvironmentCommitments } from './environment-commitments.js';
-import { type ParsedCommand, PlannedCommand } from './planned-command.js';
+import { type CommandPlace, type ParsedCommand, PlannedCommand } from './planned-command.js';
 import { findProgram, realPath } from './programs.js';
 import { SystemProgramNames } from './system-program-names.js';
 
@@ -24,13 +24,15 @@ export interface RunContext {
   readonly asker: Pid | null;
   /** The variables that its process, and the parent of an image's process, were spawned with. */
   readonly inherited: Environment;
+  /** The working directory of a process that runs a command by itself; absent for an image. */
+  readonly processCwd?: string;
 }
 
 /** Validates commands and finds their programs, before they are authorized and run. */
 @injectable()
 export class CommandPlanner implements CommandPlans {
   constructor(
-    @inject(Workspace) private readonly workspace: string,
+    @inject(Workspace) readonly workspace: string,
     @inject(EnvironmentCommitments) private readonly commitments: EnvironmentCommitments,
     @inject(SystemProgramNames) private readonly programNames: SystemProgramNames,
     @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
@@ -49,13 +51,20 @@ export class CommandPlanner implements CommandPlans {
   }
 
   /** Throws INVALID_INPUT for a program that no resource can name. */
-  plan(spec: ParsedCommand, { folder, asker, inherited }: RunContext): PlannedCommand {
+  plan(spec: ParsedCommand, { folder, asker, inherited, processCwd }: RunContext): PlannedCommand {
     const [name = ''] = spec.argv;
     const { resource, file } = findProgram(name, folder, process.env.PATH ?? '');
     const findNames = () => this.programNames.find(name, folder);
     const program = { request: parseRequest(resource), findNames, ...(file === undefined ? {} : { file }) };
     const environment = commandEnvironment(spec, inherited);
-    return new PlannedCommand(spec, program, environment, asker, (env) => this.commitments.commitmentOf(env));
+    const place = processCwd === undefined ? undefined : this.placeOf(spec, processCwd, folder);
+    const commitmentOf = (env: Environment) => this.commitments.commitmentOf(env);
+    return new PlannedCommand(spec, program, environment, asker, commitmentOf, place);
+  }
+
+  /** Constraints on `cwd` see the folder that a command runs in, whether it was named or not, and where its links lead. */
+  private placeOf({ cwd }: ParsedCommand, processCwd: string, folder: string): CommandPlace {
+    return { cwd: cwd ?? processCwd, realCwd: segmentsWithin(this.workspace, folder)?.join('/') || '.' };
   }
 
   /**

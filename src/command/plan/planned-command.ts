@@ -23,6 +23,12 @@ export interface FoundProgram {
   readonly findNames: () => readonly Request[];
 }
 
+/** Where a command runs, relative to the workspace: as it is named, and where its links lead. */
+export interface CommandPlace {
+  readonly cwd: string;
+  readonly realCwd: string;
+}
+
 /**
  * A command with the file that it runs and the arguments that are decided on. What is hashed, shown or stored of it is made
  * when it is first asked for: of a command that is refused, nothing is.
@@ -48,12 +54,13 @@ export class PlannedCommand implements CommandPlan {
     private readonly environment: CommandEnvironment,
     asker: Pid | null,
     private readonly commitmentOf: (env: Environment) => string,
+    private readonly place?: CommandPlace,
   ) {
     const { timeoutMs, background, survive } = spec;
     this.resource = request.text;
     if (file !== undefined) this.file = file;
     this.variables = environment.variables;
-    this.args = decidedArgs(spec, environment.beyondBase);
+    this.args = decidedArgs(spec, environment.beyondBase, place);
     if (timeoutMs !== undefined) this.timeoutMs = timeoutMs;
     this.background = background;
     this.survive = survive;
@@ -102,10 +109,20 @@ export class PlannedCommand implements CommandPlan {
     };
   }
 
+  private folderArguments(): Pick<Question, 'realArgs' | 'inheritedArgs'> {
+    if (this.place === undefined) return {};
+    const { cwd, realCwd } = this.place;
+    return {
+      ...(this.spec.cwd === undefined ? { inheritedArgs: { cwd } } : {}),
+      ...(realCwd === cwd ? {} : { realArgs: { ...this.args, cwd: realCwd } }),
+    };
+  }
+
   private questionOf(asker: Pid, request: Request, findNames: () => readonly Request[]): Question {
     const shown = () => this.shown;
     return {
       ...plainQuestion(asker, 'call', request, this.args),
+      ...this.folderArguments(),
       get argsForApproval(): JsonValue {
         return shown();
       },
@@ -128,8 +145,9 @@ function shownFirst(names: readonly string[]): readonly string[] {
 }
 
 /** Members that have their default are left out, so that a capability on `argv` alone allows a plain command. */
-function decidedArgs(spec: ParsedCommand, env: Environment | undefined): JsonObject {
-  const { argv, cwd, envMode, stdin, timeoutMs, background, survive } = spec;
+function decidedArgs(spec: ParsedCommand, env: Environment | undefined, place: CommandPlace | undefined): JsonObject {
+  const cwd = spec.cwd ?? (place?.cwd === '.' ? undefined : place?.cwd);
+  const { argv, envMode, stdin, timeoutMs, background, survive } = spec;
   const members: Readonly<Record<string, JsonValue | undefined>> = {
     argv,
     cwd,

@@ -23,7 +23,7 @@ export interface CommandSpec {
    * slash is a file relative to the working directory.
    */
   readonly argv: readonly string[];
-  /** Relative to the process's own working directory; needs `read` on it. Default: that directory. */
+  /** Relative to the process's own working directory, or absolute in the workspace; needs `read` on it. Default: that directory. */
   readonly cwd?: string;
   readonly env?: Environment;
   /**

@@ -66,6 +66,24 @@ export function normalizePath(from: string, spelled: string): string {
   return normal;
 }
 
+/**
+ * The path relative to the workspace, in canonical form. An absolute path must be canonical already, so that constraints
+ * meet only one spelling. Looks at the text only. Throws INVALID_PATH.
+ */
+export function workspacePath(
+  { cwd, workspace }: { readonly cwd: string; readonly workspace: string },
+  inputPath: string,
+): string {
+  if (!posix.isAbsolute(inputPath)) return normalizePath(cwd, inputPath);
+  if (inputPath === workspace) return '.';
+  const above = workspace.endsWith('/') ? workspace : `${workspace}/`;
+  if (!inputPath.startsWith(above)) throw invalidPath(inputPath, 'it is absolute, and not in the workspace');
+  const inside = inputPath.slice(above.length);
+  if (normalizePath('.', inside) !== inside)
+    throw invalidPath(inputPath, 'it is absolute, and not spelled canonically');
+  return inside;
+}
+
 /** The message has the path bounded and well-formed. */
 export function invalidPath(spelled: string, problem: string): InputError {
   const shown = spelled.slice(0, 200).toWellFormed();

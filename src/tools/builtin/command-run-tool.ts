@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { z } from 'zod';
 import { timerMsMax } from '../../base/spec.js';
 import { redactArguments } from '../../command/plan/redaction.js';
@@ -32,6 +33,7 @@ export function commandRunTool(): Tool {
       'Runs a program and gives its exit code and what it has written; of long output the beginning and the end.',
     effect: 'once',
     input,
+    paths: ['cwd'],
     shown: ({ argv, cwd, env, timeoutMs }) => ({
       argv: redactArguments(argv),
       timeoutMs,
@@ -39,8 +41,16 @@ export function commandRunTool(): Tool {
       ...optionalEnv(env),
     }),
     timeoutMs: timerMsMax,
-    run: async ({ argv, cwd, env, timeoutMs }, { process }) =>
-      withoutPaths(await process.run({ argv, timeoutMs, ...optionalCwd(cwd), ...optionalEnv(env) })),
+    // Absolute, so that it is the folder that was decided on also after a change of the working directory.
+    run: async ({ argv, cwd, env, timeoutMs }, { process, workspace }) =>
+      withoutPaths(
+        await process.run({
+          argv,
+          timeoutMs,
+          ...optionalCwd(cwd === undefined ? cwd : path.join(workspace, cwd)),
+          ...optionalEnv(env),
+        }),
+      ),
   });
 }
 

@@ -22,17 +22,19 @@ export function fsDelete(access: FileAccess): Tool {
     input,
     output,
     effect: 'idempotent',
-    resources: ({ path }, place) => fileResources(place, path, ['delete']),
+    paths: ['path'],
+    resources: ({ path }) => fileResources(path, ['delete']),
     run: async (args, context) => {
       const target = fileTarget(context, args.path);
-      return withFile(args.path, context.signal, async () => {
+      const { inputPath } = target;
+      return withFile(inputPath, context.signal, async () => {
         const names = await entryNames(context.workspace, target);
         const name = names.at(-1);
-        if (name === undefined) throw invalidPath(args.path, 'it is the workspace itself');
+        if (name === undefined) throw invalidPath(inputPath, 'it is the workspace itself');
         await using folder = await openBelow(context.workspace, names.slice(0, -1), access);
         const isRemoved = await removeEntry(folder, name);
         // An earlier attempt may have done it before it was interrupted.
-        if (!isRemoved && context.attempt === 1) throw invalidPath(args.path, 'there is no such file or folder');
+        if (!isRemoved && context.attempt === 1) throw invalidPath(inputPath, 'there is no such file or folder');
         return { deleted: true };
       });
     },

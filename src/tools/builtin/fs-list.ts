@@ -30,9 +30,11 @@ export function fsList(access: FileAccess): Tool {
     input,
     output,
     effect: 'pure',
-    resources: ({ path }, place) => fileResources(place, path, ['list']),
-    run: async ({ path, after }, context) => {
-      const { names: folderNames } = fileTarget(context, path);
+    paths: ['path'],
+    resources: ({ path }) => fileResources(path, ['list']),
+    run: async (args, context) => {
+      const { after } = args;
+      const { names: folderNames, inputPath: path } = fileTarget(context, args.path);
       return withFile(path, context.signal, async () => {
         await using folder = await openBelow(context.workspace, folderNames, access);
         const { names, isTruncated } = await listNames(folder, context.signal);

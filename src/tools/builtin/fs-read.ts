@@ -41,9 +41,11 @@ export function fsRead(access: FileAccess): Tool {
     input,
     output,
     effect: 'pure',
-    resources: ({ path }, place) => fileResources(place, path, ['read']),
-    run: async ({ path, offset, limit }, context) => {
-      const { names } = fileTarget(context, path);
+    paths: ['path'],
+    resources: ({ path }) => fileResources(path, ['read']),
+    run: async (args, context) => {
+      const { offset, limit } = args;
+      const { names, inputPath: path } = fileTarget(context, args.path);
       return withFile(path, context.signal, async () => {
         const name = names.at(-1);
         if (name === undefined) throw invalidPath(path, 'it is a folder');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { amount } from '../../base/spec.js';
 import { withFile } from '../files/file-errors.js';
 import { matchesMax, searchFiles } from '../files/file-search.js';
-import { fileResources, fileTarget, pathInput } from '../files/file-target.js';
+import { fileResources, fileTarget, pathInput, toCallerPath } from '../files/file-target.js';
 import type { FileAccess } from '../files/open-folder.js';
 import { defineTool, type Tool } from '../tool.js';
 
@@ -41,18 +41,15 @@ export function fsSearch(access: FileAccess): Tool {
     input,
     output,
     effect: 'pure',
-    resources: ({ path }, place) => fileResources(place, path, ['list', 'read']),
+    paths: ['path'],
+    resources: ({ path }) => fileResources(path, ['list', 'read']),
     run: async ({ path, pattern, ignoreCase }, context) => {
       const target = fileTarget(context, path);
-      return withFile(path, context.signal, async () => {
+      return withFile(target.inputPath, context.signal, async () => {
         const { matches, ...report } = await searchFiles(context, target, access, { pattern, ignoreCase });
-        return { ...report, matches: matches.map((match) => ({ ...match, path: toCallerPath(path, match.path) })) };
+        const toPath = (below: string) => toCallerPath(context, posix.join(path, below));
+        return { ...report, matches: matches.map((match) => ({ ...match, path: toPath(match.path) })) };
       });
     },
   });
-}
-
-/** The path of a match, relative to the working directory as `inputPath` is. */
-function toCallerPath(inputPath: string, below: string): string {
-  return below === '' ? inputPath : posix.join(inputPath, below);
 }

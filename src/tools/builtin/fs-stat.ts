@@ -25,9 +25,10 @@ export function fsStat(access: FileAccess): Tool {
     input,
     output,
     effect: 'pure',
-    resources: ({ path }, place) => fileResources(place, path, ['read']),
-    run: async ({ path }, context) => {
-      const { names } = fileTarget(context, path);
+    paths: ['path'],
+    resources: ({ path }) => fileResources(path, ['read']),
+    run: async (args, context) => {
+      const { names, inputPath: path } = fileTarget(context, args.path);
       return withFile(path, context.signal, async () => {
         const stats = await statOf(context.workspace, names, access);
         if (stats.isSymbolicLink()) throw new UnexpectedLink();

@@ -4,7 +4,7 @@ import { sha256Hex } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
 import { withFile } from '../files/file-errors.js';
-import { exists, fileResources, fileTarget, pathInput, workspacePath } from '../files/file-target.js';
+import { exists, fileResources, fileTarget, pathInput } from '../files/file-target.js';
 import { type FileAccess, openBelow } from '../files/open-folder.js';
 import { createFile, replaceFile } from '../files/write-file.js';
 import { defineTool, type Tool } from '../tool.js';
@@ -31,12 +31,13 @@ export function fsWrite(access: FileAccess): Tool {
     input,
     output,
     effect: 'idempotent',
-    resources: ({ path }, place) =>
-      fileResources(place, path, [exists(place, workspacePath(place, path)) ? 'write' : 'create']),
-    run: async ({ path, content }, context) => {
+    paths: ['path'],
+    resources: ({ path }, place) => fileResources(path, [exists(place, path) ? 'write' : 'create']),
+    run: async (args, context) => {
+      const { content } = args;
       const bytes = Buffer.from(content);
       if (bytes.length > writeBytesMax) throw tooLong(bytes.length);
-      const { names, right } = fileTarget(context, path);
+      const { names, right, inputPath: path } = fileTarget(context, args.path);
       const created = right === 'create';
       const { signal, workspace, idempotencyKey } = context;
       return withFile(path, signal, async () => {

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { InputError, KernelError } from '../../base/errors.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
+import { isObject } from '../../capability/constraint/json-compare.js';
 import { AuthorityCache } from '../../capability/decision/authority-cache.js';
 import { allows } from '../../capability/decision/decide.js';
 import { plainQuestion, type Question, QuestionParser } from '../../capability/decision/question.js';
@@ -13,6 +14,7 @@ import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
+import { workspacePath } from '../../kernel/workspace/working-directory.js';
 import type { ToolPlace, ToolResource } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { callCancelled, toolFailed } from '../tool-errors.js';
@@ -62,12 +64,16 @@ export class CallPreparer {
   ): Promise<PreparedCall> {
     const { pid, cwd } = row;
     const { name } = tool;
-    const args = deepFreeze(await this.parseArgs(tool, pid, rawArgs, ends));
     const place = { pid, cwd, workspace: this.filePlaces.workspace };
-    const question = plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args);
-    const call = using === undefined ? question : { ...question, using };
+    const args = deepFreeze(withWorkspacePaths(tool, await this.parseArgs(tool, pid, rawArgs, ends), place));
     const resources = this.resourcesOf(tool, args, place);
     const others = await this.questionsOf(pid, resources);
+    const realArgs = await this.realArgsOf(tool, args, others);
+    const call: Question = {
+      ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args),
+      ...(realArgs === undefined ? {} : { realArgs }),
+      ...(using === undefined ? {} : { using }),
+    };
     const shown = await this.shownArgs(tool, args, [call, ...others], isRepeated);
     return {
       tool,
@@ -133,9 +139,48 @@ export class CallPreparer {
     return questions;
   }
 
+  /**
+   * The arguments with the files that their paths lead to; undefined where no link leads elsewhere. Where a path is also a
+   * resource, its links are not followed a second time: what is decided on must be what is opened.
+   */
+  private async realArgsOf(
+    { paths = [] }: ParsedTool,
+    args: JsonValue,
+    questions: readonly Question[],
+  ): Promise<JsonValue | undefined> {
+    let realArgs: JsonObject | undefined;
+    for (const [name, value] of pathArguments(paths, args)) {
+      const request = parseRequest(`fs:${value}`);
+      const known = questions.find(({ request: { text } }) => text === request.text);
+      const real = known === undefined ? await this.filePlaces.real(request.segments) : known.real?.segments;
+      const realPath = real === undefined ? outside : real.join('/') || '.';
+      if (realPath !== value) realArgs = { ...(realArgs ?? (args as JsonObject)), [name]: realPath };
+    }
+    return realArgs;
+  }
+
   private filePathOf(text: string, real: Question['request']): [string, string][] {
     return real.kind === 'fs' ? [[text, path.join(this.filePlaces.workspace, ...real.segments)]] : [];
   }
+}
+
+/** Stands for every path that is not in the workspace. No path pattern includes it. */
+const outside = '..';
+
+function pathArguments(paths: readonly string[], args: JsonValue): [name: string, path: string][] {
+  if (!isObject(args)) return [];
+  return paths.flatMap((name) => {
+    const value = Object.hasOwn(args, name) ? args[name] : undefined;
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+}
+
+/** The arguments with paths relative to the workspace, in canonical form. Throws INVALID_PATH. */
+function withWorkspacePaths({ paths = [] }: ParsedTool, args: JsonValue, place: ToolPlace): JsonValue {
+  const found = pathArguments(paths, args);
+  if (found.length === 0) return args;
+  const resolved = found.map(([name, value]) => [name, workspacePath(place, value)]);
+  return { ...(args as JsonObject), ...Object.fromEntries(resolved) };
 }
 
 /** Calls a function of the tool's author. Throws its InputErrors as they are, everything else as TOOL_FAILED. */

@@ -3,7 +3,7 @@ import path, { posix } from 'node:path';
 import { z } from 'zod';
 import { parseRequest } from '../../capability/resource/resource.js';
 import type { Right } from '../../capability/resource/rights.js';
-import { invalidPath, normalizePath, segmentsWithin } from '../../kernel/workspace/working-directory.js';
+import { segmentsWithin } from '../../kernel/workspace/working-directory.js';
 import type { ToolContext, ToolPlace, ToolResource } from '../tool.js';
 import { changedMeanwhile } from './file-errors.js';
 
@@ -14,7 +14,7 @@ export function pathInput(description: string): z.ZodString {
 
 /** The file or folder that a call is about. */
 export interface FileTarget {
-  /** The path as the caller gave it. */
+  /** The path relative to the working directory, as callers give it. */
   readonly inputPath: string;
   /** The same path relative to the workspace, in canonical form. */
   readonly path: string;
@@ -24,34 +24,25 @@ export interface FileTarget {
   readonly names: readonly string[];
 }
 
-/** The resources for rights on a path that is relative to the working directory. Throws INVALID_PATH. */
-export function fileResources(place: ToolPlace, inputPath: string, rights: readonly Right[]): ToolResource[] {
-  const resource = parseRequest(`fs:${workspacePath(place, inputPath)}`).text;
+/** The resources for rights on a path of the workspace. */
+export function fileResources(path: string, rights: readonly Right[]): ToolResource[] {
+  const resource = parseRequest(`fs:${path}`).text;
   return rights.map((right) => ({ right, resource }));
 }
 
+/** A path of the workspace as callers give it: relative to the working directory. */
+export function toCallerPath({ cwd }: Pick<ToolPlace, 'cwd'>, workspacePath: string): string {
+  return posix.relative(posix.join('/', cwd), posix.join('/', workspacePath)) || '.';
+}
+
 /** The file that the call was authorized for, at the real path that it had then. Throws CONFLICT if it had none. */
-export function fileTarget(context: ToolContext, inputPath: string): FileTarget {
+export function fileTarget(context: ToolContext, path: string): FileTarget {
+  const inputPath = toCallerPath(context, path);
   const [authorized] = context.resources;
   const real = authorized === undefined ? undefined : context.files.get(authorized.resource);
   const names = real === undefined ? undefined : segmentsWithin(context.workspace, real);
   if (authorized === undefined || names === undefined) throw changedMeanwhile(inputPath, 'it cannot be found any more');
   return { inputPath, path: authorized.resource.slice('fs:'.length), right: authorized.right, names };
-}
-
-/**
- * The path relative to the workspace, in canonical form. An absolute path must be canonical already, so that constraints
- * meet only one spelling. Looks at the text only. Throws INVALID_PATH.
- */
-export function workspacePath({ cwd, workspace }: Pick<ToolPlace, 'cwd' | 'workspace'>, inputPath: string): string {
-  if (!posix.isAbsolute(inputPath)) return normalizePath(cwd, inputPath);
-  if (inputPath === workspace) return '.';
-  const above = workspace.endsWith('/') ? workspace : `${workspace}/`;
-  if (!inputPath.startsWith(above)) throw invalidPath(inputPath, 'it is absolute, and not in the workspace');
-  const inside = inputPath.slice(above.length);
-  if (normalizePath('.', inside) !== inside)
-    throw invalidPath(inputPath, 'it is absolute, and not spelled canonically');
-  return inside;
 }
 
 /**
