@@ -44,6 +44,11 @@ export interface ToolContext extends ToolPlace {
   readonly files: ReadonlyMap<string, string>;
   /** Requires a right that was not known before, such as on the target of a redirect; recorded. Throws CAPABILITY_DENIED. */
   require(right: Right, resource: string, args?: JsonValue): Promise<Decision>;
+  /**
+   * Requires that the process may call this tool with other arguments as well, such as those of a redirect. Takes no further
+   * use of the capability that the call was allowed by. Throws CAPABILITY_DENIED.
+   */
+  requireArgs(args: JsonValue): Promise<void>;
 }
 
 export interface ToolSpec<Args = JsonValue, Result = JsonValue> {

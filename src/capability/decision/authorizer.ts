@@ -45,7 +45,8 @@ export class Authorizer {
     const decision = await this.decide(tx, context, question);
     const request = approvalRequestOf(question, decision);
     const approval = request === undefined ? undefined : await this.approvalLookup.authorize(tx, request, context.at);
-    const counted = await this.takeUses(tx, decision, context.at);
+    const isContinued = question.continues !== undefined && question.continues === decision.node?.record.id;
+    const counted = isContinued ? 0 : await this.takeUses(tx, decision, context.at);
     return toAuthorization(context, question, decision, counted, approval);
   }
 

@@ -117,9 +117,10 @@ function decideByCapability(question: Question, input: DecisionInput, env: Decis
   let best: GraphNode | undefined;
   const misses: Miss[] = [];
   for (const node of question.isOutsideWorkspace === true ? [] : input.matching) {
-    const status = input.graph.statusOf(node, env.now);
+    const status = statusFor(question, node, input.graph.statusOf(node, env.now));
     const failure = failureOf(question, node.record, status, env);
     if (failure !== undefined) misses.push({ ...failure, record: node.record });
+    else if (node.record.id === question.continues) return rawDecision(input, 'ALLOWED', node);
     else if (best === undefined || byPreference(node.record, best.record) < 0) best = node;
   }
   if (best !== undefined) return rawDecision(input, 'ALLOWED', best);
@@ -129,6 +130,10 @@ function decideByCapability(question: Question, input: DecisionInput, env: Decis
   if (misses.length === 0) return rawDecision(input, 'NO_CAPABILITY');
   misses.sort((a, b) => byNearness(question, a, b));
   return rawDecision(input, misses[0]?.code ?? 'NO_CAPABILITY', undefined, misses.slice(0, nearestMax).map(toNearMiss));
+}
+
+function statusFor({ continues }: Question, { record }: GraphNode, status: CapabilityStatus): CapabilityStatus {
+  return status === 'spent' && record.id === continues ? 'live' : status;
 }
 
 /**

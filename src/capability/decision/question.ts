@@ -39,6 +39,8 @@ export interface Question {
   readonly realArgs?: JsonValue;
   /** Arguments that the call takes from its process: constraints on them are checked, but need not be there. */
   readonly inheritedArgs?: JsonObject;
+  /** The capability whose use was taken for the call that the question is part of: it counts though it is spent by that. */
+  readonly continues?: CapabilityId;
   /** Only this capability counts. */
   readonly using?: CapabilityId;
   /**

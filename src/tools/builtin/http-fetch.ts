@@ -6,7 +6,8 @@ import { untilAborted } from '../../base/until-aborted.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import { type Hop, nextHop } from '../http/hop.js';
 import { type NetTarget, netTarget } from '../http/net-target.js';
-import { type Headers, headersProblem, requestHeaders } from '../http/request-headers.js';
+import { hiddenMark, isSecret, redactUrl, redactUrlsIn } from '../http/redact-url.js';
+import { canonicalHeaders, type Headers, headersProblem, requestHeaders } from '../http/request-headers.js';
 import { type AddressLookup, resolveAddresses, systemLookup } from '../http/resolve-addresses.js';
 import { readBody } from '../http/response-body.js';
 import { sendRequest } from '../http/send-request.js';
@@ -16,9 +17,8 @@ const timeoutMsMax = 30_000;
 const bodyBytesMax = 512 * 1024;
 const sentBytesMax = 1024 * 1024;
 const redirectsMax = 5;
-/** In the name of a header or parameter whose value is not recorded. */
-const secretName = /token|secret|passw|key|auth|cookie|session|signature|credential/i;
-const hiddenMark = '[hidden]';
+/** The headers of a response that hold URLs. */
+const urlHeaders = new Set(['location', 'content-location', 'link', 'refresh']);
 
 const effects = {
   GET: 'pure',
@@ -30,13 +30,18 @@ const effects = {
   PATCH: 'once',
 } as const satisfies Record<string, Effect>;
 
-const url = z.string().superRefine((text, { addIssue }) => {
+/** Gives the URL in its canonical spelling: constraints are compared with what is requested. */
+const url = z.string().transform((text, { addIssue }) => {
   const target = netTarget(text);
-  if (typeof target === 'string') addIssue(target);
+  if (typeof target !== 'string') return target.url.href;
+  addIssue(target);
+  return z.NEVER;
 });
-const headers = z.record(z.string(), z.string()).superRefine((record, { addIssue }) => {
+const headers = z.record(z.string(), z.string()).transform((record, { addIssue }) => {
   const problem = headersProblem(record);
-  if (problem !== undefined) addIssue(problem);
+  if (problem === undefined) return canonicalHeaders(record);
+  addIssue(problem);
+  return z.NEVER;
 });
 
 const input = z
@@ -100,7 +105,7 @@ export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Too
       const signal = AbortSignal.any([context.signal, timeout]);
       const first = firstHop(args);
       try {
-        const { hop, response } = await followRedirects(context, first, lookup, signal);
+        const { hop, response } = await followRedirects(context, args, first, lookup, signal);
         return await toResult(hop, response, maxBytes);
       } catch (error) {
         context.signal.throwIfAborted();
@@ -123,9 +128,13 @@ function targetOf(args: Args): NetTarget {
   return target;
 }
 
-/** Follows redirects to the final response. The right to call the first host was checked with the tool call. */
+/**
+ * Follows redirects to the final response. The first request was decided on with the tool call; each further one is decided on
+ * as a call of the tool with its arguments, before it is sent.
+ */
 async function followRedirects(
   context: ToolContext,
+  args: Args,
   first: Hop,
   lookup: AddressLookup,
   signal: AbortSignal,
@@ -133,7 +142,10 @@ async function followRedirects(
   let hop = first;
   for (let redirects = 0; ; redirects++) {
     const { target, method } = hop;
-    if (redirects > 0) await context.require('call', target.resource, { method });
+    if (redirects > 0) {
+      await untilAborted(signal, context.requireArgs(redirectedArgs(args, hop)));
+      await context.require('call', target.resource, { method });
+    }
     const addresses = await untilAborted(signal, resolveAddresses(context, target, method, lookup));
     const response = await sendRequest(hop, addresses, signal);
     const next = nextHop(hop, response.statusCode ?? 0, response.headers.location);
@@ -145,24 +157,39 @@ async function followRedirects(
   }
 }
 
+/** The arguments with which a process would send the request of a redirect itself. */
+function redirectedArgs({ body: _body, ...args }: Args, { target, method, headers, body }: Hop): JsonObject {
+  const kept = Object.entries(args.headers).filter(([name]) => Object.hasOwn(headers, name));
+  return {
+    ...args,
+    url: target.url.href,
+    method,
+    headers: Object.fromEntries(kept),
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
 async function toResult({ target, method }: Hop, response: IncomingMessage, maxBytes: number): Promise<Result> {
   const { content, encoding, truncated } = await readBody(response, method, maxBytes);
   const headers = Object.entries(response.headersDistinct)
     .filter(([name]) => name !== '__proto__')
-    .map(([name, values = []]) => [name, values.length > 1 ? values : (values[0] ?? '')]);
+    .map(([name, values = []]) => {
+      const shown = urlHeaders.has(name) ? values.map(redactUrlsIn) : values;
+      return [name, shown.length > 1 ? shown : (shown[0] ?? '')];
+    });
   return {
     status: response.statusCode ?? 0,
     headers: Object.fromEntries(headers),
     body: content,
     encoding,
-    url: target.url.href,
+    url: redactUrl(target.url.href),
     truncated,
   };
 }
 
 /** The request as it is recorded: without secrets, and of the body only the length. */
 function redactRequest(url: string, method: string, headers: Headers, body: string | undefined): JsonObject {
-  const redacted = Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? hiddenMark : value]);
+  const redacted = Object.entries(headers).map(([name, value]) => [name, isSecret(name, value) ? hiddenMark : value]);
   return {
     url: redactUrl(url),
     method,
@@ -171,17 +198,13 @@ function redactRequest(url: string, method: string, headers: Headers, body: stri
   };
 }
 
-function redactUrl(text: string): string {
-  const url = new URL(text);
-  for (const name of new Set(url.searchParams.keys())) {
-    if (secretName.test(name)) url.searchParams.set(name, hiddenMark);
-  }
-  return url.href;
+function shownPlace(url: URL): string {
+  return redactUrl(`${url.origin}${url.pathname}`).slice(0, 500);
 }
 
 function requestFailed(url: URL, problem: string, cause?: unknown): ToolError {
   const reason = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
-  const where = `${url.origin}${url.pathname}`.slice(0, 500);
+  const where = shownPlace(url);
   return new ToolError('TOOL_FAILED', `The request to ${where} failed: ${problem}.`, {
     facts: { url: where, problem, ...(typeof reason === 'string' ? { reason } : {}) },
     hint: 'See the problem; the other side may have got the request all the same.',
@@ -196,7 +219,7 @@ function toRequestError(url: URL, error: unknown): KernelError {
 }
 
 function requestTimeout(url: URL, timeoutMs: number): ToolError {
-  const where = `${url.origin}${url.pathname}`.slice(0, 500);
+  const where = shownPlace(url);
   return new ToolError('TOOL_TIMEOUT', `The request to ${where} took longer than ${timeoutMs} ms.`, {
     facts: { url: where, timeoutMs },
     hint: 'Give it more time with timeoutMs; the other side may have got the request all the same.',

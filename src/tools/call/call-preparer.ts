@@ -74,7 +74,7 @@ export class CallPreparer {
       ...(realArgs === undefined ? {} : { realArgs }),
       ...(using === undefined ? {} : { using }),
     };
-    const shown = await this.shownArgs(tool, args, [call, ...others], isRepeated);
+    const shown = await this.shownUnlessRefused(tool, args, [call, ...others], isRepeated);
     return {
       tool,
       place,
@@ -87,25 +87,27 @@ export class CallPreparer {
     };
   }
 
-  /**
-   * The arguments as they may be recorded: null when the tool's `shown` throws. That function is not called for a call that is
-   * going to be refused, because it may take long. The decision itself is made later.
-   */
-  private async shownArgs(
+  /** The question of a call with other arguments. Throws INVALID_INPUT. */
+  questionWithArgs({ tool, questions: [{ realArgs: _realArgs, ...call }] }: PreparedCall, rawArgs: unknown): Question {
+    const args = deepFreeze(copyPlain(rawArgs, 'args', payloadLimits));
+    return {
+      ...call,
+      args,
+      get argsForApproval(): JsonValue {
+        return shownArgs(tool, args);
+      },
+    };
+  }
+
+  /** Nothing for a call that is going to be refused: what a tool shows may take long. The decision itself is made later. */
+  private async shownUnlessRefused(
     tool: ParsedTool,
     args: JsonValue,
     questions: readonly Question[],
     isRepeated: boolean,
   ): Promise<Pick<PreparedCall, 'shown'>> {
-    const { shown } = tool;
-    if (shown === undefined) return { shown: args };
-    if (!isRepeated && (await this.isRefused(questions))) return {};
-    try {
-      return { shown: copyPlain(shown(args as never), 'shown', payloadLimits) };
-    } catch {
-      // Only the record depends on it, not the call.
-      return { shown: null };
-    }
+    if (tool.shown !== undefined && !isRepeated && (await this.isRefused(questions))) return {};
+    return { shown: shownArgs(tool, args) };
   }
 
   private async isRefused(questions: readonly Question[]): Promise<boolean> {
@@ -181,6 +183,17 @@ function withWorkspacePaths({ paths = [] }: ParsedTool, args: JsonValue, place: 
   if (found.length === 0) return args;
   const resolved = found.map(([name, value]) => [name, workspacePath(place, value)]);
   return { ...(args as JsonObject), ...Object.fromEntries(resolved) };
+}
+
+/** The arguments as they may be recorded: null when the tool's `shown` throws. */
+function shownArgs({ shown }: ParsedTool, args: JsonValue): JsonValue {
+  if (shown === undefined) return args;
+  try {
+    return copyPlain(shown(args as never), 'shown', payloadLimits);
+  } catch {
+    // Only the record depends on it, not the call.
+    return null;
+  }
 }
 
 /** Calls a function of the tool's author. Throws its InputErrors as they are, everything else as TOOL_FAILED. */

@@ -33,6 +33,8 @@ export interface CallIntent {
   readonly stage: 'intent';
   readonly prepared: PreparedCall;
   readonly effectId: string;
+  /** The capability that allows the call. */
+  readonly capability: CapabilityId | 'kin';
   /** The generation of the process at that time: after an exec the result is not kept. */
   readonly generation: number;
 }
@@ -68,20 +70,40 @@ export class ToolIntents {
     return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const row = await this.lookup.getLive(tx, pid);
       if (row.cwd !== prepared.place.cwd) throw new OutdatedPreparation(pid);
-      const effectId = await this.authorize(tx, act, row, prepared);
-      return { stage: 'intent', prepared, effectId, generation: row.generation };
+      const begun = await this.authorize(tx, act, row, prepared);
+      return { stage: 'intent', prepared, ...begun, generation: row.generation };
     });
   }
 
-  /** Uses the authority that the call needs and begins its effect. Gives the id of the effect. */
-  private async authorize(tx: WriteTx, act: Act, row: ProcessRow, prepared: PreparedCall): Promise<string> {
+  /** Decides on a call that is under way with other arguments. Throws INVALID_INPUT, CAPABILITY_DENIED. */
+  async requireArgs({ prepared, capability }: CallIntent, rawArgs: unknown, signal: AbortSignal): Promise<void> {
+    const { pid } = prepared.place;
+    const question = this.preparer.questionWithArgs(prepared, rawArgs);
+    // The hooks of a run are for the stages of the call itself.
+    const caller = { face: 'process', pid } as const;
+    await this.units.commit({ caller, actor: pid, action: toolCall, target: pid, signal }, async (tx, act) => {
+      await this.authorizer.authorize(
+        tx,
+        act,
+        capability === 'kin' ? question : { ...question, continues: capability },
+      );
+    });
+  }
+
+  /** Uses the authority that the call needs and begins its effect. */
+  private async authorize(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    prepared: PreparedCall,
+  ): Promise<Pick<CallIntent, 'effectId' | 'capability'>> {
     const { tool, args, questions } = prepared;
     const authorizations: Authorization[] = [];
     for (const question of questions) authorizations.push(await this.authorizer.authorize(tx, act, question));
     // It was prepared as a call that is refused.
     if (prepared.shown === undefined) throw new OutdatedPreparation(row.pid);
     const [callAuthorization, ...resourceAuthorizations] = authorizations as [Authorization, ...Authorization[]];
-    return this.effects.begin(tx, act, {
+    const effectId = await this.effects.begin(tx, act, {
       row,
       action: toolCall,
       resource: questions[0].request.text,
@@ -98,6 +120,7 @@ export class ToolIntents {
       },
       payload: recordedPayload(prepared.shown, questions),
     });
+    return { effectId, capability: callAuthorization.capability };
   }
 }
 

@@ -79,6 +79,7 @@ export class ToolCallGate implements ToolGate {
       idempotencyKey: run?.idempotencyKey ?? intent.effectId,
       limit,
       callerSignal: signal,
+      requireArgs: (otherArgs, callSignal) => this.intents.requireArgs(intent, otherArgs, callSignal),
     });
     return this.outcomes.settle({ ...intent, call, result });
   }

@@ -22,6 +22,8 @@ export interface RunOptions extends CallEnds {
   readonly stop: AbortSignal;
   readonly attempt: number;
   readonly idempotencyKey: string;
+  /** Requires that the call is allowed with other arguments. */
+  readonly requireArgs: (args: JsonValue, signal: AbortSignal) => Promise<void>;
 }
 
 /** The result of a run. `isOver`: the code of the tool has ended, so that it has no further effects. */
@@ -141,5 +143,6 @@ function toContext({ place, resources, files }: PreparedCall, options: RunOption
     resources,
     files,
     require: (right, resource, args) => face.capabilities.require(right, resource, args),
+    requireArgs: (args) => options.requireArgs(args, signal),
   } satisfies ToolContext);
 }

@@ -1,4 +1,5 @@
 import { type NetTarget, netTarget } from './net-target.js';
+import { isSecret } from './redact-url.js';
 import { type Headers, withoutHeaders } from './request-headers.js';
 
 /** One request of a chain of redirects. */
@@ -11,7 +12,6 @@ export interface Hop {
 }
 
 const redirects = new Set([301, 302, 303, 307, 308]);
-const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 /** The request that a response redirects to; undefined if it is no redirect, a text if the redirect is not followed. */
 export function nextHop(hop: Hop, status: number, location: string | undefined): Hop | string | undefined {
@@ -21,8 +21,8 @@ export function nextHop(hop: Hop, status: number, location: string | undefined):
   if (typeof target === 'string') return `the redirect ${target}`;
   if (from.protocol === 'https:' && target.url.protocol === 'http:') return 'the redirect leads from https to http';
   const { body, ...rest } = withRedirectMethod(hop, status);
-  const headers =
-    target.url.origin === from.origin ? rest.headers : withoutHeaders(rest.headers, (name) => secretHeaders.has(name));
+  // Another origin gets nothing that is hidden on record.
+  const headers = target.url.origin === from.origin ? rest.headers : withoutHeaders(rest.headers, isSecret);
   return { ...rest, target, headers, ...(body === undefined ? {} : { body }) };
 }
 

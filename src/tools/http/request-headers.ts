@@ -34,18 +34,22 @@ function isValid(name: string, value: string): boolean {
   }
 }
 
-/** The headers with lower-case names, over the defaults of every request. */
+/** The headers with lower-case names, which are one spelling of many that mean the same. */
+export function canonicalHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Headers with lower-case names, over the defaults of every request. */
 export function requestHeaders(headers: Headers, hasBody: boolean): Headers {
-  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     accept: '*/*',
     'accept-encoding': 'gzip, deflate, br',
     'user-agent': 'procura',
     ...(hasBody ? { 'content-type': 'text/plain;charset=UTF-8' } : {}),
-    ...Object.fromEntries(lowerCase),
+    ...headers,
   };
 }
 
-export function withoutHeaders(headers: Headers, isDropped: (name: string) => boolean): Headers {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isDropped(name)));
+export function withoutHeaders(headers: Headers, isDropped: (name: string, value: string) => boolean): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name, value]) => !isDropped(name, value)));
 }
