@@ -14,6 +14,11 @@ export interface ToolResource {
   readonly resource: string;
   /** The arguments that constraints of capabilities on it are compared with. */
   readonly args?: JsonObject;
+  /**
+   * For a right that depends on what exists: the right that a refusal names where the process has neither, so that it does not
+   * tell which one was needed.
+   */
+  readonly refusedAs?: Right;
 }
 
 /** The process and the folder that a call is made from. */

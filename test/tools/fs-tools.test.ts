@@ -105,6 +105,38 @@ describe.each(['descriptor', 'path'] as const)('the file tools, by %s', (lookupM
   });
 
   describe('fs.write', () => {
+    it('that is refused does not tell whether the file is there', async () => {
+      const { kernel, call, spawnHolding, write } = await fileFixture(lookupMode);
+      const refusalFor = async (pid: string) => {
+        const error = await call(pid, 'fs.write', { path: 'notes/a.txt', content: 'x' }).catch((caught) => caught);
+        return { ...error.toJSON(), message: error.message };
+      };
+      const noRights = await spawnHolding('fs:other/**');
+      const otherRights = await spawnHolding('fs:notes/**', ['read', 'delete', 'list']);
+      const forbidden = await spawnHolding('fs:**');
+      await kernel.capabilities.deny(forbidden, { resource: 'fs:notes/**', rights: ['write', 'create'] });
+      const pids = [noRights, otherRights, forbidden];
+      const before = await Promise.all(pids.map(refusalFor));
+      write('notes/a.txt', 'text');
+      expect(await Promise.all(pids.map(refusalFor))).toEqual(before);
+      for (const refused of before)
+        expect(refused).toMatchObject({ code: 'CAPABILITY_DENIED', facts: { right: 'write' } });
+      const { items } = await kernel.audit.list({ outcome: 'refused' });
+      expect(new Set(items.map(({ right }) => right))).toEqual(new Set(['write']));
+    });
+
+    it('needs the right to create where the file is missing, and the right to write where it is there', async () => {
+      const { call, spawnHolding, write, read } = await fileFixture(lookupMode);
+      const creating = await spawnHolding('fs:**', ['create']);
+      const writing = await spawnHolding('fs:**', ['write']);
+      write('there', 'old');
+      expect(await call(creating, 'fs.write', { path: 'new', content: 'x' })).toMatchObject({ created: true });
+      expect(await call(writing, 'fs.write', { path: 'there', content: 'x' })).toMatchObject({ created: false });
+      expect(await refusal(call(creating, 'fs.write', { path: 'there', content: 'y' }))).toMatchObject(denied);
+      expect(await refusal(call(writing, 'fs.write', { path: 'missing', content: 'y' }))).toMatchObject(denied);
+      expect(read('there')).toBe('x');
+    });
+
     it('makes a file with the folders above it by the right to create, and replaces one by the right to write', async () => {
       const { call, spawnHolding, read, workspace } = await fileFixture(lookupMode);
       const [maker, writer] = [await spawnHolding('fs:**', ['create']), await spawnHolding('fs:**', ['write'])];

@@ -63,6 +63,11 @@ export class Authorizer {
   private async decide(tx: ReadTx, context: CallContext, question: Question): Promise<RawDecision> {
     const decision = await this.evaluator.decide(tx, question, context.at);
     if (decision.code === 'ASK' || allows(decision.code)) return decision;
+    const { refusedAs, ...plain } = question;
+    if (refusedAs !== undefined && refusedAs !== question.right) {
+      const other = await this.evaluator.decide(tx, { ...plain, right: refusedAs }, context.at);
+      if (other.code !== 'ASK' && !allows(other.code)) return this.decide(tx, context, { ...plain, right: refusedAs });
+    }
     const withNearMisses = await this.evaluator.explain(tx, question, context.at);
     throw capabilityDenied(context, toExplanation(context, question, withNearMisses));
   }

@@ -41,6 +41,8 @@ export interface Question {
   readonly inheritedArgs?: JsonObject;
   /** The capability whose use was taken for the call that the question is part of: it counts though it is spent by that. */
   readonly continues?: CapabilityId;
+  /** The right that a refusal names where the process has neither: which one is needed tells what exists. */
+  readonly refusedAs?: Right;
   /** Only this capability counts. */
   readonly using?: CapabilityId;
   /**

@@ -32,7 +32,7 @@ export function fsWrite(access: FileAccess): Tool {
     output,
     effect: 'idempotent',
     paths: ['path'],
-    resources: ({ path }, place) => fileResources(path, [exists(place, path) ? 'write' : 'create']),
+    resources: ({ path }, place) => fileResources(path, [exists(place, path) ? 'write' : 'create'], 'write'),
     run: async (args, context) => {
       const { content } = args;
       const bytes = Buffer.from(content);

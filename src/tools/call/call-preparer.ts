@@ -37,7 +37,14 @@ export interface PreparedCall {
 }
 
 const resourceList = z
-  .array(z.strictObject({ right: z.string(), resource: z.string(), args: z.custom<JsonValue>().optional() }))
+  .array(
+    z.strictObject({
+      right: z.string(),
+      resource: z.string(),
+      args: z.custom<JsonValue>().optional(),
+      refusedAs: z.string().optional(),
+    }),
+  )
   .max(256);
 
 /** Does the part of a call that cannot run inside a unit: validates by schema, calls functions of the tool, looks at the disk. */
@@ -135,8 +142,9 @@ export class CallPreparer {
 
   private async questionsOf(pid: Pid, resources: readonly ToolResource[]): Promise<Question[]> {
     const questions: Question[] = [];
-    for (const { right, resource, args = {} } of resources) {
-      questions.push(await this.questions.parse(pid, right, resource, args));
+    for (const { right, resource, args = {}, refusedAs } of resources) {
+      const question = await this.questions.parse(pid, right, resource, args);
+      questions.push(refusedAs === undefined ? question : { ...question, refusedAs });
     }
     return questions;
   }

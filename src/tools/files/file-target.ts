@@ -25,9 +25,9 @@ export interface FileTarget {
 }
 
 /** The resources for rights on a path of the workspace. */
-export function fileResources(path: string, rights: readonly Right[]): ToolResource[] {
+export function fileResources(path: string, rights: readonly Right[], refusedAs?: Right): ToolResource[] {
   const resource = parseRequest(`fs:${path}`).text;
-  return rights.map((right) => ({ right, resource }));
+  return rights.map((right) => ({ right, resource, ...(refusedAs === undefined ? {} : { refusedAs }) }));
 }
 
 /** A path of the workspace as callers give it: relative to the working directory. */
