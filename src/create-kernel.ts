@@ -195,13 +195,21 @@ class OpenKernel implements Kernel {
 
   private async close(graceMs: number): Promise<ShutdownReport> {
     const { container } = this;
-    const { readOnly } = this.options;
-    const report = await this.stopRuns(graceMs);
-    if (!readOnly) {
+    try {
+      const report = await this.stopRuns(graceMs);
+      if (this.options.readOnly) return report;
       await container.get(RevocationSweep).waitUntilIdle();
       await container.get(Refusals).close();
       await container.get(Checkpoints).close();
+      return report;
+    } finally {
+      await this.release();
     }
+  }
+
+  /** Also after a failure: nothing stays open of a store that cannot be used any more. */
+  private async release(): Promise<void> {
+    const { container } = this;
     container.get(LogEventBus).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
@@ -210,7 +218,6 @@ class OpenKernel implements Kernel {
     container.get(InboxWatch).close();
     container.get(ResumeWatch).close();
     container.get(ApprovalWatch).close();
-    return report;
   }
 
   /** Bodies are stopped first, while everything that they need still works. */

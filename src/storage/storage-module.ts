@@ -4,6 +4,7 @@ import { CheckpointSink, noCheckpointSink } from '../audit/checkpoint/checkpoint
 import { Ed25519Signer, ed25519SeedBytes } from '../audit/checkpoint/ed25519-signer.js';
 import { Signer } from '../audit/checkpoint/signer.js';
 import { Entropy } from '../base/entropy.js';
+import { Logger } from '../base/logger.js';
 import { Store } from '../base/store.js';
 import { ApprovalRepository } from '../capability/approval/approval-repository.js';
 import { CapabilityRepository } from '../capability/holding/capability-repository.js';
@@ -55,7 +56,7 @@ export function sqliteModule(options: StorageOptions): ContainerModule {
   const { path, state, readOnly } = options;
   const files = state === null ? undefined : statePathsOf(state);
   return new ContainerModule(({ bind }) => {
-    bind(Store).toDynamicValue(() => new SqliteStore(options));
+    bind(Store).toDynamicValue(({ get }) => new SqliteStore(options, get<Logger>(Logger)));
     bind(AccountRepository).to(SqliteAccountRepository);
     bind(ApprovalRepository).to(SqliteApprovalRepository);
     bind(AuditRepository).to(SqliteAuditRepository);

@@ -1,8 +1,9 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type Database from 'better-sqlite3';
 import { StoreError } from '../../base/errors.js';
 import { Listeners } from '../../base/listeners.js';
+import { type Logger, silentLogger } from '../../base/logger.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
 import { backoff, FileLock } from './file-lock.js';
@@ -37,7 +38,14 @@ export class SqliteStore implements Store {
   private dataVersion: unknown;
   private readonly listeners = new Listeners();
 
-  constructor(private readonly options: SqliteOptions) {}
+  private fileIdentity: string | undefined;
+  /** The error of every call after the file was removed or replaced: what it writes would not be kept. */
+  private lost: StoreError | undefined;
+
+  constructor(
+    private readonly options: SqliteOptions,
+    private readonly logger: Logger = silentLogger,
+  ) {}
 
   /** Checks that the file is ours before anything is written, then migrates it. Throws STORE_*, SCHEMA_NEWER. */
   async open(): Promise<void> {
@@ -50,12 +58,14 @@ export class SqliteStore implements Store {
   }
 
   write<T>(work: (tx: WriteTx) => Promise<T>): Promise<T> {
+    if (this.lost !== undefined) return Promise.reject(this.lost);
     if (this.writes === undefined) return Promise.reject(storeClosed());
     if (this.options.readOnly) return Promise.reject(readOnly());
     return this.writes.run(work);
   }
 
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (this.lost !== undefined) return Promise.reject(this.lost);
     if (this.reads !== undefined) return this.reads.run(work);
     return this.writes === undefined ? Promise.reject(storeClosed()) : this.writes.run(work, 'read');
   }
@@ -104,13 +114,29 @@ export class SqliteStore implements Store {
     this.reader = await retryWhileBusy(() => new Connection(path, { readonly: true }));
     this.reads = new ReadQueue(this.reader);
     this.dataVersion = dataVersionOf(this.writer);
-    this.poll = setInterval(checkNow, this.options.pollMs).unref();
+    this.fileIdentity = identityOf(path);
+    this.poll = setInterval(() => {
+      this.checkFile(path);
+      this.checkForeignCommit();
+    }, this.options.pollMs).unref();
   }
 
   private assertUsable(path: string): void {
     const { isOurs, schema } = identify(path);
     if (!isOurs && this.options.readOnly) throw noFile(path);
     assertNotNewer(schema, schemaNumber());
+  }
+
+  /** Whether the file of the open connections is still the one that everybody else finds. */
+  private checkFile(path: string): void {
+    const found = identityOf(path);
+    if (this.lost !== undefined || found === this.fileIdentity || found === 'unknown') return;
+    const problem = found === undefined ? 'removed' : 'replaced by another file';
+    this.lost = new StoreError('STORE_IO', `The database ${path} was ${problem} while it was open.`, {
+      facts: { path, problem },
+      hint: 'Put the file back, or restore it from a backup, and open a new kernel; this one keeps nothing any more.',
+    });
+    this.logger.error({ path, problem }, 'the database was removed or replaced under a running kernel');
   }
 
   /** Uses the writer's connection: its data_version changes with every commit but its own. */
@@ -127,6 +153,17 @@ export class SqliteStore implements Store {
     this.writer?.close();
     this.reader = undefined;
     this.writer = undefined;
+  }
+}
+
+/** Device and inode of a file; undefined when it is not there. */
+function identityOf(path: string): string | 'unknown' | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+  } catch {
+    // A folder above it cannot be read at the moment.
+    return 'unknown';
   }
 }
 

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat } from 'node:fs/promises';
 import { invalidPath } from '../../kernel/workspace/working-directory.js';
-import { UnexpectedLink } from './file-errors.js';
+import { KernelFile, UnexpectedLink } from './file-errors.js';
 import type { OpenFolder } from './open-folder.js';
 
 /** A regular file, open for reading; never a pipe, a device or a socket, which could block the reader. */
@@ -14,7 +14,10 @@ export interface RegularFile extends AsyncDisposable {
 /** Opens a regular file. Throws INVALID_PATH for everything else, with the path that the caller gave. */
 export async function openRegular(folder: OpenFolder, name: string, inputPath: string): Promise<RegularFile> {
   // Opening some devices has an effect, so the type is checked before, and again on the handle in case it was replaced.
-  requireRegular(await lstat(folder.pathOf(name)), inputPath);
+  const found = await lstat(folder.pathOf(name));
+  requireRegular(found, inputPath);
+  // Closing a file again would release the locks that SQLite holds on it.
+  if (folder.isKernels(name, found)) throw new KernelFile();
   const handle = await folder.open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await handle.stat();
