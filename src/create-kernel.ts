@@ -9,6 +9,7 @@ import { Refusals } from './audit/writing/refusals.js';
 import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
 import type { NodeId, Pid } from './base/ids.js';
+import { Logger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { amount, parseSpec } from './base/spec.js';
 import { Store } from './base/store.js';
@@ -103,6 +104,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   }));
   const entropy = container.get(Entropy);
   if (entropy instanceof SeededEntropy) entropy.restart(size);
+  warnOfTime(container, newestAt);
   container.get(Clock).advanceTo(newestAt);
   for (const image of options.images) container.get(ImageRegistry).register(image);
   const tools = [...container.get(BuiltinTools).all(), ...options.tools];
@@ -120,6 +122,16 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(Executor).start();
   await container.get(CommandService).start();
 }
+
+/** The kernel continues from the newest time in its store, so that deadlines and expiries are that far ahead as well. */
+function warnOfTime(container: Container, newestAt: number): void {
+  const aheadMs = newestAt - container.get(Clock).peek();
+  if (aheadMs <= aheadMsMax) return;
+  const message = "the store is ahead of the machine's clock, and the time of this kernel with it";
+  container.get<Logger>(Logger).warn({ aheadMs, newestAt }, message);
+}
+
+const aheadMsMax = 3_600_000;
 
 async function recordNodeStart(container: Container, { node }: ParsedOptions): Promise<void> {
   const at = container.get(Clock).now();

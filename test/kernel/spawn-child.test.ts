@@ -231,11 +231,14 @@ describe('a spawn that is refused', () => {
     expect(inserts.flatMap(({ mock }) => mock.calls)).toEqual([]);
   });
 
-  it('is one whose grant of the required authority has expired', async () => {
+  it('is one whose grant of the required authority has expired already', async () => {
     const { kernel, refused } = await kernelFixture();
     const mail = { resource: 'tool:mail', rights: ['call' as const] };
     kernel.images.register(externalImage({ name: 'mailer', requires: [mail] }));
     const spawn = () => kernel.processes.spawn({ image: 'mailer', capabilities: [{ ...mail, expiresAt: 1 }] });
-    expect((await refused(spawn)).code).toBe('CAPABILITY_DENIED');
+    expect(await refused(spawn)).toMatchObject({
+      code: 'INVALID_INPUT',
+      facts: { path: 'spec.capabilities.0.expiresAt' },
+    });
   });
 });

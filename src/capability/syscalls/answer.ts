@@ -22,6 +22,7 @@ import { ApprovalRepository } from '../approval/approval-repository.js';
 import { ApprovalValidity } from '../approval/approval-validity.js';
 import { WakePort } from '../approval/wake-port.js';
 import { parseCapabilitySpec } from '../holding/capability-spec.js';
+import { assertNotExpired } from '../holding/expiry.js';
 import { Grants } from '../holding/grants.js';
 import { maskOfRights } from '../resource/rights.js';
 import { RuleWriter } from '../rule/rule-writer.js';
@@ -96,6 +97,7 @@ export class Answer {
     if (record.spec === null || decision.startsWith('deny')) return null;
     const { id, pid, generation } = record;
     const authority = parseCapabilitySpec(record.spec);
+    assertNotExpired(authority, act.at, 'approval.spec');
     const root = this.grants.createRoot({ pid, generation, at: act.at }, authority, `approval:${id}`);
     await this.grants.insert(tx, [root]);
     this.recorder.recordEvent(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });

@@ -11,6 +11,7 @@ import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
 import { delegationSpec, parseDelegationSpec } from '../holding/capability-spec.js';
 import { Derivation, type Derived } from '../holding/derivation.js';
+import { assertNotExpired } from '../holding/expiry.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
 import { Receivers } from '../holding/receivers.js';
@@ -60,6 +61,7 @@ export class Delegate {
       );
       const approvals = [...(approval === undefined ? [] : [approval]), ...handoverApprovals];
       const target = { pid: to, generation: holder.generation, at: act.at };
+      assertNotExpired(stated, act.at);
       const derived = await this.derivation.derive(tx, from, target, stated, 'delegate');
       const { id: capability } = derived.record;
       const data = { capability, parent: derived.parent, from };
@@ -80,6 +82,7 @@ export class Delegate {
     const call: Call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holderLookup.findActive(tx, pid);
+      assertNotExpired(stated, act.at);
       const derived = await this.derivation.derive(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
       const data = { capability: derived.record.id, parent: derived.parent };
       this.recorder.recordEvent(tx, { type: 'capability.derived', at: act.at, pid, data });

@@ -6,6 +6,7 @@ import { Units } from '../../unit/units.js';
 import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
 import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
+import { assertNotExpired } from '../holding/expiry.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
 
@@ -25,6 +26,7 @@ export class Grant {
     const call: Call = { caller: hostCaller, actor: 'host', action: 'capability.grant', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holderLookup.findLive(tx, pid);
+      assertNotExpired(authority, act.at);
       const record = this.grants.createRoot({ pid, generation, at: act.at }, authority, 'host');
       await this.grants.insert(tx, [record]);
       const capability = record.id;

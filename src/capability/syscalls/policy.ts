@@ -7,6 +7,7 @@ import { Store } from '../../base/store.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
+import { assertNotExpired } from '../holding/expiry.js';
 import { HolderLookup } from '../holding/holders.js';
 import { rightsOfMask } from '../resource/rights.js';
 import { parseRule, type Rule, type RuleEffect, ruleSpec, toRule } from '../rule/rule.js';
@@ -36,6 +37,7 @@ export class Policy {
     const stated = parseRule(parseSpec(ruleSpec, spec, 'spec'));
     const call: Call = { caller: hostCaller, actor: 'host', action: `capability.${effect}`, target: pid };
     return this.units.commit(call, async (tx, act) => {
+      assertNotExpired(stated, act.at);
       const n = pid === '*' ? 0 : (await this.holderLookup.findAny(tx, pid)).n;
       const rule = await this.ruleWriter.set(tx, effect, { pid, n }, stated, act.at);
       const { resource, reason, expiresAt } = rule;

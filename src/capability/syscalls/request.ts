@@ -16,6 +16,7 @@ import type { Authority, Capability, CapabilitySpec } from '../holding/capabilit
 import type { HolderState } from '../holding/capability-repository.js';
 import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
 import { CapabilityViews } from '../holding/capability-views.js';
+import { assertNotExpired } from '../holding/expiry.js';
 import { HolderLookup } from '../holding/holders.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { covers } from '../resource/resource-matching.js';
@@ -59,7 +60,10 @@ export class RequestCapability {
   private async takeGranted(tx: WriteTx, act: Act, request: ApprovalRequest): Promise<Capability> {
     const open = await this.approvals.findOpen(tx, [request.holder.n]);
     const answered = open.find((record) => record.granted !== null && isSameCall(record, request));
-    if (answered === undefined || answered.granted === null) throw new ApprovalNeeded(request);
+    if (answered === undefined || answered.granted === null) {
+      assertNotExpired(request.spec ?? {}, act.at);
+      throw new ApprovalNeeded(request);
+    }
     const { id: approval, pid, granted: capability } = answered;
     await this.approvalLookup.use(tx, approval, pid, act.at);
     const action = 'capability.request';

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
 import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import { assertNotExpired } from '../../capability/holding/expiry.js';
 import { ObjectHandle, type ViewNarrowing } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
 import { ViewLimits } from '../../memory/view/view-limits.js';
@@ -45,6 +46,7 @@ export class Fork {
         const parent = await this.lookup.getSpawnable(tx, actor);
         if (image === undefined && parent.image !== prepared.image.reference) throw new OutdatedPreparation(actor);
         if (fork.narrowing !== null) await this.viewLimits.assertWithin(tx, act, actor, fork.narrowing);
+        for (const [index, stated] of delegate.entries()) assertNotExpired(stated, act.at, `spec.delegate.${index}`);
         const child = await this.spawn.toNewChild(tx, parent, prepared, act.at);
         const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork });
         return row.pid;

@@ -6,6 +6,7 @@ import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { parseCapabilitySpec, parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import { assertNotExpired } from '../../capability/holding/expiry.js';
 import { ObjectHandle } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
@@ -81,6 +82,7 @@ export class Spawn {
     return this.units.commit({ caller, actor: 'host', action: 'process.spawn' }, async (tx, act) => {
       const existing = await this.findExisting(tx, null, prepared);
       if (existing !== undefined) return existing;
+      for (const [index, grant] of grants.entries()) assertNotExpired(grant, act.at, `spec.capabilities.${index}`);
       const goal = await this.toGoal(tx, 'host', prepared.goal, act.at);
       const root = { cwd: '.', ...prepared, goal, parent: null, authority: { grants }, fork: null };
       return (await this.spawning.create(tx, act, root)).row.pid;
@@ -100,6 +102,10 @@ export class Spawn {
       const existing = await this.findExistingChild(tx, actor, prepared);
       if (existing !== undefined) return existing;
       const parent = await this.lookup.getSpawnable(tx, actor);
+      // A child that is started again gets what it had, although that may have expired meanwhile.
+      if (restart === undefined) {
+        for (const [index, stated] of delegate.entries()) assertNotExpired(stated, act.at, `spec.delegate.${index}`);
+      }
       const child = await this.toNewChild(tx, parent, prepared, act.at);
       const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null });
       if (restart !== undefined) this.recordRestart(tx, act, row, restart);

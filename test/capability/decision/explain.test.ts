@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callSearch, search, twoRoots } from '../../support/capability/two-roots.js';
+import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
 
 describe('explain', () => {
   it('names the rules that forbid it, and the call that would lift one', async () => {
@@ -25,11 +26,14 @@ describe('explain', () => {
   });
 
   it('gives a dead capability its own code, and a live one that fails at its arguments precedence', async () => {
-    const { kernel, giver } = await twoRoots(callSearch);
+    const clock = manualClock();
+    const { kernel } = await kernelFixture({ clock });
+    const giver = await kernel.processes.spawn({ capabilities: [callSearch] });
     const [, held] = await kernel.capabilities.list(giver);
     await kernel.capabilities.revoke(held?.id ?? '');
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search')).code).toBe('REVOKED');
-    await kernel.capabilities.grant(giver, { ...callSearch, expiresAt: 1 });
+    await kernel.capabilities.grant(giver, { ...callSearch, expiresAt: clock.now() + 1 });
+    clock.advance(1);
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search')).code).toBe('EXPIRED');
     await kernel.capabilities.grant(giver, { ...callSearch, constraints: { q: { eq: 1 } } });
     expect((await kernel.capabilities.check(giver, 'call', 'tool:search', { q: 2 })).code).toBe('CONSTRAINT');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DelegationSpec } from '../../../src/index.js';
 import { callSearch, codeFor, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { eventsAfter, lastSeq } from '../../support/kernel-fixture.js';
+import { eventsAfter, kernelFixture, lastSeq, manualClock } from '../../support/kernel-fixture.js';
 
 describe('delegate', () => {
   it('hands on a narrower capability, with its event and its record', async () => {
@@ -67,7 +67,12 @@ describe('delegate', () => {
   });
 
   it('refuses to derive from a dead capability, and says what it died of', async () => {
-    const { kernel, giver, taker, refused } = await twoRoots(search, { ...search, resource: 'tool:old', expiresAt: 1 });
+    const clock = manualClock();
+    const { kernel, refused } = await kernelFixture({ clock });
+    const dying = { ...search, resource: 'tool:old', expiresAt: clock.now() + 1 };
+    const giver = await kernel.processes.spawn({ capabilities: [search, dying] });
+    const taker = await kernel.processes.spawn({});
+    clock.advance(1);
     const held = await kernel.capabilities.list(giver, { status: 'any' });
     const id = (name: string) => held.find(({ resource }) => resource === name)?.id ?? '';
     const old = { resource: 'tool:old', rights: ['call'] } as const;

@@ -244,12 +244,13 @@ describe('a transfer', () => {
   it('is refused for what is dead, with what it died of', async () => {
     const set = await giverFixture(
       { ...search, resource: 'tool:revoked' },
-      { ...search, resource: 'tool:expired', expiresAt: 1 },
+      { ...search, resource: 'tool:expired', expiresAt: Date.UTC(2030, 0, 2) },
       { ...search, resource: 'tool:spent', uses: 1 },
     );
     const { kernel, giver, stranger, refused } = set;
     await kernel.capabilities.revoke(await idOn(set, giver, 'tool:revoked'));
     await kernel.capabilities.require(giver, 'call', 'tool:spent');
+    set.clock.advance(24 * 3_600_000);
     for (const [status, code] of [
       ['revoked', 'CAPABILITY_REVOKED'],
       ['expired', 'CAPABILITY_EXPIRED'],
