@@ -39,6 +39,8 @@ export interface AuditRepository {
   recordsAfter(tx: ReadTx, after: number, limit: number): Promise<StoredRecord[]>;
   /** The records whose subject is `pid`. */
   recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]>;
+  /** The subjects of records that have one, by seq. */
+  subjects(tx: ReadTx, from: number, to: number): Promise<ReadonlyMap<number, string>>;
   hashes(tx: ReadTx, from: number, to: number): Promise<Hash[]>;
   insertRecords(tx: WriteTx, records: readonly NewRecord[]): Promise<void>;
 

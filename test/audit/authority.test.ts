@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { AuditRecord, Kernel } from '../../src/index.js';
 import { waitForPending } from '../support/capability/pending-approvals.js';
@@ -11,7 +12,63 @@ async function lastRecord(kernel: Kernel, action: string): Promise<AuditRecord> 
   return record;
 }
 
+/** Runs a statement on the file of the store, as somebody who may write it could. */
+function tamper(path: string, statement: string, ...values: unknown[]): void {
+  const database = new Database(path);
+  try {
+    expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
+  } finally {
+    database.close();
+  }
+}
+
+describe('the index of records', () => {
+  const edits: [string, string][] = [
+    ['is emptied', "UPDATE audit_records SET subject = NULL WHERE body LIKE '%capability.transfer%'"],
+    ['names another process', "UPDATE audit_records SET subject = 'p_other' WHERE body LIKE '%capability.transfer%'"],
+    ['is added', "UPDATE audit_records SET subject = 'p_other' WHERE body LIKE '%process.spawn%'"],
+    ['hides a revocation', "UPDATE audit_records SET subject = NULL WHERE body LIKE '%capability.revoke%'"],
+    ['hides a grant', "UPDATE audit_records SET subject = NULL WHERE body LIKE '%capability.delegate%'"],
+    ['hides an object', "UPDATE audit_records SET subject = NULL WHERE body LIKE '%memory.create%'"],
+  ];
+  it.each(edits)('is recomputed by verify, which notices when it %s', async (_, statement) => {
+    const { kernel, giver, taker, path } = await twoRoots(search);
+    const third = await kernel.processes.spawn({});
+    const delegated = await kernel.capabilities.delegate(giver, taker, { ...callSearch, delegable: true });
+    await kernel.capabilities.transfer(taker, third, delegated.id);
+    await kernel.capabilities.revoke(delegated.id);
+    await kernel.memory.create(giver, { type: 'evidence', payload: { n: 1 } });
+    expect(await kernel.audit.verify()).toMatchObject({ ok: true });
+    tamper(path, statement);
+    expect(await kernel.audit.verify()).toMatchObject({
+      ok: false,
+      firstBad: { kind: 'EDITED', seq: expect.any(Number) },
+    });
+  });
+});
+
 describe('authority', () => {
+  it('is told by the log, whatever the tables say of capabilities and approvals that it tells of', async () => {
+    const { kernel, giver, taker, path } = await twoRoots();
+    const granted = await kernel.capabilities.grant(giver, { ...callSearch, rights: ['call', 'grant'] });
+    const delegated = await kernel.capabilities.delegate(giver, taker, callSearch);
+    const asked = kernel.as(taker).capabilities.request({ resource: 'tool:other', rights: ['call'] });
+    const { id } = await waitForPending(kernel);
+    await kernel.approvals.answer(id, { decision: 'once', by: 'ann' });
+    const requested = await asked;
+    await kernel.capabilities.require(taker, 'call', 'tool:search');
+    const first = (await lastRecord(kernel, 'capability.require')).seq;
+    await kernel.capabilities.require(taker, 'call', 'tool:other');
+    const second = (await lastRecord(kernel, 'capability.require')).seq;
+    const before = [await kernel.audit.authority(first), await kernel.audit.authority(second)];
+    expect(before[0]?.chain.map(({ capability }) => capability)).toEqual([delegated.id, granted.id]);
+    expect(before[1]).toMatchObject({ chain: [{ capability: requested.id }], root: { by: 'ann' } });
+    tamper(path, "UPDATE capabilities SET resource = 'tool:**', rights = 1, granted_by = 'host', parent = NULL");
+    tamper(path, "UPDATE approvals SET answered_by = 'eve', decision = 'always', answered_at = 1");
+    expect([await kernel.audit.authority(first), await kernel.audit.authority(second)]).toEqual(before);
+    expect(await kernel.audit.verify()).toMatchObject({ ok: true });
+  });
+
   it('follows the capability of an effect to the root grant of the host, with those who held it then', async () => {
     const { kernel, giver, taker } = await twoRoots(search);
     const third = await kernel.processes.spawn({});

@@ -9,6 +9,7 @@ import { rootAt, storedLevels, subtreeHash, tileLeaves } from '../merkle/tiles.j
 import { zeroHash } from '../writing/record-encoding.js';
 import { checkLink } from './chain-check.js';
 import { PayloadCheck } from './payload-check.js';
+import { checkSubject } from './subject-check.js';
 import type { Fault, VerifyReport } from './verify-report.js';
 
 const pageRows = 512;
@@ -30,6 +31,7 @@ interface WalkPage {
   readonly records: readonly StoredRecord[];
   readonly payloads: readonly StoredPayload[];
   readonly nodes: ReadonlyMap<string, Hash>;
+  readonly subjects: ReadonlyMap<number, string>;
 }
 
 /** Verifies the records in their order, and ends at the first fault. */
@@ -73,11 +75,11 @@ export class LogWalk {
     if (typeof nextSize === 'object') return nextSize;
     let after = from === 1 ? Number.MIN_SAFE_INTEGER : from - 1;
     while (after < size) {
-      const { records, payloads, nodes } = await this.store.read((tx) => this.readPage(tx, after));
+      const { records, payloads, nodes, subjects } = await this.store.read((tx) => this.readPage(tx, after));
       this.payloads.load(payloads);
       for (const record of records) {
         if (record.seq > size) return undefined;
-        const fault = this.checkRecord(record, nodes);
+        const fault = this.checkRecord(record, nodes) ?? checkSubject(record, subjects.get(record.seq));
         if (fault !== undefined) return fault;
         if (this.frontier.size < nextSize) continue;
         nextSize = await checkpoints.checkUpTo(this.frontier);
@@ -111,6 +113,7 @@ export class LogWalk {
       records,
       payloads: await this.repository.payloads(tx, first, last),
       nodes: await this.readStoredNodes(tx, Math.max(1, first), last),
+      subjects: await this.repository.subjects(tx, first, last),
     };
   }
 

@@ -7,7 +7,7 @@ import type {
   AuthorityQuery,
   AuthorityTrace,
 } from '../../audit/query/authority-trace.js';
-import type { Pid } from '../../base/ids.js';
+import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
@@ -51,21 +51,58 @@ export class AuthorityTraces implements AuthorityQuery {
 
   private async chainOf(tx: ReadTx, seq: number, capability = ''): Promise<AuthorityLink[]> {
     const chain: AuthorityLink[] = [];
-    for (let current = await this.capabilities.find(tx, capability); current !== undefined; ) {
-      const { id, resource, rights, grantedBy, parent } = current;
-      const holder = await this.holderAt(tx, current, seq);
-      chain.push({ capability: id, holder, resource, rights: rightsOfMask(rights), grantedBy });
-      current = parent === null ? undefined : await this.capabilities.find(tx, parent);
+    for (let id: CapabilityId | null = capability; id !== null; ) {
+      const row: CapabilityRecord | undefined = await this.capabilities.find(tx, id);
+      if (row === undefined) break;
+      const { resource, rights, grantedBy, parent }: Origin = await this.originOf(tx, row);
+      chain.push({ capability: id, holder: await this.holderAt(tx, row, seq), resource, rights, grantedBy });
+      id = parent;
     }
     return chain;
+  }
+
+  /**
+   * The origin of a capability as the record of its grant tells it. Those that a process was spawned with have no record of
+   * their own; theirs is read from the row.
+   */
+  private async originOf(tx: ReadTx, row: CapabilityRecord): Promise<Origin> {
+    const ofRow = { ...row, rights: rightsOfMask(row.rights) };
+    const firstHolder = await this.holderAt(tx, row, 0);
+    const record = await this.findRecord(tx, firstHolder, (candidate) => isGrantOf(candidate, row.id));
+    if (record === undefined) return ofRow;
+    const { rights, from, parent } = record.facts ?? {};
+    return {
+      // Empty where it was erased.
+      resource: record.resource ?? '',
+      rights: Array.isArray(rights) ? rights.map(String) : ofRow.rights,
+      grantedBy: record.action === 'approval.answer' ? `approval:${record.approval}` : String(from ?? 'host'),
+      parent: typeof parent === 'string' ? parent : null,
+    };
+  }
+
+  /** The first matching record about a process, with its payload. */
+  private async findRecord(
+    tx: ReadTx,
+    pid: Pid,
+    isWanted: (record: AuditRecord) => boolean,
+  ): Promise<AuditRecord | undefined> {
+    for (const stored of await this.audit.recordsAbout(tx, pid)) {
+      if (!isWanted(decodeRecord(stored, undefined))) continue;
+      const [payload] = await this.audit.payloads(tx, stored.seq, stored.seq);
+      return decodeRecord(stored, payload);
+    }
+    return undefined;
+  }
+
+  private async recordsAbout(tx: ReadTx, pid: Pid): Promise<AuditRecord[]> {
+    return (await this.audit.recordsAbout(tx, pid)).map((stored) => decodeRecord(stored, undefined));
   }
 
   /** The holder when record `seq` was written: later transfers are undone, the last one first. */
   private async holderAt(tx: ReadTx, { id, holder }: CapabilityRecord, seq: number): Promise<Pid> {
     let pid = holder;
     for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const transfer = (await this.audit.recordsAbout(tx, pid))
-        .map((stored) => decodeRecord(stored, undefined))
+      const transfer = (await this.recordsAbout(tx, pid))
         .filter((record) => record.action === 'capability.transfer' && record.capability === id && record.seq < before)
         .at(-1);
       if (transfer === undefined || transfer.seq <= seq || typeof transfer.facts?.from !== 'string') return pid;
@@ -87,11 +124,34 @@ export class AuthorityTraces implements AuthorityQuery {
     return actor === 'host' || capability === 'host' ? 'host' : 'none';
   }
 
+  /** The answer as the log tells it: the row of the approval only says whose question it was. */
   private async findApproval(tx: ReadTx, id: string): Promise<AuthorityApproval | undefined> {
-    const record = await this.approvals.find(tx, id);
-    if (record === undefined || record.decision === null) return undefined;
-    const { decision, scope, answeredBy, answeredAt } = record;
-    const answer = { approval: id, decision, by: answeredBy ?? '', at: answeredAt ?? 0 };
-    return scope === null ? answer : { ...answer, scope };
+    const pid = (await this.approvals.find(tx, id))?.pid ?? '';
+    const isAnswer = ({ action, approval }: AuditRecord) => action === 'approval.answer' && approval === id;
+    const answer = await this.findRecord(tx, pid, isAnswer);
+    if (answer === undefined) return undefined;
+    const { decision, scope } = answer.facts ?? {};
+    const told = { approval: id, decision: String(decision), by: String(answer.payload?.by ?? ''), at: answer.at };
+    return typeof scope === 'string' ? { ...told, scope } : told;
   }
+}
+
+/** What the record of a grant tells of a capability. */
+interface Origin {
+  readonly resource: string;
+  readonly rights: readonly string[];
+  readonly grantedBy: string;
+  readonly parent: CapabilityId | null;
+}
+
+const grantActions: ReadonlySet<string> = new Set([
+  'capability.grant',
+  'capability.delegate',
+  'capability.derive',
+  'approval.answer',
+]);
+
+/** An answer grants a capability where it names its rights; otherwise it names the capability that was used. */
+function isGrantOf({ action, outcome, capability, facts }: AuditRecord, id: CapabilityId): boolean {
+  return grantActions.has(action) && outcome === 'ok' && capability === id && Array.isArray(facts?.rights);
 }

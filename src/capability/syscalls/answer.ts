@@ -69,7 +69,7 @@ export class Answer {
         capability: granted ?? capability ?? undefined,
         approval: id,
         resource,
-        facts: data,
+        facts: granted === null || record.spec === null ? data : { ...data, rights: [...record.spec.rights] },
         payload: { by },
         subject: pid,
       });

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { and, asc, between, desc, eq, gt, or, sql } from 'drizzle-orm';
+import { and, asc, between, desc, eq, gt, isNotNull, or, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type {
   AuditKey,
@@ -39,6 +39,11 @@ const records = prepareStatements((db: Db, raw: Database.Database) => {
       .from(auditRecords)
       .where(eq(auditRecords.subject, placeholder('pid')))
       .orderBy(asc(seq))
+      .prepare(),
+    subjects: db
+      .select({ seq, subject: auditRecords.subject })
+      .from(auditRecords)
+      .where(and(between(seq, placeholder('from'), placeholder('to')), isNotNull(auditRecords.subject)))
       .prepare(),
     hashes: db
       .select({ hash })
@@ -170,6 +175,10 @@ export class SqliteAuditRepository implements AuditRepository {
 
   async recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]> {
     return records.read(tx).about.all({ pid });
+  }
+
+  async subjects(tx: ReadTx, from: number, to: number): Promise<ReadonlyMap<number, string>> {
+    return new Map(records.read(tx).subjects.values({ from, to }) as [number, string][]);
   }
 
   async hashes(tx: ReadTx, from: number, to: number): Promise<Hash[]> {

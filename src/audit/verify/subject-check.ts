@@ -1,0 +1,45 @@
+import type { StoredRecord } from '../audit-repository.js';
+import type { AuditBody } from '../writing/record-encoding.js';
+import type { Fault } from './verify-report.js';
+
+/** Actions whose records are always part of the lineage of their target. */
+const lineageActions: ReadonlySet<string> = new Set(
+  `approval.request approval.answer capability.grant capability.delegate capability.derive capability.transfer
+  capability.revoke capability.deny capability.ask capability.lift process.exec process.chdir process.reparent process.pause
+  process.resume process.signal process.retry budget.set`.split(/\s+/),
+);
+/** Actions whose records are always part of the provenance of the object that they made. */
+const provenanceActions: ReadonlySet<string> = new Set(['memory.create', 'memory.update', 'tool.call']);
+
+/**
+ * Compares the index of a record, by which lineage and provenance find it, with its body. A record that must be found has to be
+ * indexed; no record is indexed by a process or an object that its body does not name.
+ */
+export function checkSubject({ seq, body }: StoredRecord, subject: string | undefined): Fault | undefined {
+  const members = parseBody(body);
+  if (members === undefined) return undefined;
+  const required = requiredSubject(members);
+  const isRight = required === undefined ? isNamed(members, subject) : subject === required;
+  if (isRight) return undefined;
+  return { seq, kind: 'EDITED', detail: `The index of record ${seq} does not fit its body.` };
+}
+
+function requiredSubject({ action, outcome, target, after, facts }: AuditBody): string | undefined {
+  if (outcome !== 'ok') return undefined;
+  if (provenanceActions.has(action)) return typeof facts?.object === 'string' ? facts.object : undefined;
+  const isStop = action.startsWith('process.') && after === 'stopping';
+  return (lineageActions.has(action) || isStop) && target !== '*' ? target : undefined;
+}
+
+function isNamed({ target, facts }: AuditBody, subject: string | undefined): boolean {
+  return subject === undefined || subject === target || subject === facts?.object;
+}
+
+function parseBody(body: string): AuditBody | undefined {
+  try {
+    return JSON.parse(body) as AuditBody;
+  } catch {
+    // The check of the chain has compared its hash: it was written so.
+    return undefined;
+  }
+}
