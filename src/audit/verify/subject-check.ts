@@ -8,6 +8,8 @@ const lineageActions: ReadonlySet<string> = new Set(
   capability.revoke capability.deny capability.ask capability.lift process.exec process.chdir process.reparent process.pause
   process.resume process.signal process.retry budget.set`.split(/\s+/),
 );
+/** Actions that are part of the lineage of their target when they begin a stop; its end is not. */
+const stopActions: ReadonlySet<string> = new Set(['process.cancel', 'process.kill']);
 /** Actions whose records are always part of the provenance of the object that they made. */
 const provenanceActions: ReadonlySet<string> = new Set(['memory.create', 'memory.update', 'tool.call']);
 
@@ -27,7 +29,7 @@ export function checkSubject({ seq, body }: StoredRecord, subject: string | unde
 function requiredSubject({ action, outcome, target, after, facts }: AuditBody): string | undefined {
   if (outcome !== 'ok') return undefined;
   if (provenanceActions.has(action)) return typeof facts?.object === 'string' ? facts.object : undefined;
-  const isStop = action.startsWith('process.') && after === 'stopping';
+  const isStop = stopActions.has(action) && after === 'stopping';
   return (lineageActions.has(action) || isStop) && target !== '*' ? target : undefined;
 }
 
