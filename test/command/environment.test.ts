@@ -126,6 +126,19 @@ describe('the environment of a command', () => {
     expect(seenBy(await kernel.as(wide).run({ argv, env: { ANY: 'thing' } }))).toEqual({ ANY: 'thing' });
   });
 
+  it('is not opened by `*`, which opens every other argument', async () => {
+    const constraints = { argv: { eq: argv }, '*': { any: true } };
+    const open = { resource: 'command:node', rights: ['call', 'grant'], grantable: ['call'], constraints };
+    const { face } = await commandFixture({ capabilities: [open as CapabilitySpec] });
+    expect(seenBy(await face.run({ argv, stdin: 'read by nobody' }))).toEqual({});
+    const denied = await refusal(face.run({ argv, env: { NODE_OPTIONS: '--v8-options' } }));
+    expect(denied).toMatchObject({ code: 'CAPABILITY_DENIED', facts: { code: 'CONSTRAINT' } });
+    expect(denied.facts).toMatchObject({ nearest: [{ failed: expect.stringMatching(/^env: /) }] });
+    const wider = { ...constraints, 'env.NODE_OPTIONS': { any: true } };
+    const delegate = [{ resource: 'command:node', rights: ['call'], constraints: wider } as never];
+    expect((await refusal(face.spawnChild({ delegate }))).code).toBe('AMPLIFICATION');
+  });
+
   it('cannot be opened by handing the capability on', async () => {
     const { face } = await commandFixture({
       capabilities: [{ ...exactNode, rights: ['call', 'grant'], grantable: ['call'] } as CapabilitySpec],

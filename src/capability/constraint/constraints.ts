@@ -68,6 +68,14 @@ export function meetConstraints(parent: Constraints, child: Constraints): Constr
   return Object.fromEntries(entries);
 }
 
+/**
+ * Whether any of the constraints is about the environment of a command. `*` is not: variables can change what every other
+ * argument means, so they are opened by name only.
+ */
+export function constrainsEnvironment(constraints: Constraints): boolean {
+  return Object.keys(constraints).some((path) => path === 'env' || path.startsWith('env.'));
+}
+
 /** Stands for the atom of a path that has none. */
 const absent: Atom = { any: true, optional: true };
 

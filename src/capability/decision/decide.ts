@@ -1,7 +1,8 @@
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ConstraintEnv, Constraints } from '../constraint/atoms.js';
-import { type Acceptance, accepts } from '../constraint/constraints.js';
+import { type Acceptance, accepts, constrainsEnvironment } from '../constraint/constraints.js';
+import { isObject } from '../constraint/json-compare.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import { byPreference, type CapabilityRecord } from '../holding/capability-record.js';
 import type { HolderState } from '../holding/capability-repository.js';
@@ -160,11 +161,17 @@ function failureOf(
 /** Whether the arguments are accepted, and also with the files that their paths lead to. */
 function acceptsAll(
   constraints: Constraints,
-  { args, realArgs, inheritedArgs }: Question,
+  { request, args, realArgs, inheritedArgs }: Question,
   env: ConstraintEnv,
 ): Acceptance {
+  if (request.kind === 'command' && hasMember(args, 'env') && !constrainsEnvironment(constraints))
+    return { ok: false, path: 'env', reason: 'is not among the allowed arguments', hint: 'Leave this argument out.' };
   const acceptance = accepts(constraints, args, env, inheritedArgs);
   return acceptance.ok && realArgs !== undefined ? accepts(constraints, realArgs, env, inheritedArgs) : acceptance;
+}
+
+function hasMember(args: JsonValue | undefined, name: string): boolean {
+  return args !== undefined && isObject(args) && Object.hasOwn(args, name);
 }
 
 const unconstrained = { ok: true } as const;

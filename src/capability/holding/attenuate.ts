@@ -1,5 +1,5 @@
 import type { Constraints } from '../constraint/atoms.js';
-import { checkNarrower, meetConstraints } from '../constraint/constraints.js';
+import { checkNarrower, constrainsEnvironment, meetConstraints } from '../constraint/constraints.js';
 import { constraintsExcess } from '../constraint/constraints-spec.js';
 import { covers } from '../resource/resource-matching.js';
 import { type Right, rightsBeyond } from '../resource/rights.js';
@@ -72,8 +72,16 @@ function exceedsConstraints(parent: DerivedAuthority, stated: StatedAuthority): 
   const order = checkNarrower(stated.constraints, parent.constraints);
   if (!order.ok)
     return amplification('constraints', `the constraint on ${JSON.stringify(order.path)} is missing or wider`);
+  if (opensEnvironment(parent, stated.constraints))
+    return amplification('constraints', 'the environment of a command is opened, which is closed above');
   const excess = constraintsExcess(joinConstraints(parent, stated.constraints));
   return excess === undefined ? undefined : amplification('constraints', `joined with those above it ${excess}`);
+}
+
+/** Whether variables of a command would be allowed that the parent refuses: its `*` does not open them. */
+function opensEnvironment({ pattern, constraints }: DerivedAuthority, stated: Constraints): boolean {
+  if (pattern.kind !== 'command' || constraints === undefined) return false;
+  return constrainsEnvironment(stated) && !constrainsEnvironment(constraints);
 }
 
 function exceedsLimits(parent: DerivedAuthority, stated: StatedAuthority): Amplification | undefined {
