@@ -333,9 +333,12 @@ describe('a secret of the environment', () => {
     await second.approvals.answer(approval?.id ?? '', { decision: 'once', by: 'ann' });
     expect((await running).exitCode).toBe(0);
     const folder = path.dirname(store);
-    for (const name of readdirSync(folder)) {
-      if (name.endsWith('.output')) continue;
-      expect({ name, holds: readFileSync(path.join(folder, name)).includes(value) }).toEqual({ name, holds: false });
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    for (const { name, parentPath } of files) {
+      expect({ name, holds: readFileSync(path.join(parentPath, name)).includes(value) }).toEqual({
+        name,
+        holds: false,
+      });
     }
   });
 
