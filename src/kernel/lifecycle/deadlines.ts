@@ -55,9 +55,13 @@ export class Deadlines {
   }
 
   /** Calls `wake` at the deadline of the process, if it has one. */
-  watch(row: ProcessRow, wake: () => void): Disposable {
-    const { deadlineAt } = toActingProcess(row);
-    return deadlineAt === null ? { [Symbol.dispose]: () => undefined } : this.timers.callAt(deadlineAt, wake);
+  watch(row: ProcessRow, wake: () => void): Disposable | undefined {
+    return this.watchAt(toActingProcess(row).deadlineAt, wake);
+  }
+
+  /** Calls `wake` at that time, if there is one. */
+  watchAt(deadlineAt: number | null, wake: () => void): Disposable | undefined {
+    return deadlineAt === null ? undefined : this.timers.callAt(deadlineAt, wake);
   }
 }
 

@@ -84,7 +84,7 @@ export class ExitWait {
 
 /** Stops awaited processes at their deadlines, in case no node has timers. Each is tried once: a reader cannot stop any. */
 class Alarms implements Disposable {
-  private readonly timers: Disposable[] = [];
+  private readonly timers: (Disposable | undefined)[] = [];
   private readonly stopped = new Set<Pid>();
 
   constructor(
@@ -105,7 +105,7 @@ class Alarms implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const timer of this.timers) timer[Symbol.dispose]();
+    for (const timer of this.timers) timer?.[Symbol.dispose]();
   }
 }
 

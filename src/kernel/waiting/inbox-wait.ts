@@ -47,6 +47,7 @@ export class InboxWait {
     const notifier = new Notifier(limits);
     const alive = keepAlive();
     const watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
+    let timer: Disposable | undefined;
     try {
       for (;;) {
         const taken = await this.tryTake(call, item);
@@ -54,29 +55,34 @@ export class InboxWait {
         if ('value' in taken) return taken.value;
         if (signal?.aborted === true) throw inboxWaitAborted(pid, reason);
         if (notifier.expired) throw inboxTimeout(pid, reason, timeoutMs ?? 0);
-        const timer = this.deadlines.watch(taken.row, () => notifier.notify(pid));
-        await waitAs(caller, awaited, () => notifier.next()).finally(() => timer[Symbol.dispose]());
+        timer?.[Symbol.dispose]();
+        timer = this.deadlines.watchAt(taken.deadlineAt, () => notifier.notify(pid));
+        await waitAs(caller, awaited, () => notifier.next());
       }
     } finally {
+      timer?.[Symbol.dispose]();
       watch[Symbol.dispose]();
       alive[Symbol.dispose]();
       notifier[Symbol.dispose]();
     }
   }
 
-  /** The row of the process where nothing has arrived. A process that is being stopped gets what has arrived, and waits for nothing more. */
+  /**
+   * The deadline of the process where nothing has arrived, and not its whole row, which would be kept while it waits. A
+   * process that is being stopped gets what has arrived, and waits for nothing more.
+   */
   private async tryTake<T>(
     call: Call,
     item: AwaitedItem<T>,
-  ): Promise<{ value: T } | 'taken by another' | { row: ProcessRow }> {
+  ): Promise<{ value: T } | 'taken by another' | Pick<ProcessRow, 'deadlineAt'>> {
     const { pid, reason } = item;
-    const { row, hasArrived } = await this.units.read(call, async (tx) => {
+    const { deadlineAt, hasArrived } = await this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
-      if (await item.hasArrived(tx)) return { row, hasArrived: true };
-      if (row.status === 'stopping') throw receiverStopped(row, reason);
-      return { row, hasArrived: false };
+      const hasArrived = await item.hasArrived(tx);
+      if (!hasArrived && row.status === 'stopping') throw receiverStopped(row, reason);
+      return { deadlineAt: row.deadlineAt, hasArrived };
     });
-    return hasArrived ? ((await this.takeInUnit(call, item)) ?? 'taken by another') : { row };
+    return hasArrived ? ((await this.takeInUnit(call, item)) ?? 'taken by another') : { deadlineAt };
   }
 
   /** Undefined where another call was faster: the unit is undone, so that nothing is written or journalled. */
