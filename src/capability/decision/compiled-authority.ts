@@ -6,8 +6,6 @@ import { namesForRulesOf } from '../rule/rules.js';
 import type { GraphNode } from './authority-graph.js';
 import type { Question } from './question.js';
 
-const none: readonly never[] = [];
-
 /** The capabilities of one process and the rules that bind it, indexed by their patterns. */
 export class CompiledAuthority {
   private readonly capabilities = new PatternIndex<GraphNode>();
@@ -42,8 +40,8 @@ export class CompiledAuthority {
 
   /** Those whose pattern matches one of the names of the question. */
   rulesMatching(question: Pick<Question, 'request' | 'names' | 'namesForRules'>): readonly RuleRecord[] {
-    if (!this.rules.hasKind(question.request.kind)) return none;
-    const names = namesForRulesOf(question);
+    // The further names are of the same kind, and finding them may take long. The names themselves may be of several kinds.
+    const names = this.rules.hasKind(question.request.kind) ? namesForRulesOf(question) : question.names;
     const [first] = names;
     if (first !== undefined && names.length === 1) return this.rules.findMatching(first);
     return [...new Set(names.flatMap((name) => this.rules.findMatching(name)))];

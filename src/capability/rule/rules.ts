@@ -47,7 +47,8 @@ export class Rules {
   ): Promise<RuleRecord[]> {
     const rules = await this.findBinding(tx, position);
     const hasKind = rules.some((rule) => this.patternOf(rule).kind === question.request.kind);
-    return hasKind ? this.filterMatching(rules, namesForRulesOf(question)) : [];
+    // The further names are of the same kind, and finding them may take long. The names themselves may be of several kinds.
+    return this.filterMatching(rules, hasKind ? namesForRulesOf(question) : question.names);
   }
 
   patternOf({ resource }: RuleRecord): Pattern {
