@@ -3,6 +3,7 @@ import { DetachedContext } from '../base/detached-context.js';
 import { Listeners } from '../base/listeners.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import type { Channel, WriteTx } from '../base/store.js';
+import { Turns } from '../base/turns.js';
 import type { KernelEvent, NewEvent } from './event.js';
 import { EventRepository } from './event-repository.js';
 
@@ -35,7 +36,9 @@ export class EventOutbox implements Channel<NewEvent, readonly KernelEvent[]> {
   async seal(tx: WriteTx, items: readonly NewEvent[]): Promise<readonly KernelEvent[]> {
     let seq = await this.repository.head(tx);
     const sealed: KernelEvent[] = [];
+    const turns = new Turns();
     for (const item of items) {
+      await turns.next();
       const event = { ...item, seq: ++seq, node: this.node.nodeId } as KernelEvent;
       await this.repository.insert(tx, event);
       sealed.push(event);

@@ -4,6 +4,7 @@ import { IdSource } from '../../base/ids.js';
 import { Listeners } from '../../base/listeners.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { Channel, WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import type { NewAuditEntry } from '../audit-entry.js';
 import { AuditRepository, type NewRecord, type StoredPayload } from '../audit-repository.js';
 import { storeCompletedSubtrees, tileLeaves } from '../merkle/tiles.js';
@@ -58,7 +59,9 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     let prev = head?.hash ?? zeroHash;
     const records: NewRecord[] = [];
     const payloads: StoredPayload[] = [];
+    const turns = new Turns();
     for (const { body, bodyHash, payload, subject } of entries) {
+      await turns.next();
       seq++;
       const header = headerText(bodyHash, logText, prev, seq);
       prev = headerHash(header);

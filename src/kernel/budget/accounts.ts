@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { BudgetError, ProcessError } from '../../base/errors.js';
 import { IdSource, type Pid, type ReservationId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import type { MemoryCharges, StoredBytes } from '../../memory/memory-charges.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { ProcessRow } from '../process/process.js';
@@ -59,7 +60,11 @@ export class Accounts {
     const counts = new Map<number, number>();
     for (const { path } of ended) for (const above of path) counts.set(above, (counts.get(above) ?? 0) + 1);
     const inOrder = [...counts].sort(([a], [b]) => a - b);
-    for (const [rowNumber, count] of inOrder) await this.repository.freeChildSlots(tx, rowNumber, count);
+    const turns = new Turns();
+    for (const [rowNumber, count] of inOrder) {
+      await turns.next();
+      await this.repository.freeChildSlots(tx, rowNumber, count);
+    }
   }
 
   /** Throws BUDGET_EXCEEDED. */

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { Grants } from '../../capability/holding/grants.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
@@ -81,22 +82,37 @@ export class ProcessEnds {
 
   private async apply(tx: WriteTx, act: Act, plan: Plan): Promise<void> {
     const orphans = await this.addEndingChildren(tx, plan);
-    for (const { row, stop } of plan.stopping.values()) await this.writeStopping(tx, act, row, stop);
-    for (const end of plan.ends.values()) await this.writeEnd(tx, act, end);
+    const turns = new Turns();
+    for (const { row, stop } of plan.stopping.values()) {
+      await turns.next();
+      await this.writeStopping(tx, act, row, stop);
+    }
+    for (const end of plan.ends.values()) {
+      await turns.next();
+      await this.writeEnd(tx, act, end);
+    }
     await this.accounts.freeChildSlots(
       tx,
       [...plan.ends.values()].map(({ row }) => row),
     );
-    for (const child of orphans) await this.moveOrphan(tx, act, plan, child);
-    for (const end of plan.ends.values()) await this.passResultToParent(tx, act, plan, end);
+    for (const child of orphans) {
+      await turns.next();
+      await this.moveOrphan(tx, act, plan, child);
+    }
+    for (const end of plan.ends.values()) {
+      await turns.next();
+      await this.passResultToParent(tx, act, plan, end);
+    }
   }
 
   /** Adds the children that end with their parents to the plan, level by level, and answers with those that live on. */
   private async addEndingChildren(tx: WriteTx, plan: Plan): Promise<ProcessRow[]> {
     const orphans: ProcessRow[] = [];
+    const turns = new Turns();
     for (let level = [...plan.ends.keys()]; level.length > 0; ) {
       const endsBefore = plan.ends.size;
       for (const { pid, parent } of await this.processes.findLiveChildren(tx, level)) {
+        await turns.next();
         const child = plan.has(pid) ? undefined : await this.processes.find(tx, pid);
         if (child === undefined || child.status === 'stopping') continue;
         if (child.onParentExit !== 'cancel') orphans.push(child);

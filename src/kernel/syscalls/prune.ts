@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { amount } from '../../base/spec.js';
+import { Turns } from '../../base/turns.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
@@ -52,7 +53,9 @@ export class Prune {
   private pruneBatch(caller: Caller, endedBefore: number, after: number): Promise<Batch> {
     return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
       const rows = await this.processes.findPrunable(tx, endedBefore, after, batchRows);
+      const turns = new Turns();
       for (const row of rows) {
+        await turns.next();
         await this.accounts.close(tx, row);
         await this.processes.delete(tx, row);
         if (row.kind === 'command') await this.commands.remove(tx, row.n);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Page, scanRowsMax } from '../../base/page.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
@@ -93,7 +94,11 @@ export class Queries {
 
   private async toRecords(tx: ReadTx, rows: readonly ProcessRow[]): Promise<ProcessRecord[]> {
     const records: ProcessRecord[] = [];
-    for (const row of rows) records.push(await this.toRecord(tx, row));
+    const turns = new Turns();
+    for (const row of rows) {
+      await turns.next();
+      records.push(await this.toRecord(tx, row));
+    }
     return records;
   }
 

@@ -4,6 +4,7 @@ import { CapabilityError, InputError, KernelError, ProcessError } from '../../ba
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
@@ -105,7 +106,11 @@ export class Signal {
     { target, signal, options }: SentSignal,
   ): Promise<Delivery> {
     if (isUserSignal(signal)) {
-      for (const row of rows) await this.pushUserSignal(tx, act, row, signal, options);
+      const turns = new Turns();
+      for (const row of rows) {
+        await turns.next();
+        await this.pushUserSignal(tx, act, row, signal, options);
+      }
       return { delivered: rows, refused: [] };
     }
     switch (signal) {
@@ -133,7 +138,9 @@ export class Signal {
     signal: 'pause' | 'resume',
     { reason }: Options,
   ): Promise<Delivery> {
+    const turns = new Turns();
     for (const row of delivery.delivered) {
+      await turns.next();
       const next = { ...(signal === 'pause' ? pausedRow(row, act) : nextState(row, 'resume')), updatedAt: act.at };
       await saveProcess(this.processes, tx, next);
       const change = {

@@ -6,6 +6,7 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import { type Page, scanRowsMax } from '../../base/page.js';
 import { label } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { CallContext } from '../../capability/rule/rule-gate.js';
@@ -74,11 +75,13 @@ export class FindObjects {
     const { limit, after, ...filter } = parseMemorySpec(querySpec, input, 'filter');
     await this.units.assertMayLook(caller);
     const items: StoredObject[] = [];
+    const turns = new Turns();
     let cursor = after ?? '';
     for (let scanned = 0; scanned < scanRowsMax; scanned += pageRows) {
       const from = cursor;
       const page = await this.store.read(async (tx) => this.readPage(tx, caller, pid, from));
       for (const { id, object } of page.objects) {
+        await turns.next();
         cursor = id;
         if (object !== undefined && selects(filter, object)) items.push(object);
         if (items.length === limit) return { items, next: cursor };
@@ -93,11 +96,13 @@ export class FindObjects {
     await this.units.assertMayLook(caller);
     const view = await this.store.read((tx) => this.findView(tx, pid));
     const roots: ObjectHandle[] = [];
+    const turns = new Turns();
     for (let after: ObjectId | undefined = ''; after !== undefined; ) {
       const from: ObjectId = after;
       after = await this.store.read(async (tx) => {
         const { ids, last } = await this.views.page(tx, view, from, pageRows);
         for (const id of ids) {
+          await turns.next();
           const accessed = await this.findReadable(tx, caller, pid, id);
           if (accessed !== undefined) roots.push(await this.toHandle(tx, accessed));
         }
@@ -140,7 +145,9 @@ export class FindObjects {
   private async readPage(tx: ReadTx, caller: Caller, pid: Pid, after: ObjectId) {
     const objects: { readonly id: ObjectId; readonly object: StoredObject | undefined }[] = [];
     const { ids, last } = await this.views.page(tx, await this.findView(tx, pid), after, pageRows);
+    const turns = new Turns();
     for (const id of ids) {
+      await turns.next();
       const accessed = await this.findReadable(tx, caller, pid, id);
       const version = accessed && (await this.visibleVersions.findForProcess(tx, pid, accessed.object)).version;
       objects.push({ id, object: accessed && version && toStoredObject(accessed.object, version) });

@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks';
-import { setImmediate } from 'node:timers/promises';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
@@ -7,6 +5,7 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
+import { sortInTurns, Turns } from '../../base/turns.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
@@ -46,8 +45,6 @@ const options = z.strictObject({
   order: z.enum(['plan', 'evidence', 'recent', 'errors'] satisfies ContextOrder[]).default('plan'),
 });
 const pageRows = 200;
-/** Counting yields to the event loop after this time. */
-const yieldAfterMs = 10;
 /** The number of manifest entries in the audit record. */
 const recordedEntriesMax = 1_000;
 
@@ -73,14 +70,22 @@ export class Materialize {
     const { tokensMax, order, ...filter } = parseMemorySpec(options, input, 'options');
     await this.tokenizer.load();
     const { readable, omitted } = await this.collect(caller, pid);
-    const selected = readable.filter((object) => selects(filter, object));
-    const filteredOut = readable.filter((object) => !selects(filter, object));
-    const { text, tokens, chosen, counts } = await this.fill(selected.sort(compareByOrder(order)), tokensMax);
-    const manifest = [
-      ...selected.map((object) => toEntry(object, chosen.has(object.id) ? 'selected' : 'token_budget', counts)),
-      ...filteredOut.map((object) => toEntry(object, 'filter', counts)),
-      ...omitted,
-    ];
+    const [selected, filteredOut] = await this.select(filter, readable);
+    const { text, tokens, chosen, counts } = await this.fill(
+      await sortInTurns(selected, compareByOrder(order)),
+      tokensMax,
+    );
+    const turns = new Turns();
+    const manifest: ManifestEntry[] = [];
+    for (const object of selected) {
+      await turns.next();
+      manifest.push(toEntry(object, chosen.has(object.id) ? 'selected' : 'token_budget', counts));
+    }
+    for (const object of filteredOut) {
+      await turns.next();
+      manifest.push(toEntry(object, 'filter', counts));
+    }
+    for (const entry of omitted) manifest.push(entry);
     const call: Call = { caller, actor: pid, action: 'memory.materialize', target: pid };
     await this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holders.findLive(tx, pid);
@@ -100,10 +105,22 @@ export class Materialize {
     return { text, tokens, manifest };
   }
 
+  /** The objects that the filter selects, and the others. */
+  private async select(filter: Filter, objects: readonly StoredObject[]): Promise<[StoredObject[], StoredObject[]]> {
+    const turns = new Turns();
+    const [selected, others]: [StoredObject[], StoredObject[]] = [[], []];
+    for (const object of objects) {
+      await turns.next();
+      (selects(filter, object) ? selected : others).push(object);
+    }
+    return [selected, others];
+  }
+
   /** The objects of the view that may be materialized, and manifest entries for the others. */
   private async collect(caller: Caller, pid: Pid) {
     const readable: StoredObject[] = [];
     const omitted: ManifestEntry[] = [];
+    const turns = new Turns();
     for (let after: ObjectId | undefined = ''; after !== undefined; ) {
       const from: ObjectId = after;
       after = await this.store.read(async (tx) => {
@@ -111,6 +128,7 @@ export class Materialize {
         if (view === undefined) throw noVisibleObject(pid, 'view');
         const { ids, last } = await this.views.page(tx, view, from, pageRows);
         for (const id of ids) {
+          await turns.next();
           const result = await this.readOrOmit(tx, caller, pid, id);
           if ('payload' in result) readable.push(result);
           else omitted.push(result);
@@ -139,12 +157,9 @@ export class Materialize {
     const counts = new Map<ObjectId, number>();
     const parts: { readonly id: ObjectId; readonly text: string; readonly tokens: number }[] = [];
     let used = 0;
-    let lastYield = performance.now();
+    const turns = new Turns();
     for (const object of objects) {
-      if (performance.now() - lastYield > yieldAfterMs) {
-        await setImmediate();
-        lastYield = performance.now();
-      }
+      await turns.next();
       const text = renderObject(object);
       const tokens = this.tokenizer.count(text);
       counts.set(object.id, tokens);

@@ -4,6 +4,7 @@ import { errorText, invalidInput, KernelError, MemoryError } from '../../base/er
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { Store, type WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { RevocationSweep } from '../../capability/holding/revocation-sweep.js';
 import { Revocations } from '../../capability/holding/revocations.js';
@@ -108,7 +109,9 @@ export class MergeChild {
   ): Promise<MergeResult> {
     const merged: ObjectId[] = [];
     let storedBytes = 0;
+    const turns = new Turns();
     for (const step of plan.steps) {
+      await turns.next();
       const payload = isConflict(step) ? resolve(step) : step.theirs.payload;
       if (payload === undefined) continue;
       const { target, theirs } = step;
@@ -140,7 +143,9 @@ export class MergeChild {
       ({ own }) => own,
     );
     const view = (await this.capabilities.findHolder(tx, pid))?.view;
+    const turns = new Turns();
     for (const { id, name, namespace: from } of childObjects) {
+      await turns.next();
       const namespace = correspondingNamespace(from, child, pid);
       const isTaken = name !== null && (await this.objects.findByName(tx, namespace, name)) !== undefined;
       if (isTaken) nameTaken.push(id);

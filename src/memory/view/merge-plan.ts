@@ -3,6 +3,7 @@ import { MemoryError, ProcessError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { CapabilityRepository, type HolderState } from '../../capability/holding/capability-repository.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import type { CallContext } from '../../capability/rule/rule-gate.js';
@@ -120,7 +121,9 @@ export class MergePlanner {
     if (view.state !== null || (view.mode === 'ephemeral' && !childState.succeeded)) return undefined;
     const steps: MergeStep[] = [];
     const skipped: { object: string; reason: SkipReason }[] = [];
+    const turns = new Turns();
     for (const theirs of await this.viewRepository.overlays(tx, view.n)) {
+      await turns.next();
       const step = await this.planStep(tx, context, pid, view, theirs);
       if (typeof step === 'string') skipped.push({ object: theirs.object, reason: step });
       else steps.push(step);
@@ -161,7 +164,9 @@ export class MergePlanner {
       more = page.length === pageRows;
     }
     const childObjects: ObjectRecord[] = [];
+    const turns = new Turns();
     for (const id of ids) {
+      await turns.next();
       const object = await this.objects.find(tx, id);
       if (object !== undefined && isOwnNamespace(child, object.namespace) && object.deletedAt === null)
         childObjects.push(object);

@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../../kernel/process/process.js';
@@ -37,7 +38,9 @@ export class Releases {
   async releaseAll(tx: WriteTx, act: Act, node: NodeId, reason: ReleaseReason): Promise<ReleasedProcess[]> {
     await this.effects.settleLost(tx, act, node);
     const released: ReleasedProcess[] = [];
+    const turns = new Turns();
     for (const { pid } of await this.processes.findByNode(tx, node)) {
+      await turns.next();
       // The end of its parent, earlier in this unit, may have ended it.
       const row = await this.processes.find(tx, pid);
       if (row?.node !== node) continue;

@@ -12,6 +12,7 @@ import type { Checkpoint } from '../../audit/checkpoint/checkpoint.js';
 import type { Subtree } from '../../audit/merkle/merkle-tree.js';
 import type { Hash } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { auditCheckpoints, auditKeys, auditLog, auditNodes, auditPayloads, auditRecords } from '../schema/audit.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
@@ -187,7 +188,11 @@ export class SqliteAuditRepository implements AuditRepository {
 
   async insertRecords(tx: WriteTx, rows: readonly NewRecord[]): Promise<void> {
     const { insert } = records.write(tx);
-    for (const row of rows) insert.run({ ...row, subject: row.subject ?? null });
+    const turns = new Turns();
+    for (const row of rows) {
+      await turns.next();
+      insert.run({ ...row, subject: row.subject ?? null });
+    }
   }
 
   async payloads(tx: ReadTx, from: number, to: number): Promise<StoredPayload[]> {

@@ -21,6 +21,7 @@ import { alias } from 'drizzle-orm/sqlite-core';
 import { injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import type { ProcessRepository, ProcessScan } from '../../kernel/process/process-repository.js';
 import { accounts } from '../schema/accounts.js';
@@ -92,15 +93,19 @@ const isReplayingParent = (db: Db) =>
     exists(db.select({ n: runEntries.process }).from(runEntries).where(eq(runEntries.process, parents.n))),
   );
 
+/** The numbers of the rows that a walk reaches, nearest first. */
 const walkTree = (db: Db, seed: ReturnType<typeof sql>, step: ReturnType<typeof sql>) =>
   db
-    .select(columns)
+    .select({ n: processes.n })
     .from(processes)
     .innerJoin(
       sql`(WITH RECURSIVE walk(n, pid, level) AS (${seed} UNION ALL ${step}) SELECT n, level FROM walk) AS walk`,
       sql`walk.n = ${processes.n}`,
     )
     .orderBy(sql`walk.level, walk.n`);
+
+/** Rows of a large tree are read in parts of this size, each a turn of the event loop at most. */
+const treePartRows = 250;
 
 const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
 
@@ -109,6 +114,11 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .select()
     .from(processes)
     .where(eq(processes.pid, sql.placeholder('pid')))
+    .prepare(),
+  findByNumbers: db
+    .select()
+    .from(processes)
+    .where(inArray(processes.n, sql`(SELECT value FROM json_each(${sql.placeholder('numbers')}))`))
     .prepare(),
   findByNumber: db
     .select()
@@ -315,15 +325,15 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async findLiveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
-    return statements.read(tx).findLiveTree.all({ pid });
+    return readInParts(tx, statements.read(tx).findLiveTree.all({ pid }));
   }
 
   async findTree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]> {
-    return statements.read(tx).findTree.all({ pid, depth });
+    return readInParts(tx, statements.read(tx).findTree.all({ pid, depth }));
   }
 
   async findAncestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {
-    return statements.read(tx).findAncestors.all({ pid }).slice(1);
+    return readInParts(tx, statements.read(tx).findAncestors.all({ pid }).slice(1));
   }
 
   async findByNode(tx: ReadTx, node: NodeId): Promise<ProcessRow[]> {
@@ -370,6 +380,23 @@ export class SqliteProcessRepository implements ProcessRepository {
     all.deleteEntries.run({ n: row.n });
     all.deleteSignals.run({ pid: row.pid });
   }
+}
+
+/** The rows with these numbers, in their order. */
+async function readInParts(tx: ReadTx, numbers: readonly { readonly n: number }[]): Promise<ProcessRow[]> {
+  const turns = new Turns();
+  const rows: ProcessRow[] = [];
+  for (let from = 0; from < numbers.length; from += treePartRows) {
+    await turns.next();
+    const part = numbers.slice(from, from + treePartRows).map(({ n }) => n);
+    const found = statements.read(tx).findByNumbers.all({ numbers: JSON.stringify(part) });
+    const byNumber = new Map(found.map((row) => [row.n, row]));
+    for (const n of part) {
+      const row = byNumber.get(n);
+      if (row !== undefined) rows.push(row);
+    }
+  }
+  return rows;
 }
 
 function processKey(pid: Pid): string {
