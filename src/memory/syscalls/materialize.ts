@@ -70,11 +70,9 @@ export class Materialize {
     const { tokensMax, order, ...filter } = parseMemorySpec(options, input, 'options');
     await this.tokenizer.load();
     const { readable, omitted } = await this.collect(caller, pid);
-    const [selected, filteredOut] = await this.select(filter, readable);
-    const { text, tokens, chosen, counts } = await this.fill(
-      await sortInTurns(selected, compareByOrder(order)),
-      tokensMax,
-    );
+    const [unsorted, filteredOut] = await this.select(filter, readable);
+    const selected = await sortInTurns(unsorted, compareByOrder(order));
+    const { text, tokens, chosen, counts } = await this.fill(selected, tokensMax);
     const turns = new Turns();
     const manifest: ManifestEntry[] = [];
     for (const object of selected) {
