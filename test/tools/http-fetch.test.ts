@@ -57,6 +57,19 @@ describe('http.fetch', () => {
     expect(server.requests[0]?.headers).toMatchObject({ 'content-length': '8', host: `127.0.0.1:${server.port}` });
   });
 
+  it.each(['DELETE', 'OPTIONS', 'PUT'])(
+    'sends the body of %s with its length, so that it is no other request',
+    async (method) => {
+      const server = await webServer(hello);
+      const { fetch } = await fetching(server);
+      const body = 'GET /other HTTP/1.1\r\nHost: x\r\n\r\n';
+      await fetch({ url: server.urlOf('/own?'), method, headers: { 'X-Name': ' é\t' }, body });
+      expect(server.requests).toMatchObject([
+        { method, path: '/own?', body, headers: { 'content-length': String(body.length), 'x-name': 'é' } },
+      ]);
+    },
+  );
+
   it('can be limited to methods by a constraint on the host', async () => {
     const server = await webServer(hello);
     const constraints = { method: { in: ['GET', 'HEAD'] } };

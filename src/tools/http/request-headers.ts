@@ -34,9 +34,17 @@ function isValid(name: string, value: string): boolean {
   }
 }
 
-/** The headers with lower-case names, which are one spelling of many that mean the same. */
+/** The headers as a server gets them: with lower-case names, and without the blanks around values. */
 export function canonicalHeaders(headers: Headers): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), trimBlanks(value)]));
+}
+
+function trimBlanks(value: string): string {
+  const isBlank = (index: number) => value[index] === ' ' || value[index] === '\t';
+  let [start, end] = [0, value.length];
+  while (start < end && isBlank(start)) start++;
+  while (end > start && isBlank(end - 1)) end--;
+  return value.slice(start, end);
 }
 
 /** Headers with lower-case names, over the defaults of every request. */

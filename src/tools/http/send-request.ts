@@ -7,14 +7,18 @@ const headerBytesMax = 16 * 1024;
 
 /** Sends a request on a new connection to one of these addresses. Resolves when the response headers have arrived. */
 export function sendRequest(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
-  const { target, method, headers, body } = hop;
+  const { target, method, headers } = hop;
   const { url, host, port } = target;
+  // As bytes: Node.js would encode the headers in the same way as a text that follows them.
+  const body = hop.body === undefined ? undefined : Buffer.from(hop.body);
   const options: RequestOptions = {
     method,
     hostname: host.startsWith('[') ? host.slice(1, -1) : host,
     port,
-    path: `${url.pathname}${url.search}`,
-    headers,
+    // Also with an empty query, which `url.search` does not tell.
+    path: url.href.slice(url.origin.length),
+    // Node.js sends the body of some methods without a length, so that it could be taken for another request.
+    headers: body === undefined ? headers : { ...headers, 'content-length': String(body.length) },
     // A reused connection might go to another address.
     agent: false,
     lookup: pinnedLookup(addresses),
