@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type CapabilitySpec, type JsonObject, KernelError } from '../../src/index.js';
 import { newStore, openKernel } from '../support/kernel.js';
 import { runsInSweep } from '../support/seeded.js';
-import { approveAll, hashOfPlain } from '../support/tools/decisions.js';
+import { approveAll, deepFreeze, hashOfPlain } from '../support/tools/decisions.js';
 import { callTools } from '../support/tools/file-fixture.js';
 import { type WebServer, webServer } from '../support/tools/web-server.js';
 
@@ -181,7 +181,7 @@ describe('the request that was decided on', () => {
             (error: unknown) => (error instanceof KernelError ? error.code : String(error)),
           );
         const decided = approvals.take();
-        const requested = received.map((request) => hashOfPlain(freeze(argsOf(request, args))));
+        const requested = received.map((request) => hashOfPlain(deepFreeze(argsOf(request, args))));
         const hashes = decided.map(({ argsHash }) => argsHash);
         if (outcome === 'INVALID_INPUT') expect([decided, requested]).toEqual([[], []]);
         // The host of a redirect is decided on after its arguments.
@@ -213,9 +213,4 @@ function argsOf(
     maxBytes: given.maxBytes ?? 256 * 1024,
     timeoutMs: given.timeoutMs ?? 30_000,
   };
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(freeze);
-  return value;
 }

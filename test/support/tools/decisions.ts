@@ -29,7 +29,7 @@ export function approveAll(kernel: Kernel, store: string): { take(): Decided[] }
   };
 }
 
-/** The SHA-256 of arguments, worked out apart from the kernel. Fails for anything but plain data. */
+/** The SHA-256 of arguments, worked out apart from the kernel. Fails for anything but plain, frozen data. */
 export function hashOfPlain(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex');
 }
@@ -55,4 +55,9 @@ function canonicalText(value: unknown): string {
   if (Object.getOwnPropertySymbols(value).length > 0) throw new Error('a member that is named by a symbol');
   const sorted = members.sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${sorted.map(([name, member]) => `${JSON.stringify(name)}:${canonicalText(member.value)}`).join(',')}}`;
+}
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
+  return value;
 }
