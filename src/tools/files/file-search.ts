@@ -99,14 +99,17 @@ class FileSearch {
     }
     const { names, isTruncated } = await listNames(folder, this.context.signal);
     this.isTruncated ||= isTruncated;
-    for (const name of names) {
+    // In NFC, as resources are: the file that is decided on is the file that is opened, where the disk has both spellings.
+    for (const name of new Set(names.map((name) => name.normalize('NFC')))) {
       this.context.signal.throwIfAborted();
       if (this.isLimitReached()) return;
       this.entries++;
       const inner = [...below, name];
       try {
-        const isFolder = (await statEntry(folder, name))?.isDirectory() ?? false;
-        if (await this.isAllowed(isFolder ? ['list', 'read'] : ['read'], inner))
+        const stats = await statEntry(folder, name);
+        const isFolder = stats?.isDirectory() ?? false;
+        if (stats === undefined) this.skipped++;
+        else if (await this.isAllowed(isFolder ? ['list', 'read'] : ['read'], inner))
           await this.searchEntry(folder, name, inner);
       } catch (error) {
         this.context.signal.throwIfAborted();
