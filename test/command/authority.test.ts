@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PlannedCommand } from '../../src/command/plan/planned-command.js';
 import { defineImage } from '../../src/index.js';
 import { commandFixture } from '../support/command-fixture.js';
 import { checkInvariants } from '../support/invariants.js';
@@ -20,6 +21,23 @@ describe('the right to run a command', () => {
     expect(byPath.facts).toMatchObject({ resource: `command:abs${found}` });
     expect((await kernel.processes.children(pid)).length).toBe(1);
     await checkInvariants(kernel, store);
+  });
+
+  it('is refused without a look for secrets in the command line', async () => {
+    const { kernel, pid, face } = await commandFixture({
+      capabilities: [
+        { resource: 'command:echo', rights: ['call'], constraints: { argv: { eq: ['echo', 'a'] } } },
+        { resource: 'command:id', rights: ['call'] },
+      ],
+    });
+    await kernel.capabilities.deny(pid, { resource: 'command:id', rights: ['call'] });
+    const shown = vi.spyOn(PlannedCommand.prototype, 'shown', 'get');
+    onTestFinished(() => shown.mockRestore());
+    for (const argv of [['true'], ['echo', 'b'], ['id'], ['/usr/bin/id']])
+      expect((await refusal(face.run({ argv }))).code).toBe('CAPABILITY_DENIED');
+    expect(shown).not.toHaveBeenCalled();
+    await face.run({ argv: ['echo', 'a'] });
+    expect(shown).toHaveBeenCalled();
   });
 
   it('on a file goes by where its links lead', async () => {

@@ -94,11 +94,16 @@ export class CallPreparer {
     };
   }
 
-  /** The question of a call with other arguments. Throws INVALID_INPUT. */
-  questionWithArgs({ tool, questions: [{ realArgs: _realArgs, ...call }] }: PreparedCall, rawArgs: unknown): Question {
+  /** The question of a call with other arguments, allowed by `continues` if that still does. Throws INVALID_INPUT. */
+  questionWithArgs(
+    { tool, questions: [{ realArgs: _realArgs, ...call }] }: PreparedCall,
+    rawArgs: unknown,
+    continues: CapabilityId | undefined,
+  ): Question {
     const args = deepFreeze(copyPlain(rawArgs, 'args', payloadLimits));
     return {
       ...call,
+      ...(continues === undefined ? {} : { continues }),
       args,
       get argsForApproval(): JsonValue {
         return shownArgs(tool, args);

@@ -78,15 +78,11 @@ export class ToolIntents {
   /** Decides on a call that is under way with other arguments. Throws INVALID_INPUT, CAPABILITY_DENIED. */
   async requireArgs({ prepared, capability }: CallIntent, rawArgs: unknown, signal: AbortSignal): Promise<void> {
     const { pid } = prepared.place;
-    const question = this.preparer.questionWithArgs(prepared, rawArgs);
+    const question = this.preparer.questionWithArgs(prepared, rawArgs, capability === 'kin' ? undefined : capability);
     // The hooks of a run are for the stages of the call itself.
     const caller = { face: 'process', pid } as const;
     await this.units.commit({ caller, actor: pid, action: toolCall, target: pid, signal }, async (tx, act) => {
-      await this.authorizer.authorize(
-        tx,
-        act,
-        capability === 'kin' ? question : { ...question, continues: capability },
-      );
+      await this.authorizer.authorize(tx, act, question);
     });
   }
 
