@@ -28,3 +28,11 @@ export function auditBroken(fault: Fault): AuditError {
     hint: 'Open it with { readOnly: true } to list, verify and export it; restore it from a copy that verifies.',
   });
 }
+
+/** Thrown where the tables of the store tell something that the log does not, or the reverse. */
+export function notOnRecord(detail: string, facts: { readonly [name: string]: string | number }): AuditError {
+  return new AuditError('AUDIT_BROKEN', `The log and the tables of the store differ: ${detail}`, {
+    facts,
+    hint: 'Somebody has changed the tables or the log. Verify the log; restore the store from a copy that verifies.',
+  });
+}

@@ -16,8 +16,8 @@ type Authority = Pick<Authorization, 'capability' | 'generation'> & { readonly a
 interface AuditExtras {
   /** Further authority that it was done under. */
   readonly others?: readonly Authority[];
-  /** The object whose provenance includes the record. */
-  readonly subject?: ObjectId;
+  /** The object whose provenance, or the process whose lineage, is told by the record. */
+  readonly subject?: ObjectId | Pid;
 }
 
 /** Records events and audit entries of what processes do with memory: ids, hashes and numbers, never a payload. */
@@ -62,6 +62,19 @@ export class MemoryRecorder {
       { object, version, hash, ...viewFact, ...sourcesFact(sources) },
       { subject: object },
     );
+  }
+
+  /** `to`: the process that got the capability. */
+  recordShare(
+    tx: WriteTx,
+    act: Act,
+    to: Pid,
+    data: EventData['object.shared'],
+    authority: Authority,
+    facts: JsonObject,
+  ): void {
+    this.recordEvent(tx, act, to, 'object.shared', data);
+    this.recordAudit(tx, act, to, 'memory.share', authority, facts, { subject: to });
   }
 
   /** Any other change; `others`: further authority that it was made under. */

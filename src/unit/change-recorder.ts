@@ -24,7 +24,7 @@ export interface Change<T extends EventType> {
   readonly facts?: JsonObject;
   /** Free text: stored beside the record, so that it can be erased. */
   readonly payload?: JsonObject;
-  /** Whether `audit.lineage` of the process lists the record. Spawns and ends are read from the process row instead. */
+  /** Whether `audit.lineage` of the process is told by the record. */
   readonly lineage?: boolean;
 }
 

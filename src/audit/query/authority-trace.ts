@@ -10,6 +10,8 @@ export interface AuthorityLink {
   readonly resource: string;
   readonly rights: readonly string[];
   readonly grantedBy: string;
+  /** The log tells of no such grant, as of grants with a spawn by older versions: the link is what the tables say. */
+  readonly unrecorded?: true;
 }
 
 /** The answer of a person to an approval request. */

@@ -18,9 +18,20 @@ export interface LineageCapability {
   readonly id: CapabilityId;
   readonly resource: string;
   readonly rights: readonly string[];
+  /** Revoked where the log says so, otherwise as its table has it; `missing`: the table has no such capability. */
   readonly status: string;
+  /** The log tells of no such grant, as of grants with a spawn by older versions: this is what the tables say. */
+  readonly unrecorded?: true;
   /** The capability itself first, then its parents up to the root grant. */
-  readonly chain: readonly { readonly id: CapabilityId; readonly holder: Pid; readonly grantedBy: string }[];
+  readonly chain: readonly LineageLink[];
+}
+
+export interface LineageLink {
+  readonly id: CapabilityId;
+  readonly holder: Pid;
+  readonly grantedBy: string;
+  /** As of the capability. */
+  readonly unrecorded?: true;
 }
 
 /** The origin of a process, the capabilities that it held, and its history. */
@@ -28,7 +39,7 @@ export interface Lineage {
   readonly process: LineageProcess;
   /** The processes that it was spawned under, nearest first. */
   readonly ancestors: readonly LineageProcess[];
-  /** All capabilities that it ever held. */
+  /** All capabilities that it was given, without those that it gave away. */
   readonly capabilities: readonly LineageCapability[];
   /** Its execs, signals, moves and limits, in order. */
   readonly history: readonly AuditRecord[];
@@ -36,7 +47,7 @@ export interface Lineage {
 
 /** Lets the audit log answer questions about processes, which are a layer above it. */
 export interface LineageQuery {
-  /** Throws NO_SUCH_PROCESS. */
+  /** Throws NO_SUCH_PROCESS; AUDIT_BROKEN where the log does not tell of a process that the tables have. */
   lineage(pid: Pid): Promise<Lineage>;
 }
 export const LineageQuery: Token<LineageQuery> = token('LineageQuery');

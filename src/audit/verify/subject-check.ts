@@ -10,6 +10,8 @@ const lineageActions: ReadonlySet<string> = new Set(
 );
 /** Actions that are part of the lineage of their target when they begin a stop; its end is not. */
 const stopActions: ReadonlySet<string> = new Set(['process.cancel', 'process.kill']);
+/** Actions that create a process. Records with the fact `authority`, which older versions did not write, are part of its lineage. */
+const spawnActions: ReadonlySet<string> = new Set(['process.spawn', 'process.spawnChild', 'process.fork']);
 /** Actions whose records are always part of the provenance of the object that they made. */
 const provenanceActions: ReadonlySet<string> = new Set(['memory.create', 'memory.update', 'tool.call']);
 
@@ -30,7 +32,14 @@ function requiredSubject({ action, outcome, target, after, facts }: AuditBody): 
   if (outcome !== 'ok') return undefined;
   if (provenanceActions.has(action)) return typeof facts?.object === 'string' ? facts.object : undefined;
   const isStop = stopActions.has(action) && after === 'stopping';
-  return (lineageActions.has(action) || isStop) && target !== '*' ? target : undefined;
+  const isSpawn = spawnActions.has(action) && facts?.authority !== undefined;
+  const isLineage = lineageActions.has(action) || isStop || isSpawn || isEnd(facts);
+  return isLineage && target !== '*' ? target : undefined;
+}
+
+/** The end of a process. Older versions neither wrote the fact `generation` nor the index. */
+function isEnd(facts: AuditBody['facts']): boolean {
+  return facts?.result !== undefined && facts.outcome !== undefined && facts.generation !== undefined;
 }
 
 function isNamed({ target, facts }: AuditBody, subject: string | undefined): boolean {

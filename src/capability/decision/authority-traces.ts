@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
-import { type AuditRecord, decodeRecord } from '../../audit/audit-record.js';
+import { notOnRecord } from '../../audit/audit-errors.js';
+import type { AuditRecord } from '../../audit/audit-record.js';
 import { AuditRepository } from '../../audit/audit-repository.js';
 import type {
   AuthorityApproval,
@@ -7,13 +8,14 @@ import type {
   AuthorityQuery,
   AuthorityTrace,
 } from '../../audit/query/authority-trace.js';
-import type { CapabilityId, Pid } from '../../base/ids.js';
+import { LogReader } from '../../audit/query/log-reader.js';
+import type { ApprovalId, CapabilityId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
-import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
-import { rightsOfMask } from '../resource/rights.js';
+import { authorityChain } from './authority-chain.js';
+import { CapabilityHistory } from './capability-history.js';
 
 /** Traces the authority of an audit record: its capability, the chain up to the root grant, and the approval there. */
 @injectable()
@@ -25,13 +27,17 @@ export class AuthorityTraces implements AuthorityQuery {
     @inject(AuditRepository) private readonly audit: AuditRepository,
   ) {}
 
+  /** Throws AUDIT_BROKEN where neither the log nor the tables tell of a capability or an answer that the record names. */
   trace(record: AuditRecord): Promise<AuthorityTrace> {
     return this.store.read(async (tx) => {
-      const chain = await this.chainOf(tx, record.seq, record.capability);
-      const waivedBy = record.approval === undefined ? undefined : await this.findApproval(tx, record.approval);
-      const root = await this.rootOf(tx, record, chain.at(-1));
+      const log = new LogReader(tx, this.audit);
+      const history = new CapabilityHistory(log);
+      const chain = await this.chainOf(tx, history, record, record.capability);
+      const waivedBy =
+        record.approval === undefined ? undefined : await this.findAnswer(tx, log, record, record.approval);
+      const root = await this.rootOf(tx, log, record, chain.at(-1));
       const near = record.facts?.nearest;
-      const nearest = Array.isArray(near) ? { nearest: await this.chainsOf(tx, record.seq, near) } : {};
+      const nearest = Array.isArray(near) ? { nearest: await this.chainsOf(tx, history, record, near) } : {};
       return {
         record,
         actor: record.actor,
@@ -43,115 +49,72 @@ export class AuthorityTraces implements AuthorityQuery {
     });
   }
 
-  private async chainsOf(tx: ReadTx, seq: number, ids: readonly JsonValue[]): Promise<AuthorityLink[][]> {
-    const chains: AuthorityLink[][] = [];
-    for (const id of ids) chains.push(await this.chainOf(tx, seq, String(id)));
+  private async chainsOf(
+    tx: ReadTx,
+    history: CapabilityHistory,
+    record: AuditRecord,
+    ids: readonly JsonValue[],
+  ): Promise<(readonly AuthorityLink[])[]> {
+    const chains: (readonly AuthorityLink[])[] = [];
+    for (const id of ids) chains.push(await this.chainOf(tx, history, record, String(id)));
     return chains;
   }
 
-  private async chainOf(tx: ReadTx, seq: number, capability = ''): Promise<AuthorityLink[]> {
-    const chain: AuthorityLink[] = [];
-    for (let id: CapabilityId | null = capability; id !== null; ) {
-      const row: CapabilityRecord | undefined = await this.capabilities.find(tx, id);
-      if (row === undefined) break;
-      const { resource, rights, grantedBy, parent }: Origin = await this.originOf(tx, row);
-      chain.push({ capability: id, holder: await this.holderAt(tx, row, seq), resource, rights, grantedBy });
-      id = parent;
-    }
-    return chain;
-  }
-
-  /**
-   * The origin of a capability as the record of its grant tells it. Those that a process was spawned with have no record of
-   * their own; theirs is read from the row.
-   */
-  private async originOf(tx: ReadTx, row: CapabilityRecord): Promise<Origin> {
-    const ofRow = { ...row, rights: rightsOfMask(row.rights) };
-    const firstHolder = await this.holderAt(tx, row, 0);
-    const record = await this.findRecord(tx, firstHolder, (candidate) => isGrantOf(candidate, row.id));
-    if (record === undefined) return ofRow;
-    const { rights, from, parent } = record.facts ?? {};
-    return {
-      // Empty where it was erased.
-      resource: record.resource ?? '',
-      rights: Array.isArray(rights) ? rights.map(String) : ofRow.rights,
-      grantedBy: record.action === 'approval.answer' ? `approval:${record.approval}` : String(from ?? 'host'),
-      parent: typeof parent === 'string' ? parent : null,
-    };
-  }
-
-  /** The first matching record about a process, with its payload. */
-  private async findRecord(
+  private async chainOf(
     tx: ReadTx,
-    pid: Pid,
-    isWanted: (record: AuditRecord) => boolean,
-  ): Promise<AuditRecord | undefined> {
-    for (const stored of await this.audit.recordsAbout(tx, pid)) {
-      if (!isWanted(decodeRecord(stored, undefined))) continue;
-      const [payload] = await this.audit.payloads(tx, stored.seq, stored.seq);
-      return decodeRecord(stored, payload);
-    }
-    return undefined;
-  }
-
-  private async recordsAbout(tx: ReadTx, pid: Pid): Promise<AuditRecord[]> {
-    return (await this.audit.recordsAbout(tx, pid)).map((stored) => decodeRecord(stored, undefined));
-  }
-
-  /** The holder when record `seq` was written: later transfers are undone, the last one first. */
-  private async holderAt(tx: ReadTx, { id, holder }: CapabilityRecord, seq: number): Promise<Pid> {
-    let pid = holder;
-    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const transfer = (await this.recordsAbout(tx, pid))
-        .filter((record) => record.action === 'capability.transfer' && record.capability === id && record.seq < before)
-        .at(-1);
-      if (transfer === undefined || transfer.seq <= seq || typeof transfer.facts?.from !== 'string') return pid;
-      pid = transfer.facts.from;
-      before = transfer.seq;
-    }
+    history: CapabilityHistory,
+    { seq, actor, target, outcome }: AuditRecord,
+    id: CapabilityId = 'host',
+  ): Promise<readonly AuthorityLink[]> {
+    if (noCapability.has(id)) return [];
+    const chain = await authorityChain(tx, this.capabilities, history, { id, near: [actor, target], seq });
+    // A refused call may name a capability that does not exist.
+    if (!chain.isWhole && (outcome !== 'refused' || chain.links.length > 0))
+      throw notOnRecord(`nothing tells of the whole authority of record ${seq}.`, { seq, capability: id });
+    return chain.links;
   }
 
   private async rootOf(
     tx: ReadTx,
-    { actor, capability }: AuditRecord,
+    log: LogReader,
+    record: AuditRecord,
     last: AuthorityLink | undefined,
   ): Promise<AuthorityTrace['root']> {
     if (last?.grantedBy.startsWith('approval:') === true) {
-      return (await this.findApproval(tx, last.grantedBy.slice('approval:'.length))) ?? 'host';
+      return this.findAnswer(tx, log, { ...record, actor: last.holder }, last.grantedBy.slice('approval:'.length));
     }
     if (last !== undefined) return last.grantedBy === 'host' ? 'host' : 'kernel';
+    const { actor, capability } = record;
     if (capability === 'kin') return 'kin';
     return actor === 'host' || capability === 'host' ? 'host' : 'none';
   }
 
   /** The answer as the log tells it: the row of the approval only says whose question it was. */
-  private async findApproval(tx: ReadTx, id: string): Promise<AuthorityApproval | undefined> {
-    const pid = (await this.approvals.find(tx, id))?.pid ?? '';
-    const isAnswer = ({ action, approval }: AuditRecord) => action === 'approval.answer' && approval === id;
-    const answer = await this.findRecord(tx, pid, isAnswer);
-    if (answer === undefined) return undefined;
-    const { decision, scope } = answer.facts ?? {};
-    const told = { approval: id, decision: String(decision), by: String(answer.payload?.by ?? ''), at: answer.at };
+  private async findAnswer(
+    tx: ReadTx,
+    log: LogReader,
+    { seq, actor, target }: AuditRecord,
+    id: ApprovalId,
+  ): Promise<AuthorityApproval> {
+    const isAnswer = ({ action, outcome, approval }: AuditRecord) =>
+      action === 'approval.answer' && outcome === 'ok' && approval === id;
+    let found: AuditRecord | undefined;
+    for (const pid of [(await this.approvals.find(tx, id))?.pid, actor, target]) {
+      if (pid !== undefined) found ??= (await log.recordsAbout(pid)).find(isAnswer);
+    }
+    if (found === undefined) {
+      const isCandidate = (body: string) => body.includes(id);
+      await log.scan(isCandidate, (record) => {
+        if (isAnswer(record)) found ??= record;
+      });
+    }
+    if (found === undefined) throw notOnRecord(`no record tells of the answer ${id}.`, { seq, approval: id });
+    const { at, facts, payload } = await log.withPayload(found);
+    const { decision, scope } = facts ?? {};
+    const told = { approval: id, decision: String(decision), by: String(payload?.by ?? ''), at };
     return typeof scope === 'string' ? { ...told, scope } : told;
   }
 }
 
-/** What the record of a grant tells of a capability. */
-interface Origin {
-  readonly resource: string;
-  readonly rights: readonly string[];
-  readonly grantedBy: string;
-  readonly parent: CapabilityId | null;
-}
-
-const grantActions: ReadonlySet<string> = new Set([
-  'capability.grant',
-  'capability.delegate',
-  'capability.derive',
-  'approval.answer',
-]);
-
-/** An answer grants a capability where it names its rights; otherwise it names the capability that was used. */
-function isGrantOf({ action, outcome, capability, facts }: AuditRecord, id: CapabilityId): boolean {
-  return grantActions.has(action) && outcome === 'ok' && capability === id && Array.isArray(facts?.rights);
-}
+/** Values of a record's `capability` that name none. */
+const noCapability: ReadonlySet<string> = new Set(['', 'host', 'kin']);

@@ -22,8 +22,10 @@ import {
 import { CapabilityRepository } from './capability-repository.js';
 import { Holdings } from './holdings.js';
 
-const ownRights = maskOfRights(rightsOfKind('ns'));
-const inheritedRights = maskOfRights(['read', 'diff', 'materialize', 'link', 'grant']);
+/** The rights of a process on its own namespace, as a mask. */
+export const ownRights = maskOfRights(rightsOfKind('ns'));
+/** The rights of a parent on the namespace of a child that has ended, as a mask. */
+export const inheritedRights = maskOfRights(['read', 'diff', 'materialize', 'link', 'grant']);
 const readMask = maskOfRights(['read']);
 
 const readQuestion = { right: 'read', args: {} } as const;

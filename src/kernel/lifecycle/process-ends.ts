@@ -3,6 +3,8 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
+import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
@@ -24,6 +26,8 @@ export interface End {
   readonly action: AuditAction;
   readonly message?: string;
   readonly result?: ObjectId;
+  /** The capability by which the parent may read a result outside of the namespace of the process. */
+  readonly shared?: CapabilityRecord;
   /** Added to the message that the parent of a background command gets. */
   readonly notice?: JsonObject;
 }
@@ -171,9 +175,12 @@ export class ProcessEnds {
       facts: {
         outcome: outcome.kind,
         result: next.result,
+        generation: row.generation,
+        ...(end.shared === undefined ? {} : grantFacts([end.shared], row.pid)),
         ...(outcome.stop === undefined ? {} : { stop: outcome.stop.kind }),
       },
-      ...payloadOf(outcome.reason, message),
+      ...payloadOf(outcome.reason, message, end.shared),
+      lineage: true,
     });
   }
 
@@ -275,7 +282,13 @@ function isDrivenCommand(row: ProcessRow): boolean {
   return row.kind === 'command' && isDriven(row);
 }
 
-function payloadOf(reason?: string, message?: string): { payload?: { reason?: string; message?: string } } {
-  if (reason === undefined && message === undefined) return {};
-  return { payload: { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) } };
+function payloadOf(reason?: string, message?: string, shared?: CapabilityRecord): { payload?: JsonObject } {
+  if (reason === undefined && message === undefined && shared === undefined) return {};
+  return {
+    payload: {
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message }),
+      ...(shared === undefined ? {} : grantPayload([shared]).payload),
+    },
+  };
 }

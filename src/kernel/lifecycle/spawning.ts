@@ -9,6 +9,7 @@ import type { Authority } from '../../capability/holding/capability.js';
 import type { CapabilityRecord, Receiver } from '../../capability/holding/capability-record.js';
 import type { StatedAuthority } from '../../capability/holding/capability-spec.js';
 import { Derivation } from '../../capability/holding/derivation.js';
+import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { type Pattern, parsePattern } from '../../capability/resource/resource.js';
 import { factsOfApprovals, RuleGate } from '../../capability/rule/rule-gate.js';
@@ -120,7 +121,7 @@ export class Spawning {
     if (hasExtras(spec, row)) await this.insertExtras(tx, spec, row);
     const command = spec.command === undefined ? {} : await this.putCommand(tx, row.n, spec.command, admission.command);
     await this.grants.insert(tx, capabilities);
-    this.recordSpawn(tx, act, spec, row, { ...admission, capabilities: capabilities.map(({ id }) => id) });
+    this.recordSpawn(tx, act, spec, row, { ...admission, capabilities });
     return { row, ...command };
   }
 
@@ -231,8 +232,17 @@ export class Spawning {
     const { image, kind, goal, status, deadlineAt } = row;
     const deadline = deadlineAt === null ? undefined : { deadlineAt };
     const { capabilities, approvals, folder, command, secrets } = granted;
-    const facts = { image, goal, capabilities, ...factsOfApprovals(approvals), ...factsOfSecrets(secrets) };
-    const change = { after: status, facts, capability: folder ?? command?.capability, approval: approvals[0] };
+    const given = capabilities.filter(({ own }) => !own);
+    const facts = {
+      image,
+      goal,
+      capabilities: capabilities.map(({ id }) => id),
+      ...grantFacts(given, row.pid),
+      ...factsOfApprovals(approvals),
+      ...factsOfSecrets(secrets),
+    };
+    const authority = { capability: folder ?? command?.capability, approval: approvals[0] };
+    const change = { after: status, facts, ...grantPayload(given), ...authority, lineage: true };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...deadline };
       this.recorder.record(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...change });
@@ -277,7 +287,7 @@ export function factsOfSecrets(secrets: readonly UsedSecret[] = []): JsonObject 
 }
 
 /** An admission and the capabilities of the new process. */
-type Granted = Omit<Admission, 'storedBytes'> & { readonly capabilities: CapabilityId[] };
+type Granted = Omit<Admission, 'storedBytes'> & { readonly capabilities: readonly CapabilityRecord[] };
 
 /** The bytes that are stored of a goal and arguments. */
 function storedBytesFor(goal: NewObject | undefined, { args }: NewProcess): number {

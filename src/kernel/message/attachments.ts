@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import type { ApprovalId, Pid } from '../../base/ids.js';
+import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import type { HolderState } from '../../capability/holding/capability-repository.js';
 import { Derivation } from '../../capability/holding/derivation.js';
@@ -16,6 +16,8 @@ import type { MessageHandle } from './message-repository.js';
 /** The objects of a message with the capabilities that the receiver got, and the approvals that this used. */
 export interface Attached {
   readonly handles: readonly MessageHandle[];
+  /** The capabilities that were made for it, each with the one that it was derived from. */
+  readonly parents: ReadonlyMap<CapabilityId, CapabilityId>;
   readonly approvals: readonly ApprovalId[];
 }
 
@@ -36,17 +38,19 @@ export class Attachments {
    * CAPABILITY_DENIED where a rule forbids it, TREE_STOPPING, ApprovalNeeded.
    */
   async attach(tx: WriteTx, act: Act, from: Pid, to: Pid, attachments: readonly Attachment[]): Promise<Attached> {
-    if (attachments.length === 0) return { handles: [], approvals: [] };
+    if (attachments.length === 0) return { handles: [], parents: new Map(), approvals: [] };
     const giver = { pid: from, ...(await this.holders.findActive(tx, from)) };
     const receiver = { pid: to, ...(await this.holders.findActive(tx, to)) };
     const handles: MessageHandle[] = [];
+    const parents = new Map<CapabilityId, CapabilityId>();
     const approvals: ApprovalId[] = [];
     for (const attachment of attachments) {
-      const { capability, approvals: used } = await this.attachOne(tx, act, giver, receiver, attachment);
+      const { capability, parent, approvals: used } = await this.attachOne(tx, act, giver, receiver, attachment);
       handles.push({ ...attachment, capability });
+      if (parent !== undefined) parents.set(capability, parent);
       approvals.push(...used);
     }
-    return { handles, approvals };
+    return { handles, parents, approvals };
   }
 
   private async attachOne(tx: WriteTx, act: Act, giver: Party, receiver: Party, { object: id }: Attachment) {
@@ -56,7 +60,7 @@ export class Attachments {
       // An object that came from the receiver is not delegated back: the receiver has a capability of its own on it.
       const own = (await this.grants.findRead(tx, receiver.pid, object, 'read', act.at))?.record;
       if (own === undefined) throw noSuchObject(id);
-      return { capability: own.id, approvals: [] };
+      return { capability: own.id, parent: undefined, approvals: [] };
     }
     const handover = { pattern: parsePattern(`object:${id}`), rights: ['read'] } as const;
     const approvals = await this.rules.checkHandover(tx, act, giver, receiver, handover);
@@ -65,7 +69,7 @@ export class Attachments {
     await this.grants.insert(tx, [record]);
     const data = { capability: record.id, parent: by.id, from: giver.pid };
     this.recorder.recordEvent(tx, { type: 'capability.delegated', at: act.at, pid: receiver.pid, data });
-    return { capability: record.id, approvals };
+    return { capability: record.id, parent: by.id, approvals };
   }
 }
 

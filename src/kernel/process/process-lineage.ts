@@ -1,26 +1,30 @@
 import { inject, injectable } from 'inversify';
-import { type AuditRecord, decodeRecord } from '../../audit/audit-record.js';
+import { notOnRecord } from '../../audit/audit-errors.js';
+import type { AuditRecord } from '../../audit/audit-record.js';
 import { AuditRepository } from '../../audit/audit-repository.js';
+import type { AuthorityLink } from '../../audit/query/authority-trace.js';
 import type { Lineage, LineageCapability, LineageProcess, LineageQuery } from '../../audit/query/lineage.js';
+import { LogReader } from '../../audit/query/log-reader.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
-import type { Pid } from '../../base/ids.js';
+import type { CapabilityId, Pid } from '../../base/ids.js';
 import { type ReadTx, Store } from '../../base/store.js';
+import { authorityChain } from '../../capability/decision/authority-chain.js';
+import { CapabilityHistory, holderAt } from '../../capability/decision/capability-history.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
-import { rightsOfMask } from '../../capability/resource/rights.js';
 import { parsePid } from '../specs.js';
-import type { ProcessRow } from './process.js';
-import { ProcessLookup } from './process-lookup.js';
+import { isTerminal } from './process.js';
+import { noSuchProcess } from './process-lookup.js';
 import { ProcessRepository } from './process-repository.js';
+import { isHistory, lifeIn, toLineageProcess } from './recorded-life.js';
 
-/** Reads the lineage of a process from the process table, the capabilities and the audit records about it. */
+/** Tells the lineage of a process from the audit log; the tables only say where to look, and the state of what still lives. */
 @injectable()
 export class ProcessLineage implements LineageQuery {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
     @inject(Evaluator) private readonly evaluator: Evaluator,
@@ -30,70 +34,119 @@ export class ProcessLineage implements LineageQuery {
   async lineage(input: Pid): Promise<Lineage> {
     const pid = parsePid(input);
     return this.store.read(async (tx) => {
-      const row = await this.lookup.get(tx, pid);
+      const log = new LogReader(tx, this.audit);
+      const process = await this.findProcess(tx, log, pid);
       return {
-        process: toLineageProcess(row),
-        ancestors: await this.findAncestors(tx, row),
-        capabilities: await this.findCapabilities(tx, pid),
-        history: await this.findHistory(tx, pid),
+        process,
+        ancestors: await this.findAncestors(tx, log, process),
+        capabilities: await this.findCapabilities(tx, log, pid),
+        history: await this.findHistory(log, pid),
       };
     });
   }
 
-  private async findAncestors(tx: ReadTx, row: ProcessRow): Promise<LineageProcess[]> {
-    const ancestors: LineageProcess[] = [];
-    for (const rowNumber of [...row.path].reverse()) {
-      const ancestor = await this.processes.findByNumber(tx, rowNumber);
-      if (ancestor !== undefined) ancestors.push(toLineageProcess(ancestor));
+  private async findProcess(tx: ReadTx, log: LogReader, pid: Pid): Promise<LineageProcess> {
+    const row = await this.processes.find(tx, pid);
+    let life = lifeIn(await log.recordsAbout(pid), pid);
+    if (row === undefined && life.spawn === undefined) throw noSuchProcess(pid);
+    const hasEnded = row === undefined || isTerminal(row.status);
+    // Older versions did not index spawns and ends.
+    if (life.spawn === undefined || (hasEnded && life.end === undefined)) {
+      const records: AuditRecord[] = [];
+      const isCandidate = (body: string) => body.includes(`"target":${JSON.stringify(pid)}`);
+      await log.scan(isCandidate, (record) => void records.push(record));
+      life = lifeIn(records, pid);
     }
+    const { spawn, end } = life;
+    if (spawn === undefined) throw notOnRecord(`no record tells that ${pid} was spawned.`, { pid });
+    if (hasEnded && end === undefined) throw notOnRecord(`no record tells that ${pid} has ended.`, { pid });
+    return toLineageProcess(pid, spawn, life, row?.status ?? '');
+  }
+
+  private async findAncestors(tx: ReadTx, log: LogReader, { spawnedBy }: LineageProcess): Promise<LineageProcess[]> {
+    const ancestors: LineageProcess[] = [];
+    for (let pid = spawnedBy; pid !== 'host'; pid = ancestors.at(-1)?.spawnedBy ?? 'host')
+      ancestors.push(await this.findProcess(tx, log, pid));
     return ancestors;
   }
 
-  private async findCapabilities(tx: ReadTx, pid: Pid): Promise<LineageCapability[]> {
+  private async findCapabilities(tx: ReadTx, log: LogReader, pid: Pid): Promise<LineageCapability[]> {
+    const history = new CapabilityHistory(log);
+    const rows = new Map<CapabilityId, CapabilityRecord | undefined>();
+    for (const row of await this.capabilities.findByHolder(tx, pid)) rows.set(row.id, row);
+    for (const id of await history.idsGivenTo(pid)) {
+      if (!rows.has(id)) rows.set(id, await this.capabilities.find(tx, id));
+    }
+    await this.scanUnindexed(history, rows, pid);
     const held: LineageCapability[] = [];
-    for (const record of await this.capabilities.findByHolder(tx, pid)) {
-      const { id, resource } = record;
-      const status = await this.evaluator.statusOf(tx, record, this.clock.peek());
-      held.push({
-        id,
-        resource,
-        rights: rightsOfMask(record.rights),
-        status,
-        chain: await this.findChain(tx, record),
-      });
+    for (const [id, row] of rows) {
+      const recorded = await history.find(id, row, [pid]);
+      const holder = recorded === undefined ? row?.holder : holderAt(recorded, Number.MAX_SAFE_INTEGER);
+      if (holder === pid) held.push(await this.toLineageCapability(tx, log, history, pid, id, row));
     }
     return held;
   }
 
-  private async findChain(tx: ReadTx, record: CapabilityRecord): Promise<LineageCapability['chain']> {
-    const chain: CapabilityRecord[] = [];
-    for (let current: CapabilityRecord | undefined = record; current !== undefined; ) {
-      chain.push(current);
-      current = current.parent === null ? undefined : await this.capabilities.find(tx, current.parent);
+  /** Reads the log once for all that the index does not lead to. */
+  private async scanUnindexed(
+    history: CapabilityHistory,
+    rows: ReadonlyMap<CapabilityId, CapabilityRecord | undefined>,
+    pid: Pid,
+  ): Promise<void> {
+    const unindexed: CapabilityId[] = [];
+    for (const [id, row] of rows) {
+      if (row === undefined || (await history.findIndexed(id, row, [row.holder, pid])) === undefined)
+        unindexed.push(id);
     }
-    return chain.map(({ id, holder, grantedBy }) => ({ id, holder, grantedBy }));
+    if (unindexed.length > 0) await history.scan(unindexed);
   }
 
-  private async findHistory(tx: ReadTx, pid: Pid): Promise<AuditRecord[]> {
-    const records: AuditRecord[] = [];
-    for (const stored of await this.audit.recordsAbout(tx, pid)) {
-      const [payload] = await this.audit.payloads(tx, stored.seq, stored.seq);
-      records.push(decodeRecord(stored, payload));
+  private async toLineageCapability(
+    tx: ReadTx,
+    log: LogReader,
+    history: CapabilityHistory,
+    pid: Pid,
+    id: CapabilityId,
+    row: CapabilityRecord | undefined,
+  ): Promise<LineageCapability> {
+    const start = { id, near: [pid], seq: Number.MAX_SAFE_INTEGER };
+    const { links, isWhole } = await authorityChain(tx, this.capabilities, history, start);
+    const [own] = links;
+    if (own === undefined || !isWhole) throw notOnRecord(`nothing tells where ${id} came from.`, { capability: id });
+    const { resource, rights, unrecorded } = own;
+    return {
+      id,
+      resource,
+      rights,
+      status: await this.statusOf(tx, log, links, row),
+      ...(unrecorded === undefined ? {} : { unrecorded }),
+      chain: links.map((link) => ({
+        id: link.capability,
+        holder: link.holder,
+        grantedBy: link.grantedBy,
+        ...(link.unrecorded === undefined ? {} : { unrecorded: link.unrecorded }),
+      })),
+    };
+  }
+
+  /** Revoked where the log tells that it, or one that it was derived from, was revoked. */
+  private async statusOf(
+    tx: ReadTx,
+    log: LogReader,
+    links: readonly AuthorityLink[],
+    row: CapabilityRecord | undefined,
+  ): Promise<string> {
+    for (const { capability: id, holder } of links) {
+      const isRevocation = ({ action, outcome, capability }: AuditRecord) =>
+        action === 'capability.revoke' && outcome === 'ok' && capability === id;
+      if ((await log.recordsAbout(holder)).some(isRevocation)) return 'revoked';
     }
+    return row === undefined ? 'missing' : this.evaluator.statusOf(tx, row, this.clock.peek());
+  }
+
+  private async findHistory(log: LogReader, pid: Pid): Promise<AuditRecord[]> {
+    const records: AuditRecord[] = [];
+    for (const record of (await log.recordsAbout(pid)).filter(isHistory)) records.push(await log.withPayload(record));
     return records;
   }
-}
-
-function toLineageProcess(row: ProcessRow): LineageProcess {
-  const { pid, bornUnder, image, goal, status, outcome, createdAt, exitedAt } = row;
-  return {
-    pid,
-    spawnedBy: bornUnder ?? 'host',
-    image,
-    goal,
-    status,
-    ...(outcome === null ? {} : { outcome: outcome.kind }),
-    createdAt,
-    ...(exitedAt === null ? {} : { exitedAt }),
-  };
 }

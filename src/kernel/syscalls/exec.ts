@@ -4,6 +4,7 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { type NewObject, ObjectHandle } from '../../memory/object/object.js';
@@ -74,11 +75,12 @@ export class Exec {
       };
       const { preserveCapabilities } = spec;
       const newGoal = goal === undefined ? undefined : await this.toGoal(tx, act, next, goal, preserveCapabilities);
+      const readShare = newGoal?.readShare ?? [];
       if (image.requires.length > 0) {
         const remaining = (await this.grants.findLive(tx, pid, act.at)).filter(
           ({ own }) => own || preserveCapabilities,
         );
-        const held = [...remaining, ...(newGoal?.readShare ?? [])];
+        const held = [...remaining, ...readShare];
         this.grants.requireAll(held, image.requires, { pid, image: image.reference, now: act.at });
       }
 
@@ -87,7 +89,7 @@ export class Exec {
 
       if (plan !== undefined) await this.spawning.putCommand(tx, row.n, plan, authorization);
       if (object !== undefined) await this.objects.insert(tx, object);
-      if (newGoal !== undefined) await this.grants.insert(tx, newGoal.readShare);
+      if (readShare.length > 0) await this.grants.insert(tx, readShare);
       const goalId = newGoal?.id ?? row.goal;
       const view = spec.preserveMemory ? row.view : await this.objects.createView(tx, pid, goalId);
       const authoritySince = preserveCapabilities ? row.authoritySince : next.generation;
@@ -105,8 +107,10 @@ export class Exec {
           from: row.image,
           generation: next.generation,
           goal: goalId,
+          ...(readShare.length === 0 ? {} : grantFacts(readShare, pid)),
           ...factsOfSecrets(authorization?.secrets),
         },
+        ...grantPayload(readShare),
         lineage: true,
       });
     });

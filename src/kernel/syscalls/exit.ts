@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
-import type { ObjectId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
+import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { parsePattern } from '../../capability/resource/resource.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
@@ -11,7 +11,7 @@ import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
-import { ProcessEnds } from '../lifecycle/process-ends.js';
+import { type End, ProcessEnds } from '../lifecycle/process-ends.js';
 import type { Outcome, ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -48,14 +48,14 @@ export class Exit {
       async (tx, act) => {
         const row = await this.lookup.getLive(tx, pid);
         const ended = nextState(row, spec.failed ? 'fail' : 'exit');
-        const object = result === undefined ? undefined : await this.storeResult(tx, act, row, result);
+        const stored = result === undefined ? {} : await this.storeResult(tx, act, row, result);
         await this.processEnds.end(tx, act, {
           row,
           ended,
           outcome,
           action: 'process.exit',
           ...(spec.message === undefined ? {} : { message: spec.message }),
-          ...(object === undefined ? {} : { result: object }),
+          ...stored,
         });
       },
     );
@@ -66,27 +66,40 @@ export class Exit {
     return { value: this.payloads.parse(result, 'outcome.result') };
   }
 
-  private async storeResult(tx: WriteTx, act: Act, row: ProcessRow, result: Result): Promise<ObjectId> {
+  private async storeResult(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    result: Result,
+  ): Promise<Pick<End, 'result' | 'shared'>> {
     if (!ObjectHandle.is(result)) {
       const object = this.objects.prepare(row.pid, this.objects.newId(), 'artifact', result.value, act.at);
       await this.objects.insert(tx, object);
       await this.accounts.addStored(tx, row, storedBytesOf(object));
-      return object.id;
+      return { result: object.id };
     }
     const object = await this.shareable.get(tx, result.id);
-    if (!isOwnNamespace(row.pid, object.namespace)) await this.shareWithParent(tx, act, row, object);
-    return object.id;
+    const isOwn = isOwnNamespace(row.pid, object.namespace);
+    const shared = isOwn ? undefined : await this.shareWithParent(tx, act, row, object);
+    return { result: object.id, ...(shared === undefined ? {} : { shared }) };
   }
 
   /** For a result outside the process's own namespace: it must be able to hand on `read`, and the parent gets no more. */
-  private async shareWithParent(tx: WriteTx, act: Act, row: ProcessRow, object: ObjectRecord): Promise<void> {
+  private async shareWithParent(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    object: ObjectRecord,
+  ): Promise<CapabilityRecord | undefined> {
     const by = await this.shareable.getGrant(tx, row.pid, object, act.at);
     const parent = row.parent === null ? undefined : await this.processes.find(tx, row.parent);
-    if (parent === undefined) return;
+    if (parent === undefined) return undefined;
     const handover = { pattern: parsePattern(`object:${object.id}`), rights: ['read'] } as const;
     await this.rules.checkHandover(tx, act, row, parent, handover);
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
-    await this.grants.insert(tx, [await this.shareable.createLastingRead(tx, object.id, by, to)]);
+    const record = await this.shareable.createLastingRead(tx, object.id, by, to);
+    await this.grants.insert(tx, [record]);
+    return record;
   }
 }
 

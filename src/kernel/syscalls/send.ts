@@ -92,10 +92,13 @@ export class Send {
     to: ProcessRow,
     sent: SentMessage,
     { capability, approval }: Authorization,
-    { handles, approvals: attachmentApprovals }: Attached,
+    { handles, parents, approvals: attachmentApprovals }: Attached,
   ) {
     const approvals = [...(approval === undefined ? [] : [approval]), ...attachmentApprovals];
-    const given = handles.map(({ object, capability: reading }) => ({ object, reading }));
+    const given = handles.map(({ object, capability: reading }) => {
+      const parent = parents.get(reading);
+      return { object, reading, ...(parent === undefined ? {} : { parent }) };
+    });
     this.recorder.record(tx, act, to, {
       event: 'message.sent',
       data: { from: sent.from, message: sent.id, kind: 'message' },
@@ -104,6 +107,7 @@ export class Send {
       approval: approvals[0],
       facts: { message: sent.id, ...(given.length === 0 ? {} : { given }), ...factsOfApprovals(approvals) },
       payload: { body: sent.body },
+      lineage: given.length > 0,
     });
   }
 }

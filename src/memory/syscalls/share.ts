@@ -59,7 +59,6 @@ export class ShareObject {
       const record = this.grants.createShare(id, parent, rights, receiver);
       await this.grants.insert(tx, [record]);
       const data = { object: id, capability: record.id, from };
-      const change = { event: 'object.shared', data, action: call.action } as const;
       const authority = { capability: record.id, approval: approvals[0], generation: state.generation };
       const reachFact = reachedBy === undefined ? {} : { reachedBy };
       const facts = {
@@ -70,7 +69,7 @@ export class ShareObject {
         ...reachFact,
         ...factsOfApprovals(approvals),
       };
-      this.recorder.recordChange(tx, act, to, change, authority, facts);
+      this.recorder.recordShare(tx, act, to, data, authority, facts);
       return mintHandle(id, rights, record.id);
     });
   }
