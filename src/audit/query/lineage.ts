@@ -26,7 +26,7 @@ export interface LineageCapability {
   readonly chain: readonly LineageLink[];
 }
 
-export interface LineageLink {
+interface LineageLink {
   readonly id: CapabilityId;
   readonly holder: Pid;
   readonly grantedBy: string;
