@@ -33,13 +33,8 @@ function requiredSubject({ action, outcome, target, after, facts }: AuditBody): 
   if (provenanceActions.has(action)) return typeof facts?.object === 'string' ? facts.object : undefined;
   const isStop = stopActions.has(action) && after === 'stopping';
   const isSpawn = spawnActions.has(action) && facts?.authority !== undefined;
-  const isLineage = lineageActions.has(action) || isStop || isSpawn || isEnd(facts);
+  const isLineage = lineageActions.has(action) || isStop || isSpawn;
   return isLineage && target !== '*' ? target : undefined;
-}
-
-/** The end of a process. Older versions neither wrote the fact `generation` nor the index. */
-function isEnd(facts: AuditBody['facts']): boolean {
-  return facts?.result !== undefined && facts.outcome !== undefined && facts.generation !== undefined;
 }
 
 function isNamed({ target, facts }: AuditBody, subject: string | undefined): boolean {

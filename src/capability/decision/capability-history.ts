@@ -130,19 +130,18 @@ export class CapabilityHistory {
     }
   }
 
-  /** What a parent gets at the end of a child has no record of its own: it follows from the end. */
+  /** What a parent gets at the end of a child has no record of its own: it follows from its parent. */
   private async findInherited(row: CapabilityRecord, holder: Pid): Promise<RecordedGrant | undefined> {
     const { id: capability, grantedBy: child, parent, own } = row;
     const resource = `ns:process/${child}/**`;
     if (own || parent !== null || row.resource !== resource || row.rights !== inheritedRights) return undefined;
     const records = await this.log.recordsAbout(child);
-    const end = records.find(({ facts }) => facts?.outcome !== undefined && facts.result !== undefined);
     const spawn = records.find(({ action }) => spawnActions.has(action));
-    if (end === undefined || spawn === undefined) return undefined;
-    const moved = records.filter(({ action, seq }) => action === 'process.reparent' && seq < end.seq).at(-1);
+    if (spawn === undefined) return undefined;
+    const moved = records.findLast(({ action }) => action === 'process.reparent');
     const heir = moved === undefined ? spawn.actor : moved.facts?.to;
     if (heir !== holder) return undefined;
-    return { capability, holder, seq: end.seq, resource, rights: rightsOfMask(row.rights), grantedBy: child, parent };
+    return { capability, holder, seq: spawn.seq, resource, rights: rightsOfMask(row.rights), grantedBy: child, parent };
   }
 
   private async withResource(record: AuditRecord, id: CapabilityId): Promise<RecordedGrant | undefined> {

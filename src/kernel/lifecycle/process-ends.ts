@@ -175,12 +175,10 @@ export class ProcessEnds {
       facts: {
         outcome: outcome.kind,
         result: next.result,
-        generation: row.generation,
         ...(end.shared === undefined ? {} : grantFacts([end.shared], row.pid)),
         ...(outcome.stop === undefined ? {} : { stop: outcome.stop.kind }),
       },
       ...payloadOf(outcome.reason, message, end.shared),
-      lineage: true,
     });
   }
 

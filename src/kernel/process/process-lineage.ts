@@ -50,7 +50,7 @@ export class ProcessLineage implements LineageQuery {
     let life = lifeIn(await log.recordsAbout(pid), pid);
     if (row === undefined && life.spawn === undefined) throw noSuchProcess(pid);
     const hasEnded = row === undefined || isTerminal(row.status);
-    // Older versions did not index spawns and ends.
+    // Ends are not indexed, nor are the spawns of older versions.
     if (life.spawn === undefined || (hasEnded && life.end === undefined)) {
       const records: AuditRecord[] = [];
       const isCandidate = (body: string) => body.includes(`"target":${JSON.stringify(pid)}`);
