@@ -115,7 +115,7 @@ export class Units {
     throw new PausedInterruption(() => this.gate.waitUntilResumed(caller, call));
   }
 
-  /** What was prepared before a pause may not hold after it. */
+  /** Makes the caller prepare again after a pause: the preparation may not hold any more. */
   private async outdateByPause<T>(unit: () => Promise<T>): Promise<T> {
     try {
       return await unit();

@@ -130,7 +130,7 @@ export class CapabilityHistory {
     }
   }
 
-  /** What a parent gets at the end of a child has no record of its own: it follows from its parent. */
+  /** The capability that a parent inherits from an ended child has no record of its own: it follows from its parent. */
   private async findInherited(row: CapabilityRecord, holder: Pid): Promise<RecordedGrant | undefined> {
     const { id: capability, grantedBy: child, parent, own } = row;
     const resource = `ns:process/${child}/**`;

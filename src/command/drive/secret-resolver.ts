@@ -50,7 +50,7 @@ export class SecretResolver {
       if (value === undefined) return { problem: 'there is no such secret' };
       return isVariableValue(value) ? { value } : { problem: 'it is not a text that a variable can hold' };
     } catch {
-      // What was thrown may contain the value.
+      // The error of a lookup may contain the value.
       return { problem: 'looking it up failed' };
     } finally {
       ended.abort();

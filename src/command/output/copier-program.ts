@@ -90,7 +90,7 @@ function update(state) {
   const listed = new Set(state.commands.map(({ n }) => n));
   for (const [n, command] of commands) {
     if (listed.has(n) || command.isSettled) continue;
-    // What it has written is charged now; what others of it go on to write counts from here on.
+    // The kernel has charged the output so far; output of processes that it has left behind counts from here on.
     command.isSettled = true;
     command.written = 0;
     if (command.streams.size === 0) commands.delete(n);

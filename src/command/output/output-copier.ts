@@ -215,7 +215,7 @@ export class OutputCopier {
       command.onOver();
       return;
     }
-    // What was told may be out of date: others may have given something back since.
+    // The room that the copier knows may be out of date: others may have given something back since.
     command.overAt ??= this.version;
     void this.refresh().catch(() => undefined);
   }

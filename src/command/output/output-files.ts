@@ -105,7 +105,7 @@ export class OutputFiles implements OutputPaths {
     ];
   }
 
-  /** What the processes of a command are recognized by. */
+  /** The marks by which the processes of a command are recognized. */
   marksOf(rowNumber: number, token: string): CommandMarks {
     const file = path.join(this.realFolder(), String(rowNumber));
     return { token, files: [`${file}.out`, `${file}.err`, ...this.pipesOf(rowNumber)] };

@@ -7,7 +7,7 @@ type KernelVariables = Readonly<Record<string, string | undefined>>;
 export interface CommandEnvironment {
   readonly variables: Environment;
   /**
-   * What a decision is made on: the variables that the clean base does not have, or has with another value. Where the base
+   * The variables that a decision is made on: those that the clean base does not have, or has with another value. Where the base
    * is replaced, all. Undefined when there is none.
    */
   readonly beyondBase: Environment | undefined;

@@ -23,7 +23,7 @@ export interface ServeOptions {
   readonly signal?: AbortSignal;
   /** More to tell the client at the beginning, such as what the goal is. */
   readonly instructions?: string;
-  /** How long a call waits while the process is paused, before the answer says so; default 50,000. */
+  /** The longest time that a call waits for a paused process before the answer says that it is paused; default 50,000. */
   readonly pausedMs?: number;
   /** Told what went wrong with the connection itself. */
   readonly onError?: (error: Error) => void;

@@ -154,7 +154,7 @@ export class Accounts {
     throw new ProcessError('INTERNAL', `Account ${rowNumber} is missing.`, { hint: 'This is a defect of the kernel.' });
   }
 
-  /** What is left in the accounts with a limit that a charge of `row` goes to, by their row numbers; negative: overrun. */
+  /** The room in each limited account that a charge of `row` goes to, by row number; negative: overrun. */
   async limited(tx: ReadTx, row: ProcessRow, dimension: keyof Usage): Promise<Map<number, number>> {
     const left = new Map<number, number>();
     for (const rowNumber of accountPathOf(row)) {

@@ -18,7 +18,7 @@ export interface NodeRow {
   readonly epoch: number;
   /** By the node's own clock: other nodes judge by whether the row changes. */
   readonly expiresAt: number;
-  /** How long the row may stay unchanged. Null in rows of earlier releases. */
+  /** The longest time that the row of a live node stays unchanged. Null in rows of earlier releases. */
   readonly leaseMs: number | null;
   /** Grows with every renewal, also when the node's clock stands still. */
   readonly renewals: number;

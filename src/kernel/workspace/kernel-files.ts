@@ -23,7 +23,7 @@ export class KernelFiles {
   /** The names as they are compared. */
   private readonly foldedNames = new Set<string>();
   private readonly listings: FolderListing[];
-  /** What was found under the names when the kernel was opened: it stays the kernel's after it was renamed. */
+  /** The files that had these names when the kernel was opened; they stay the kernel's after a rename. */
   private remembered = new Set<string>();
 
   private presentIdentities: ReadonlySet<string> = new Set();
@@ -75,7 +75,7 @@ export class KernelFiles {
     return false;
   }
 
-  /** What the names lead to now. Listing a large folder looks it up once in a few milliseconds, not for each entry. */
+  /** The files that have the names now, read at most once in a few milliseconds: listing a large folder asks for each entry. */
   private present(): ReadonlySet<string> {
     const now = performance.now();
     if (now - this.presentAt > presentMs) {
