@@ -24,6 +24,8 @@ const ownerKeys = z.strictObject({
   terminal: label.optional(),
   hook: label.optional(),
   extension: label.optional(),
+  sandbox: label.optional(),
+  source: label.optional(),
 });
 const labels = z
   .record(label, z.string().max(1024))
@@ -55,6 +57,12 @@ export const spawnId = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not an id: up to 64 letters, digits, dots, dashes, underscores');
 
+/** The name of a queue: nodes claim from the queues that they name. */
+const queueName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not a queue: up to 64 letters, digits, dots, dashes, underscores');
+const externalRef = z.string().min(1).max(512);
+
 const commonFields = {
   image: z.string().min(1).max(256).default('base'),
   goal: goal.optional(),
@@ -63,6 +71,9 @@ const commonFields = {
   name: label.optional(),
   labels: labels.optional(),
   owner: ownerKeys.optional(),
+  queue: queueName.optional(),
+  externalRef: externalRef.optional(),
+  onConflict: z.enum(['refuse', 'keep']).optional(),
   budget: budget.default({}),
   onBudget: z.enum(['refuse', 'cancel']).default('refuse'),
   cwd: z.string().optional(),
@@ -164,6 +175,8 @@ export const signalScope = z.strictObject({
   image: z.string().min(1).max(256).optional(),
   kind: z.enum(processKinds).optional(),
   node: z.string().min(1).max(256).optional(),
+  queue: queueName.optional(),
+  externalRef: externalRef.optional(),
   owner: ownerKeys.optional(),
 });
 export const signalOptions = z.strictObject({

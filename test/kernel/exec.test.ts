@@ -30,6 +30,7 @@ describe('exec', () => {
     expect(after).toEqual({
       ...before,
       image: 'planner@1',
+      args: { a: 1 },
       kind: 'external',
       status: 'created',
       generation: 2,

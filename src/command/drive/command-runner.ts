@@ -155,6 +155,8 @@ export class CommandRunner implements CommandRuns {
       cwd,
       ...(folderQuestion === undefined ? {} : { folderQuestion }),
       name: nameOf(spec.argv),
+      queue: null,
+      externalRef: null,
       labels: null,
       owner: (spec.owner as OwnerKeys | undefined) ?? null,
       env: null,

@@ -121,6 +121,8 @@ export class PipedCommands {
       goal: { payload: {} },
       cwd: '.',
       name: name.slice(0, 256),
+      queue: null,
+      externalRef: null,
       labels: null,
       owner: null,
       env: null,

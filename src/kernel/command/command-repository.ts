@@ -22,8 +22,15 @@ export interface CommandRow {
   readonly survive: boolean;
   /** The OS process that leads its group; null until it has started. */
   readonly leader: HostIdentity | null;
+  readonly adopted: Adopted | null;
   /** The bytes of its output that have been charged. */
   readonly outputBytes: number;
+}
+
+/** An OS process that somebody else started and that the kernel watches and stops. */
+export interface Adopted {
+  /** The process group that signals go to; null: to the process alone. */
+  readonly group: number | null;
 }
 
 /** Rows of OS commands, beside their rows in the process table. */

@@ -18,6 +18,12 @@ export interface SpawnSpec {
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly owner?: OwnerKeys;
+  /** Nodes claim it from this queue; default: the parent's, else `default`. */
+  readonly queue?: string;
+  /** Names the work that the process stands for elsewhere; up to 512 characters. */
+  readonly externalRef?: string;
+  /** What becomes of an `id` that stands for another spec: CONFLICT, or the process that is there. Default `refuse`. */
+  readonly onConflict?: 'refuse' | 'keep';
   /** Root grants. */
   readonly capabilities?: readonly CapabilitySpec[];
   readonly budget?: Partial<Budget>;

@@ -9,6 +9,8 @@ export interface Registration {
   readonly pid: Pid;
   /** Of the parent and the canonical spec. */
   readonly hash: string;
+  /** The hash of each member of the spec, by its name. Null where an earlier release registered it. */
+  readonly members: Readonly<Record<string, string>> | null;
 }
 
 /** A process, by the number of its row, and the environment that it was spawned with. */

@@ -25,6 +25,7 @@ import { CommandRepository, type CommandRow } from '../command/command-repositor
 import type { ImageFacts } from '../process/images.js';
 import {
   beginningStatusOf,
+  defaultQueue,
   earliestDeadline,
   type OnBudget,
   type OnParentExit,
@@ -54,6 +55,9 @@ export interface NewProcess {
   /** The authority that the parent needs for a working directory of its own choice. */
   readonly folderQuestion?: Question;
   readonly name: string | null;
+  /** Null: the parent's, else `default`. */
+  readonly queue: string | null;
+  readonly externalRef: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly owner: OwnerKeys | null;
   readonly env: Environment | null;
@@ -167,6 +171,7 @@ export class Spawning {
       background,
       survive,
       leader: null,
+      adopted: null,
       outputBytes: 0,
     };
     await this.commands.put(tx, command);
@@ -225,7 +230,7 @@ export class Spawning {
     if (row.env !== null && env !== null) await this.extras.insertEnvironment(tx, row.env, env);
     if (registration === null) return;
     const { id, hash } = registration;
-    await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash });
+    await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash, members: null });
   }
 
   private recordSpawn(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: ProcessRow, granted: Granted): void {
@@ -314,6 +319,7 @@ function toNewRow(act: Act, spec: NewProcess, pid: Pid, goal: ObjectId, view: nu
   const limits = { deadlineMs: spec.deadlineMs, wallMs: spec.budget.wallMs };
   const deadlineAt = earliestDeadline(at, limits, parent);
   const ready = beginningStatusOf(image.kind);
+  const queue = spec.queue ?? parent?.queue ?? null;
   return {
     pid,
     parent: parent?.pid ?? null,
@@ -327,6 +333,9 @@ function toNewRow(act: Act, spec: NewProcess, pid: Pid, goal: ObjectId, view: nu
     pausedBy: spec.held ? signallerOf(act) : null,
     image: image.reference,
     name: spec.name,
+    id: spec.registration?.id ?? null,
+    queue: queue === defaultQueue ? null : queue,
+    externalRef: spec.externalRef,
     labels: spec.labels,
     owner: spec.owner,
     cwd: spec.cwd,
@@ -338,6 +347,7 @@ function toNewRow(act: Act, spec: NewProcess, pid: Pid, goal: ObjectId, view: nu
     authoritySince: firstGeneration,
     attempt: 1,
     recoveries: 0,
+    failedBuilds: null,
     version: 1,
     fence: 1,
     node: spec.node ?? null,
@@ -350,6 +360,7 @@ function toNewRow(act: Act, spec: NewProcess, pid: Pid, goal: ObjectId, view: nu
     onBudget: spec.onBudget,
     recovery: image.recovery,
     retry: image.retry,
+    acknowledgesStop: image.acknowledgesStop || null,
     progress: null,
     createdAt: at,
     startedAt: null,

@@ -10,6 +10,21 @@ export interface HostIdentity {
   readonly startTicks: string;
 }
 
+/** What a node can run, as it says in its row. */
+export interface NodeOffers {
+  /** By `name@version`. */
+  readonly images: Readonly<Record<string, OfferedImage>>;
+  /** The names of its tools. */
+  readonly tools: readonly string[];
+  readonly queues: readonly string[];
+}
+
+interface OfferedImage {
+  readonly build: string;
+  /** The tools that a process of it needs, as names or patterns. */
+  readonly tools: readonly string[];
+}
+
 /** A kernel that runs processes, with its lease. */
 export interface NodeRow {
   readonly id: NodeId;
@@ -22,6 +37,8 @@ export interface NodeRow {
   readonly leaseMs: number | null;
   /** Grows with every renewal, also when the node's clock stands still. */
   readonly renewals: number;
+  /** Null in rows of earlier releases. */
+  readonly offers: NodeOffers | null;
   readonly host: HostIdentity;
   readonly startedAt: number;
   readonly endedAt: number | null;

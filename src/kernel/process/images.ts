@@ -14,6 +14,8 @@ export interface ImageFacts {
   readonly requires: readonly Authority[];
   readonly recovery: RecoveryDisposition;
   readonly retry: JsonObject | null;
+  /** Whether a stop of a process of it waits for the answer of the worker outside. */
+  readonly acknowledgesStop: boolean;
   /** The command that a process of it runs, where it is a program of the operating system. Throws INVALID_INPUT. */
   readonly command?: (args: JsonValue) => CommandSpec;
   /** Validates arguments by the input schema of the image and answers with its output. Throws INVALID_INPUT. */
@@ -34,5 +36,6 @@ export const anonymousCommandImage: ImageFacts = {
   requires: [],
   recovery: 'rerun',
   retry: null,
+  acknowledgesStop: false,
   parseArgs: async (args) => args,
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import { pageOptions } from '../../base/spec.js';
-import { signalScope } from '../specs.js';
+import { pidList, signalScope } from '../specs.js';
 import {
   isTerminal,
   type LiveStatus,
@@ -10,18 +10,23 @@ import {
   type ProcessRow,
   type ProcessStatus,
   processStatuses,
+  queueOf,
   type WaitFacet,
+  waitKinds,
 } from './process.js';
 import type { ProcessScan } from './process-repository.js';
 
 /** Selects the processes of a list. All selectors are combined with AND; ended processes are included unless filtered out. */
 export interface ProcessFilter {
+  readonly ids?: readonly Pid[];
   readonly status?: ProcessStatus | readonly ProcessStatus[];
   readonly live?: boolean;
   readonly kind?: ProcessKind;
   /** `name`, or `name@version`. */
   readonly image?: string;
   readonly name?: string;
+  readonly queue?: string;
+  readonly externalRef?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly parent?: Pid;
   readonly root?: Pid;
@@ -30,6 +35,7 @@ export interface ProcessFilter {
   readonly waiting?: boolean | WaitFacet['kind'];
   readonly createdFrom?: number;
   readonly createdTo?: number;
+  /** All keys that are given match. */
   readonly owner?: OwnerKeys;
   readonly limit?: number;
   readonly after?: string;
@@ -38,10 +44,11 @@ export interface ProcessFilter {
 const statuses = z.enum(processStatuses);
 
 export const processFilter = signalScope.omit({ tree: true }).extend({
+  ids: pidList.optional(),
   status: z.union([statuses, z.array(statuses)]).optional(),
   live: z.boolean().optional(),
   parent: z.string().optional(),
-  waiting: z.union([z.boolean(), z.enum(['child', 'message', 'signal', 'approval', 'timer'])]).optional(),
+  waiting: z.union([z.boolean(), z.enum(waitKinds)]).optional(),
   createdFrom: z.number().int().optional(),
   createdTo: z.number().int().optional(),
   ...pageOptions,
@@ -50,8 +57,9 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
 export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
 
 export function matchesFilter(filter: Selectors, row: ProcessRow): boolean {
-  const { status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
+  const { ids, status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
   return (
+    (ids === undefined || ids.includes(row.pid)) &&
     (status === undefined || (Array.isArray(status) ? status.includes(row.status) : status === row.status)) &&
     (live === undefined || live !== isTerminal(row.status)) &&
     (waiting === undefined ||
@@ -66,7 +74,9 @@ export function matchesFilter(filter: Selectors, row: ProcessRow): boolean {
 }
 
 /** The narrowest index that the filter allows. */
-export function narrowestScanOf({ labels, owner, parent, root, status }: Selectors): ProcessScan {
+export function narrowestScanOf({ ids, externalRef, labels, owner, parent, root, status }: Selectors): ProcessScan {
+  if (ids !== undefined) return { by: 'pids', pids: ids };
+  if (externalRef !== undefined) return { by: 'externalRef', externalRef };
   const ownerKey = Object.entries(owner ?? {})[0];
   if (ownerKey !== undefined) return { by: 'tag', space: 'owner', key: ownerKey[0], value: `${ownerKey[1]}` };
   const label = Object.entries(labels ?? {})[0];
@@ -79,7 +89,16 @@ export function narrowestScanOf({ labels, owner, parent, root, status }: Selecto
 
 function matchesFields(filter: Selectors, row: ProcessRow): boolean {
   const { kind = row.kind, name = row.name, parent = row.parent, root = row.root, node = row.node } = filter;
-  return kind === row.kind && name === row.name && parent === row.parent && root === row.root && node === row.node;
+  const { queue = queueOf(row), externalRef = row.externalRef } = filter;
+  return (
+    kind === row.kind &&
+    name === row.name &&
+    parent === row.parent &&
+    root === row.root &&
+    node === row.node &&
+    queue === queueOf(row) &&
+    externalRef === row.externalRef
+  );
 }
 
 function hasTags(required: object | undefined, tags: object | null): boolean {

@@ -7,6 +7,8 @@ import type { LiveStatus, ProcessRow } from './process.js';
 /** The index that a list reads: the narrowest one that its filter allows. */
 export type ProcessScan =
   | { readonly by: 'all' }
+  | { readonly by: 'pids'; readonly pids: readonly Pid[] }
+  | { readonly by: 'externalRef'; readonly externalRef: string }
   | { readonly by: 'parent'; readonly parent: Pid }
   | { readonly by: 'root'; readonly root: Pid }
   | { readonly by: 'status'; readonly status: LiveStatus }

@@ -1,7 +1,7 @@
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
-import type { ActingProcess } from '../../unit/caller.js';
+import { type ActingProcess, bodyWaitKinds } from '../../unit/caller.js';
 import type { Budget, Usage } from '../budget/budget.js';
 
 export const processKinds = ['agent', 'steps', 'command', 'external'] as const;
@@ -25,13 +25,31 @@ export interface OwnerKeys {
   readonly terminal?: string;
   readonly hook?: string;
   readonly extension?: string;
+  readonly sandbox?: string;
+  /** The kind of program that it comes from: one of the usual ones, or a word of the user's. */
+  readonly source?: OwnerSource | (string & {});
 }
 
+/** The usual values of `owner.source`. */
+const ownerSources = ['acp_agent', 'acp_terminal', 'sandbox_terminal', 'hook', 'extension', 'subprocess'] as const;
+type OwnerSource = (typeof ownerSources)[number];
+
+/** `tools`, `image` and `code` are waits for a node that can run the process; the others are waits of its body. */
+export const waitKinds = [...bodyWaitKinds, 'tools', 'image', 'code'] as const;
+
 export interface WaitFacet {
-  readonly kind: 'child' | 'message' | 'signal' | 'approval' | 'timer';
+  readonly kind: (typeof waitKinds)[number];
   readonly what: string;
   readonly since: number;
   readonly deadline?: number;
+  /** Of `tools`: the tools that no live node with the image has. */
+  readonly missing?: readonly string[];
+  /** Of `code`: the call that the journal has at the place where the image asked for another one. */
+  readonly recorded?: string;
+  /** Of `code`: the call that the image asked for. */
+  readonly asked?: string;
+  /** Of `code`: the builds of the image that could not replay the journal. */
+  readonly builds?: readonly string[];
 }
 
 /** A wait as it is stored. */
@@ -86,6 +104,11 @@ export interface ProcessRow {
   readonly path: readonly number[];
   readonly depth: number;
   readonly name: string | null;
+  /** As given in the spec. */
+  readonly id: string | null;
+  /** Null: `default`. */
+  readonly queue: string | null;
+  readonly externalRef: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly owner: OwnerKeys | null;
   readonly env: string | null;
@@ -107,6 +130,8 @@ export interface ProcessRow {
   readonly authoritySince: number;
   readonly recovery: RecoveryDisposition;
   readonly retry: JsonObject | null;
+  /** True where a stop waits for the answer of the worker outside. */
+  readonly acknowledgesStop: boolean | null;
   // Changed by transitions.
   readonly status: ProcessStatus;
   readonly previous: ProcessStatus | null;
@@ -117,6 +142,8 @@ export interface ProcessRow {
   readonly attempt: number;
   /** The number of starts since its run last made progress. */
   readonly recoveries: number;
+  /** The builds of its image that could not replay its journal. */
+  readonly failedBuilds: readonly string[] | null;
   readonly node: string | null;
   readonly wait: WaitState | null;
   readonly stop: StopOrder | null;
@@ -145,10 +172,18 @@ export interface ProcessRecord {
   readonly status: ProcessStatus;
   readonly image: string;
   readonly name?: string;
+  /** The id that it was spawned with: `processes.find(bornUnder, id)` finds it again. */
+  readonly id?: string;
+  readonly queue: string;
+  /** Names the work that a process outside this kernel stands for. */
+  readonly externalRef?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly owner: OwnerKeys;
   readonly cwd: string;
   readonly goal: ObjectId;
+  readonly args: JsonValue;
+  readonly result?: ObjectId;
+  readonly recovery: RecoveryDisposition;
   readonly budget: Partial<Budget>;
   readonly used: Usage;
   readonly generation: number;
@@ -204,6 +239,13 @@ export function isTerminal(status: ProcessStatus): status is TerminalStatus {
 /** The status in which a process begins: a body is runnable, what runs elsewhere is created until it is started. */
 export function beginningStatusOf(kind: ProcessKind): 'runnable' | 'created' {
   return kind === 'agent' || kind === 'steps' ? 'runnable' : 'created';
+}
+
+export const defaultQueue = 'default';
+
+/** The queue from which nodes claim the process. */
+export function queueOf({ queue }: ProcessRow): string {
+  return queue ?? defaultQueue;
 }
 
 /** Whether a node runs or drives the process, so that the node must stop it before it can end. */

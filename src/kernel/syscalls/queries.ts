@@ -7,7 +7,14 @@ import { Turns } from '../../base/turns.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
-import { type ProcessRecord, type ProcessRow, type ProcessTree, pauserOf, type WaitFacet } from '../process/process.js';
+import {
+  type ProcessRecord,
+  type ProcessRow,
+  type ProcessTree,
+  pauserOf,
+  queueOf,
+  type WaitFacet,
+} from '../process/process.js';
 import { matchesFilter, narrowestScanOf, processFilter } from '../process/process-filter.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -104,8 +111,8 @@ export class Queries {
 
   private async toRecord(tx: ReadTx, row: ProcessRow): Promise<ProcessRecord> {
     const account = await this.accounts.get(tx, row.n);
-    const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, generation, attempt, onParentExit } =
-      row;
+    const { pid, parent, bornUnder, root, depth, kind, status, image, cwd, goal, args, generation } = row;
+    const { attempt, recovery, onParentExit, id, externalRef, result } = row;
     const { name, outcome, message, node, createdAt, startedAt, updatedAt, exitedAt, deadlineAt, progress } = row;
     const required = {
       pid,
@@ -118,12 +125,18 @@ export class Queries {
       image,
       cwd,
       goal,
+      args,
+      queue: queueOf(row),
       generation,
       attempt,
+      recovery,
       onParentExit,
     };
     const optional = {
       name,
+      id,
+      externalRef,
+      result,
       wait: toWaitFacet(row.wait),
       pausedBy: pauserOf(row),
       outcome,

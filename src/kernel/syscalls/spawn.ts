@@ -133,6 +133,8 @@ export class Spawn {
       goal: prepareGoal(this.payloads, spec.goal ?? {}),
       ...(spec.cwd === undefined ? {} : await this.folderAccess.check(caller, 'process.spawnChild', '.', spec.cwd)),
       name: spec.name ?? null,
+      queue: spec.queue ?? null,
+      externalRef: spec.externalRef ?? null,
       labels: spec.labels ?? null,
       owner: (spec.owner as NewProcess['owner']) ?? null,
       env: spec.env ?? null,
@@ -227,7 +229,7 @@ export function prepareGoal(
 }
 
 /** Over the parent and the spec; a handle counts by its object. */
-function registrationHash(parent: Pid | null, spec: OriginalSpec): string {
+function registrationHash(parent: Pid | null, { onConflict: _onConflict, ...spec }: OriginalSpec): string {
   const goal = ObjectHandle.is(spec.goal) ? { object: spec.goal.id } : (spec.goal ?? null);
   return sha256Hex(canonicalJson({ parent, spec: { ...spec, goal } as JsonValue }));
 }

@@ -15,7 +15,7 @@ export class WaitGraph {
   constructor(@inject(ProcessRepository) private readonly processes: ProcessRepository) {}
 
   /** To be called in the unit in which `pid` blocks. Throws WAIT_CYCLE if that would close a cycle. */
-  async assertNoCycle(tx: ReadTx, pid: Pid, reason: WaitReason): Promise<void> {
+  async assertNoCycle(tx: ReadTx, pid: Pid, reason: Pick<WaitReason, 'on' | 'deadline'>): Promise<void> {
     const path = new Set([pid]);
     for (let awaited = awaitedPidOf(reason); awaited !== undefined; ) {
       if (awaited === pid) throw waitCycle(pid, [...path]);

@@ -154,6 +154,7 @@ export class NodeLease {
       expiresAt: at + leaseMs,
       leaseMs,
       renewals: 0,
+      offers: null,
       host: this.os.self(),
       startedAt: at,
       endedAt: null,

@@ -29,6 +29,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
           'expiresAt',
           'leaseMs',
           'renewals',
+          'offers',
           'host',
           'startedAt',
           'endedAt',

@@ -64,6 +64,8 @@ const changingColumns = [
   'result',
   'recovery',
   'retry',
+  'acknowledgesStop',
+  'failedBuilds',
   'progress',
   'startedAt',
   'updatedAt',
@@ -139,6 +141,20 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .select()
     .from(processes)
     .where(and(eq(processes.parent, sql.placeholder('parent')), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanPids: db
+    .select()
+    .from(processes)
+    .where(and(inArray(processes.pid, sql`(SELECT value FROM json_each(${sql.placeholder('pids')}))`), after))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  scanExternalRef: db
+    .select()
+    .from(processes)
+    .where(and(eq(processes.externalRef, sql.placeholder('externalRef')), after))
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
@@ -313,6 +329,10 @@ export class SqliteProcessRepository implements ProcessRepository {
         return all.scanParent.all({ ...page, parent: scan.parent });
       case 'root':
         return all.scanRoot.all({ ...page, root: scan.root });
+      case 'pids':
+        return all.scanPids.all({ ...page, pids: JSON.stringify(scan.pids) });
+      case 'externalRef':
+        return all.scanExternalRef.all({ ...page, externalRef: scan.externalRef });
       case 'status':
         return all.scanStatus.all({ ...page, status: scan.status });
       case 'tag':

@@ -17,7 +17,7 @@ import { allColumns, compileWrite } from './write-statements.js';
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   findRegistration: db
-    .select({ pid: registrations.pid, hash: registrations.hash })
+    .select({ pid: registrations.pid, hash: registrations.hash, members: registrations.members })
     .from(registrations)
     .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id'))))
     .prepare(),

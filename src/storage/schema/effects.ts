@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { Adopted } from '../../kernel/command/command-repository.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { jsonText } from './json-text.js';
@@ -34,5 +35,7 @@ export const commands = sqliteTable('commands', {
   background: integer({ mode: 'boolean' }).notNull(),
   survive: integer({ mode: 'boolean' }).notNull(),
   leader: jsonText<HostIdentity>(),
+  /** Of an OS process that the kernel has not started itself. */
+  adopted: jsonText<Adopted>(),
   outputBytes: integer('output_bytes').notNull(),
 });

@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { MessageHandle } from '../../kernel/message/message-repository.js';
-import type { HostIdentity } from '../../kernel/node/node-repository.js';
+import type { HostIdentity, NodeOffers } from '../../kernel/node/node-repository.js';
 import type { EntryStatus } from '../../kernel/process/run-entry-repository.js';
 import { jsonText } from './json-text.js';
 
@@ -33,6 +33,8 @@ export const nodes = sqliteTable('nodes', {
   /** Null in rows of earlier releases. */
   leaseMs: integer('lease_ms'),
   renewals: integer().notNull().default(0),
+  /** What it can run. Null in rows of earlier releases. */
+  offers: jsonText<NodeOffers>(),
   host: jsonText<HostIdentity>().notNull(),
   startedAt: integer('started_at').notNull(),
   endedAt: integer('ended_at'),
@@ -53,4 +55,17 @@ export const messages = sqliteTable(
     handles: jsonText<readonly MessageHandle[]>(),
   },
   (table) => [index('messages_to').on(table.to, table.n)],
+);
+
+/** The lines that a body has logged, the newest of each process. */
+export const processLogs = sqliteTable(
+  'process_logs',
+  {
+    process: integer().notNull(),
+    seq: integer().notNull(),
+    at: integer().notNull(),
+    text: text().notNull(),
+    facts: jsonText<JsonObject>(),
+  },
+  (table) => [primaryKey({ columns: [table.process, table.seq] })],
 );

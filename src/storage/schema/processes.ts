@@ -35,6 +35,11 @@ export const processes = sqliteTable(
     pausedBy: text('paused_by').$type<Pid | 'host'>(),
     image: text().notNull(),
     name: text(),
+    /** As given in the spec; with the process it was spawned under it is the key of its registration. */
+    id: text('spawn_id'),
+    /** Null: `default`. */
+    queue: text(),
+    externalRef: text('external_ref'),
     labels: jsonText<Record<string, string>>(),
     owner: jsonText<OwnerKeys>(),
     cwd: text().notNull(),
@@ -58,6 +63,10 @@ export const processes = sqliteTable(
     onBudget: text('on_budget').$type<OnBudget>().notNull(),
     recovery: text().$type<RecoveryDisposition>().notNull(),
     retry: jsonText<JsonObject>(),
+    /** True where a stop waits for the answer of the worker outside. */
+    acknowledgesStop: integer('acknowledges_stop', { mode: 'boolean' }),
+    /** The builds of its image that could not replay its journal. */
+    failedBuilds: jsonText<readonly string[]>('failed_builds'),
     progress: jsonText<Progress>(),
     createdAt: integer('created_at').notNull(),
     startedAt: integer('started_at'),
@@ -77,6 +86,7 @@ export const processes = sqliteTable(
     index('processes_root').on(table.root, table.n),
     index('processes_live').on(table.status, table.n).where(sql`${table.exitedAt} IS NULL`),
     index('processes_node').on(table.node, table.status).where(sql`${table.node} IS NOT NULL`),
+    index('processes_external_ref').on(table.externalRef, table.n).where(sql`${table.externalRef} IS NOT NULL`),
     index('processes_alarm').on(table.alarmAt).where(sql`${table.alarmAt} IS NOT NULL`),
   ],
 );
@@ -96,7 +106,14 @@ export const processTags = sqliteTable(
 /** Spawns with an id, which makes them idempotent. `parent` is empty for roots. */
 export const registrations = sqliteTable(
   'registrations',
-  { parent: text().notNull(), id: text().notNull(), pid: text().notNull(), hash: text().notNull() },
+  {
+    parent: text().notNull(),
+    id: text().notNull(),
+    pid: text().notNull(),
+    hash: text().notNull(),
+    /** The hash of each member of the spec, by its name. Null in rows of earlier releases. */
+    members: jsonText<Readonly<Record<string, string>>>(),
+  },
   (table) => [primaryKey({ columns: [table.parent, table.id] })],
 );
 
