@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, rmdirSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -109,6 +109,35 @@ describe('a command image', () => {
       return (value as { stdout: string }).stdout;
     };
     expect([await of('here'), await of('there')]).toEqual([`${real}/a\n`, `${real}/b\n`]);
+  });
+
+  it('is allowed by the folder that it runs in, inherited or named, and where its links lead', async () => {
+    const workspace = tempFolder();
+    for (const folder of ['a', 'b']) mkdirSync(path.join(workspace, folder));
+    symlinkSync('b', path.join(workspace, 'link'));
+    const here = commandImage({ name: 'here', command: 'pwd' });
+    const { kernel, store } = await commandFixture({}, { workspace, images: [here] });
+    const inA = {
+      resource: 'command:pwd',
+      rights: ['call'],
+      constraints: { argv: { eq: ['pwd'] }, cwd: { in: ['a', 'link'] } },
+    } as const;
+    const spawnIn = (cwd: string) =>
+      kernel.processes.spawn({ cwd, capabilities: [inA, { resource: 'fs:**', rights: ['read'] }] });
+    const able = await spawnIn('a');
+    const child = await kernel.processes.spawnChild(able, { image: 'here' });
+    const { value } = await kernel.processes.result(child);
+    expect((value as { stdout: string }).stdout).toBe(`${realpathSync(workspace)}/a\n`);
+    const refusals = [
+      () => kernel.processes.spawnChild(able, { image: 'here', cwd: 'b' }),
+      async () => kernel.processes.spawnChild(await spawnIn('b'), { image: 'here' }),
+      async () => kernel.processes.fork(await spawnIn('link'), { image: 'here' }),
+      async () => kernel.processes.exec(await spawnIn('b'), { image: 'here' }),
+    ];
+    for (const spawn of refusals) expect((await refusal(spawn())).facts).toMatchObject({ code: 'CONSTRAINT' });
+    await kernel.processes.exec(able, { image: 'here' });
+    expect((await kernel.processes.result(able)).outcome.kind).toBe('completed');
+    await checkInvariants(kernel, store);
   });
 
   it('whose folder is gone when it is started has failed', async () => {

@@ -121,9 +121,9 @@ export class CommandRunner implements CommandRuns {
   ): Promise<PreparedRun> {
     const { cwd, folderQuestion } = await this.folderOf(caller, spec.cwd, parentCwd);
     const realCwd = this.planner.realFolder(cwd);
-    const inherited = env === null ? {} : await this.environments.ofProcess(pid);
+    const { inherited } = env === null ? { inherited: {} } : await this.environments.ofProcess(pid);
     const named = spec.cwd === undefined ? spec : { ...spec, cwd };
-    const plan = this.planner.plan(named, { folder: realCwd, asker: pid, inherited, processCwd: parentCwd });
+    const plan = this.planner.plan(named, { folder: realCwd, asker: pid, inherited }, this.planner.placeOf(cwd));
     return { parentCwd, cwd, realCwd, plan, ...(folderQuestion === undefined ? {} : { folderQuestion }) };
   }
 

@@ -73,7 +73,7 @@ export class PipedCommands {
     const folder = path.resolve(this.workspace, cwd);
     const real = realPath(folder) ?? folder;
     if (this.kernelFiles.includesFolder(real, path.parse(real).root)) throw invalidPath(cwd, ofKernel);
-    const plan = this.planner.plan(spec, { folder: real, asker: null, inherited: {} });
+    const plan = this.planner.plan(spec, { folder: real, asker: null, inherited: {} }, this.planner.placeOf('.'));
     await this.lease.acquire();
     const driver = this.drivers.register(this.ids.next('process'));
     try {

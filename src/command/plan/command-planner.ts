@@ -5,7 +5,7 @@ import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import type { Environment } from '../../kernel/command/command.js';
-import type { CommandPlans } from '../../kernel/command/command-ports.js';
+import type { CommandPlans, CommandSurroundings } from '../../kernel/command/command-ports.js';
 import type { ImageFacts } from '../../kernel/process/images.js';
 import { commandSpec, parse } from '../../kernel/specs.js';
 import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
@@ -24,8 +24,6 @@ export interface RunContext {
   readonly asker: Pid | null;
   /** The variables that its process, and the parent of an image's process, were spawned with. */
   readonly inherited: Environment;
-  /** The working directory of a process that runs a command by itself; absent for an image. */
-  readonly processCwd?: string;
 }
 
 /** Validates commands and finds their programs, before they are authorized and run. */
@@ -39,9 +37,15 @@ export class CommandPlanner implements CommandPlans {
   ) {}
 
   /** Asks the image for the command once: what is decided on is what is run. */
-  planImage(image: ImageFacts, args: JsonValue, asker: Pid | null, inherited: Environment): PlannedCommand {
+  planImage(
+    image: ImageFacts,
+    args: JsonValue,
+    asker: Pid | null,
+    { inherited, cwd }: CommandSurroundings,
+  ): PlannedCommand {
     if (image.command === undefined) throw notSpawnable(image.reference);
-    return this.plan(this.parse(image.command(args), 'image'), { folder: this.workspace, asker, inherited });
+    const spec = this.parse(image.command(args), 'image');
+    return this.plan(spec, { folder: this.workspace, asker, inherited }, this.placeOf(spec.cwd ?? cwd));
   }
 
   /** Throws INVALID_INPUT, UNSUPPORTED. */
@@ -51,20 +55,21 @@ export class CommandPlanner implements CommandPlans {
   }
 
   /** Throws INVALID_INPUT for a program that no resource can name. */
-  plan(spec: ParsedCommand, { folder, asker, inherited, processCwd }: RunContext): PlannedCommand {
+  plan(spec: ParsedCommand, { folder, asker, inherited }: RunContext, place: CommandPlace): PlannedCommand {
     const [name = ''] = spec.argv;
     const { resource, file } = findProgram(name, folder, process.env.PATH ?? '');
     const findNames = () => this.programNames.find(name, folder);
     const program = { request: parseRequest(resource), findNames, ...(file === undefined ? {} : { file }) };
     const environment = commandEnvironment(spec, inherited);
-    const place = processCwd === undefined ? undefined : this.placeOf(spec, processCwd, folder);
     const commitmentOf = (env: Environment) => this.commitments.commitmentOf(env);
     return new PlannedCommand(spec, program, environment, asker, commitmentOf, place);
   }
 
   /** Constraints on `cwd` see the folder that a command runs in, whether it was named or not, and where its links lead. */
-  private placeOf({ cwd }: ParsedCommand, processCwd: string, folder: string): CommandPlace {
-    return { cwd: cwd ?? processCwd, realCwd: segmentsWithin(this.workspace, folder)?.join('/') || '.' };
+  placeOf(cwd: string): CommandPlace {
+    const real = realPath(path.join(this.workspace, cwd));
+    const segments = real === undefined ? undefined : segmentsWithin(this.workspace, real);
+    return { cwd, realCwd: segments === undefined ? cwd : segments.join('/') || '.' };
   }
 
   /**

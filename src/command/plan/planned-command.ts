@@ -54,7 +54,7 @@ export class PlannedCommand implements CommandPlan {
     private readonly environment: CommandEnvironment,
     asker: Pid | null,
     private readonly commitmentOf: (env: Environment) => string,
-    private readonly place?: CommandPlace,
+    private readonly place: CommandPlace,
   ) {
     const { timeoutMs, background, survive } = spec;
     this.resource = request.text;
@@ -68,8 +68,10 @@ export class PlannedCommand implements CommandPlan {
     if (asker !== null) this.question = this.questionOf(asker, request, findNames);
   }
 
+  /** Of an inherited folder it says nothing: chdir, which is authorized by itself, may change it before the start. */
   get argsHash(): string {
-    this.hash ??= hashOfArgs(this.args);
+    const { cwd, ...others } = this.args;
+    this.hash ??= hashOfArgs(this.spec.cwd === undefined || cwd === undefined ? others : { ...others, cwd });
     return this.hash;
   }
 
@@ -110,7 +112,6 @@ export class PlannedCommand implements CommandPlan {
   }
 
   private folderArguments(): Pick<Question, 'realArgs' | 'inheritedArgs'> {
-    if (this.place === undefined) return {};
     const { cwd, realCwd } = this.place;
     return {
       ...(this.spec.cwd === undefined ? { inheritedArgs: { cwd } } : {}),
@@ -145,8 +146,8 @@ function shownFirst(names: readonly string[]): readonly string[] {
 }
 
 /** Members that have their default are left out, so that a capability on `argv` alone allows a plain command. */
-function decidedArgs(spec: ParsedCommand, env: Environment | undefined, place: CommandPlace | undefined): JsonObject {
-  const cwd = spec.cwd ?? (place?.cwd === '.' ? undefined : place?.cwd);
+function decidedArgs(spec: ParsedCommand, env: Environment | undefined, place: CommandPlace): JsonObject {
+  const cwd = spec.cwd ?? (place.cwd === '.' ? undefined : place.cwd);
   const { argv, envMode, stdin, timeoutMs, background, survive } = spec;
   const members: Readonly<Record<string, JsonValue | undefined>> = {
     argv,

@@ -24,13 +24,20 @@ export interface CommandPlan {
   readonly survive: boolean;
 }
 
+/** What the command of an image takes over from its process. */
+export interface CommandSurroundings {
+  /** The variables that its process and the parent of it were spawned with. */
+  readonly inherited: Environment;
+  /** The working directory of its process, which it runs in unless the image names another. */
+  readonly cwd: string;
+}
+
 /** Plans the commands of command images. */
 export interface CommandPlans {
   /**
-   * `runner` is the process that needs the authority; null for the host. `inherited` are the variables that the process of
-   * the image and its parent are spawned with. Throws INVALID_INPUT.
+   * `runner` is the process that needs the authority; null for the host. Throws INVALID_INPUT.
    */
-  planImage(image: ImageFacts, args: JsonValue, runner: Pid | null, inherited: Environment): CommandPlan;
+  planImage(image: ImageFacts, args: JsonValue, runner: Pid | null, surroundings: CommandSurroundings): CommandPlan;
 }
 export const CommandPlans: Token<CommandPlans> = token('CommandPlans');
 

@@ -4,8 +4,12 @@ import { type ReadTx, Store } from '../../base/store.js';
 import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import type { Environment } from './command.js';
+import type { CommandSurroundings } from './command-ports.js';
 
-/** Reads the variables that processes were spawned with. They never change, so they may be read before the unit. */
+/**
+ * Reads what commands take over from processes: the variables that these were spawned with, which never change, and their
+ * working directory, which a unit compares again.
+ */
 @injectable()
 export class InheritedEnvironments {
   constructor(
@@ -14,17 +18,21 @@ export class InheritedEnvironments {
     @inject(SpawnExtrasRepository) private readonly extras: SpawnExtrasRepository,
   ) {}
 
-  /** Of the process; empty where there is none. */
-  ofProcess(pid: Pid): Promise<Environment> {
-    return this.store.read(async (tx) => this.find(tx, (await this.processes.find(tx, pid))?.env));
+  /** What a child of the process takes over; of a process that does not exist, nothing. */
+  ofProcess(pid: Pid): Promise<CommandSurroundings> {
+    return this.store.read(async (tx) => {
+      const row = await this.processes.find(tx, pid);
+      return { inherited: await this.find(tx, row?.env), cwd: row?.cwd ?? '.' };
+    });
   }
 
-  /** Those of the process over those of the one that it was spawned under: what the command of its image begins with. */
-  ofImage(pid: Pid): Promise<Environment> {
+  /** For a process that is the command of an image: its variables over those of the process that it was spawned under. */
+  ofImage(pid: Pid): Promise<CommandSurroundings> {
     return this.store.read(async (tx) => {
       const row = await this.processes.find(tx, pid);
       const parent = typeof row?.bornUnder === 'string' ? await this.processes.find(tx, row.bornUnder) : undefined;
-      return { ...(await this.find(tx, parent?.env)), ...(await this.find(tx, row?.env)) };
+      const inherited = { ...(await this.find(tx, parent?.env)), ...(await this.find(tx, row?.env)) };
+      return { inherited, cwd: row?.cwd ?? '.' };
     });
   }
 

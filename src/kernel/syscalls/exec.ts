@@ -10,9 +10,9 @@ import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { type NewObject, ObjectHandle } from '../../memory/object/object.js';
 import { ObjectWriter, PayloadParser, storedBytesOf } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
-import type { Caller } from '../../unit/caller.js';
+import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import { Units } from '../../unit/units.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
 import { type CommandPlan, CommandPlans } from '../command/command-ports.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
@@ -58,9 +58,12 @@ export class Exec {
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
     const goal = spec.goal === undefined ? undefined : prepareGoal(this.payloads, spec.goal);
-    const plan = image.kind === 'command' ? await this.planCommand(image, args, pid) : undefined;
-    await this.units.commit({ caller, actor: pid, action: 'process.exec', target: pid }, async (tx, act) => {
+    const call: Call = { caller, actor: pid, action: 'process.exec', target: pid };
+    const prepare = async (): Promise<PreparedExec> =>
+      image.kind === 'command' ? this.planCommand(image, args, pid) : {};
+    await this.units.commitPrepared(call, prepare, async (tx, act, { plan, cwd }) => {
       const row = await this.lookup.getSpawnable(tx, pid);
+      if (cwd !== undefined && cwd !== row.cwd) throw new OutdatedPreparation(pid);
       if (row.kind === 'command' && isDriven(row)) throw alreadyRunning(row);
       const approval = await this.rules.check(tx, act, pid, 'spawn', `image:${image.name}`, args);
       // The new command is authorized by the capabilities that the process had until now.
@@ -116,8 +119,9 @@ export class Exec {
     });
   }
 
-  private async planCommand(image: ImageFacts, args: JsonValue, pid: Pid): Promise<CommandPlan> {
-    return this.commandPlans.planImage(image, args, pid, await this.environments.ofImage(pid));
+  private async planCommand(image: ImageFacts, args: JsonValue, pid: Pid): Promise<PreparedExec> {
+    const surroundings = await this.environments.ofImage(pid);
+    return { plan: this.commandPlans.planImage(image, args, pid, surroundings), cwd: surroundings.cwd };
   }
 
   /** A goal that is a handle stays readable: the capability that reads it ends with its generation, so another one replaces it. */
@@ -138,6 +142,12 @@ export class Exec {
     const to = { pid: row.pid, generation: row.generation, at: act.at };
     return { id: object.id, readShare: [await this.shareable.createLastingRead(tx, object.id, by, to)] };
   }
+}
+
+/** The command of the new image, and the working directory that it was planned for. */
+interface PreparedExec {
+  readonly plan?: CommandPlan;
+  readonly cwd?: string;
 }
 
 interface ExecGoal {

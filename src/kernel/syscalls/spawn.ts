@@ -14,7 +14,7 @@ import type { Caller } from '../../unit/caller.js';
 import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { Environment } from '../command/command.js';
-import { type CommandPlan, CommandPlans } from '../command/command-ports.js';
+import { CommandPlans } from '../command/command-ports.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
 import { secretQuestions } from '../command/secret-access.js';
 import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
@@ -126,12 +126,15 @@ export class Spawn {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw detachIsForHost();
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
-    const command = image.kind === 'command' ? await this.planCommand(image, args, parent, spec.env) : undefined;
+    const folder =
+      spec.cwd === undefined ? {} : await this.folderAccess.check(caller, 'process.spawnChild', '.', spec.cwd);
+    const planned: Pick<PreparedSpawn, 'command' | 'cwd'> =
+      image.kind === 'command' ? await this.planCommand(image, args, parent, { env: spec.env, ...folder }) : {};
     return {
       image,
       args,
       goal: prepareGoal(this.payloads, spec.goal ?? {}),
-      ...(spec.cwd === undefined ? {} : await this.folderAccess.check(caller, 'process.spawnChild', '.', spec.cwd)),
+      ...folder,
       name: spec.name ?? null,
       queue: spec.queue ?? null,
       externalRef: spec.externalRef ?? null,
@@ -141,23 +144,25 @@ export class Spawn {
       ...(spec.env === undefined || parent === null ? {} : { secretQuestions: secretQuestions(parent, spec.env) }),
       budget: spec.budget as NewProcess['budget'],
       onBudget: spec.onBudget,
-      deadlineMs: spec.deadlineMs ?? command?.timeoutMs ?? null,
+      deadlineMs: spec.deadlineMs ?? planned.command?.timeoutMs ?? null,
       onParentExit: spec.onParentExit,
       held: spec.held,
       registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, original) },
-      ...(command === undefined ? {} : { command }),
+      ...planned,
     };
   }
 
-  /** The command of the new process, whose environment begins with what it and its parent are spawned with. */
+  /** The command of the new process, and the working directory that is decided on with it. */
   private async planCommand(
     image: ImageFacts,
     args: JsonValue,
     parent: Pid | null,
-    env: Environment | undefined,
-  ): Promise<CommandPlan> {
-    const ofParent = parent === null ? {} : await this.environments.ofProcess(parent);
-    return this.commandPlans.planImage(image, args, parent, { ...ofParent, ...env });
+    own: { readonly env: Environment | undefined; readonly cwd?: string },
+  ): Promise<Required<Pick<PreparedSpawn, 'command' | 'cwd'>>> {
+    const ofParent = parent === null ? { inherited: {}, cwd: '.' } : await this.environments.ofProcess(parent);
+    const { cwd = ofParent.cwd } = own;
+    const inherited = { ...ofParent.inherited, ...own.env };
+    return { command: this.commandPlans.planImage(image, args, parent, { inherited, cwd }), cwd };
   }
 
   /** The process that was spawned with the same id and spec before, if any. Throws CONFLICT for another spec. */
