@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { type CapabilitySpec, defineTool, type JsonValue } from '../../src/index.js';
 import { waitForPending } from '../support/capability/pending-approvals.js';
 import { openKernel, refusal } from '../support/kernel.js';
@@ -8,11 +9,12 @@ const callSend: CapabilitySpec = { resource: 'tool:send', rights: ['call'] };
 /** A tool with arguments that are not recorded as they are, which counts how often it is asked for those that are. */
 async function fixture(capabilities: CapabilitySpec[]) {
   const asked: unknown[] = [];
+  const validated: unknown[] = [];
   const send = defineTool<{ to: string; secret?: string; list?: JsonValue }>({
     name: 'send',
     description: 'Sends.',
     effect: 'once',
-    input: { type: 'object' },
+    input: z.looseObject({ to: z.string() }).refine((args) => validated.push(args) > 0),
     shown: (args) => {
       asked.push(args);
       return { to: args.to, secret: '***', ...(args.list === undefined ? {} : { list: args.list }) };
@@ -25,8 +27,17 @@ async function fixture(capabilities: CapabilitySpec[]) {
     (await kernel.audit.list({ action: 'tool.call' })).items.flatMap(({ outcome, payload }) =>
       outcome === 'intent' ? [JSON.parse(JSON.stringify(payload ?? null))] : [],
     );
-  return { kernel, pid, asked, payloads, call: (args: JsonValue) => kernel.as(pid).tools.call('send', args) };
+  return {
+    kernel,
+    pid,
+    asked,
+    validated,
+    payloads,
+    call: (args: JsonValue) => kernel.as(pid).tools.call('send', args),
+  };
 }
+
+type Fixture = Awaited<ReturnType<typeof fixture>>;
 
 const args = { to: 'ann', secret: 'hunter2' };
 
@@ -44,6 +55,51 @@ describe('the arguments as they are recorded', () => {
     await kernel.capabilities.grant(pid, callSend);
     expect(await call(args)).toBe('sent');
     expect(asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['holds nothing', async () => {}],
+    [
+      'holds what was revoked',
+      async ({ kernel, pid }: Fixture) => {
+        await kernel.capabilities.revoke((await kernel.capabilities.grant(pid, callSend)).id);
+      },
+    ],
+    [
+      'holds what has no use left',
+      async ({ kernel, pid, call, validated }: Fixture) => {
+        await kernel.capabilities.grant(pid, { ...callSend, uses: 1 });
+        await call(args);
+        validated.length = 0;
+      },
+    ],
+    [
+      'is denied the tool',
+      async ({ kernel, pid }: Fixture) => {
+        await kernel.capabilities.grant(pid, callSend);
+        await kernel.capabilities.deny(pid, { resource: 'tool:send', rights: ['call'] });
+      },
+    ],
+  ])('are not looked at where the process %s', async (_, prepare) => {
+    const fixed = await fixture([]);
+    await prepare(fixed);
+    const { call, validated, kernel } = fixed;
+    for (const any of [args, { to: 5 }, 'no object']) {
+      expect((await refusal(call(any))).code).toMatch(/^CAPABILITY_(DENIED|REVOKED)$/);
+    }
+    expect(validated).toEqual([]);
+    expect((await kernel.audit.list({ action: 'tool.call', outcome: 'refused' })).items.length).toBeGreaterThan(0);
+  });
+
+  it('are validated where one call alone is denied', async () => {
+    const { call, kernel, pid, validated } = await fixture([callSend]);
+    await kernel.capabilities.ask(pid, { resource: 'tool:send', rights: ['call'] });
+    const calling = call({ to: 'bob' });
+    await kernel.approvals.answer((await waitForPending(kernel)).id, { decision: 'deny-always', by: 'ann' });
+    expect((await refusal(calling)).code).toBe('APPROVAL_DENIED');
+    validated.length = 0;
+    expect(await refusal(call({ to: 'bob' }))).toMatchObject({ facts: { code: 'DENY_RULE' } });
+    expect(validated).toHaveLength(1);
   });
 
   it('are not made where a rule denies it, and are again when the rule is lifted', async () => {

@@ -9,6 +9,7 @@ import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
 import { isObject } from '../../capability/constraint/json-compare.js';
 import { AuthorityCache } from '../../capability/decision/authority-cache.js';
 import { allows } from '../../capability/decision/decide.js';
+import type { DecisionCode } from '../../capability/decision/decision.js';
 import { plainQuestion, type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
@@ -76,11 +77,7 @@ export class CallPreparer {
     const resources = this.resourcesOf(tool, args, place);
     const others = await this.questionsOf(pid, resources);
     const realArgs = await this.realArgsOf(tool, args, others);
-    const call: Question = {
-      ...plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args),
-      ...(realArgs === undefined ? {} : { realArgs }),
-      ...(using === undefined ? {} : { using }),
-    };
+    const call = { ...callQuestion(tool, pid, args, using), ...(realArgs === undefined ? {} : { realArgs }) };
     const shown = await this.shownUnlessRefused(tool, args, [call, ...others], isRepeated);
     return {
       tool,
@@ -92,6 +89,17 @@ export class CallPreparer {
       resources,
       files: new Map(others.flatMap(({ request, real = request }) => this.filePathOf(request.text, real))),
     };
+  }
+
+  /**
+   * The question of a call that would be refused with any arguments, so that they need not be looked at: no capability on
+   * the tool can be used, or a rule denies all its calls. Undefined otherwise.
+   */
+  async hopelessQuestion(tool: ParsedTool, pid: Pid, using: CapabilityId | undefined): Promise<Question | undefined> {
+    const question = callQuestion(tool, pid, {}, using);
+    const { code, denies } = await this.authority.decide(question, this.clock.peek());
+    const isHopeless = noneUsable.has(code) || denies.some(({ argsHash }) => argsHash === null);
+    return isHopeless ? question : undefined;
   }
 
   /** The question of a call with other arguments, allowed by `continues` if that still does. Throws INVALID_INPUT. */
@@ -177,6 +185,14 @@ export class CallPreparer {
   private filePathOf(text: string, real: Question['request']): [string, string][] {
     return real.kind === 'fs' ? [[text, path.join(this.filePlaces.workspace, ...real.segments)]] : [];
   }
+}
+
+/** Codes of decisions for want of a capability that is live, whatever the arguments. */
+const noneUsable: ReadonlySet<DecisionCode> = new Set(['NO_CAPABILITY', 'REVOKED', 'SPENT', 'EXPIRED']);
+
+function callQuestion({ name }: ParsedTool, pid: Pid, args: JsonValue, using: CapabilityId | undefined): Question {
+  const question = plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args);
+  return using === undefined ? question : { ...question, using };
 }
 
 /** Stands for every path that is not in the workspace. No path pattern includes it. */

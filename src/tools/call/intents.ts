@@ -1,8 +1,10 @@
 import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId } from '../../base/ids.js';
 import { canonicalJson, isLongerThan, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
+import type { Question } from '../../capability/decision/question.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { Effects } from '../../kernel/effect/effects.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
@@ -47,6 +49,7 @@ const recordedArgsMax = 4_096;
 export class ToolIntents {
   constructor(
     @inject(Units) private readonly units: Units,
+    @inject(Clock) private readonly clock: KernelClock,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(CallPreparer) private readonly preparer: CallPreparer,
     @inject(Authorizer) private readonly authorizer: Authorizer,
@@ -54,8 +57,10 @@ export class ToolIntents {
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
-  record({ call, tool, row: firstRow, args, using, isRepeated, limit }: CallRequest): Promise<CallIntent> {
+  async record({ call, tool, row: firstRow, args, using, isRepeated, limit }: CallRequest): Promise<CallIntent> {
     const pid = call.actor;
+    const hopeless = await this.preparer.hopelessQuestion(tool, pid, using);
+    if (hopeless !== undefined) await this.refuse(call, hopeless);
     let knownRow: ProcessRow | undefined = firstRow;
     const prepare = async () => {
       const isSecond = knownRow === undefined;
@@ -73,6 +78,12 @@ export class ToolIntents {
       const begun = await this.authorize(tx, act, row, prepared);
       return { stage: 'intent', prepared, ...begun, generation: row.generation };
     });
+  }
+
+  /** Throws the refusal; not if the call has become possible meanwhile. */
+  private async refuse(call: Call, question: Question): Promise<void> {
+    const context = { via: call.caller.face, at: this.clock.peek() };
+    await this.units.read(call, (tx) => this.authorizer.preview(tx, context, question));
   }
 
   /** Decides on a call that is under way with other arguments. Throws INVALID_INPUT, CAPABILITY_DENIED. */

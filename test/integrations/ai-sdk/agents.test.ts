@@ -102,8 +102,8 @@ describe('an agent', () => {
     const broken = simpleTool('broken', () => Promise.reject(new Error('no luck')));
     const calls: [string, unknown][] = [
       ['math_add', { a: 1, b: 2 }],
-      ['math_add', { a: 'one' }],
-      ['math_add', '{ not json'],
+      ['math_sum', { a: 'one' }],
+      ['math_sum', '{ not json'],
       ['broken', {}],
       ['unheard_of', {}],
     ];
@@ -112,10 +112,12 @@ describe('an agent', () => {
       read.push(...toolResultsIn(asked));
       return turn === 1 ? { calls } : 'I see.';
     });
-    const kernel = await openKernel({ tools: [add, broken], images: [agentImage({ name: 'agent', model })] });
+    const tools = [add, { ...add, name: 'math.sum' }, broken];
+    const kernel = await openKernel({ tools, images: [agentImage({ name: 'agent', model })] });
+    const callable = ['tool:broken', 'tool:math.sum'].map((resource) => ({ resource, rights: ['call'] as const }));
     const pid = await kernel.processes.spawn({
       image: 'agent',
-      capabilities: [callModel, { resource: 'tool:broken', rights: ['call'] }],
+      capabilities: [callModel, ...callable],
     });
     expect(await kernel.processes.result(pid)).toMatchObject({ value: { text: 'I see.', finishReason: 'stop' } });
     expect(read).toMatchObject([
