@@ -53,8 +53,8 @@ describe('the pages', () => {
     execFileSync(process.execPath, ['--import', 'tsx', script, '--check'], { cwd: repository, stdio: 'pipe' });
   });
 
-  it('name a test that is there for each promise of security', () => {
-    const files = [...read('docs/security.md').matchAll(/test\/[\w/.-]+\.test\.ts/g)].map(([file]) => file);
+  it.each(['docs/security.md', 'docs/origins.md'])('name a test that is there for each row: %s', (page) => {
+    const files = [...read(page).matchAll(/test\/[\w/.-]+\.test\.ts/g)].map(([file]) => file);
     expect(files.length).toBeGreaterThan(30);
     expect(files.filter((file) => !existsSync(path.join(repository, file)))).toEqual([]);
   });
