@@ -149,6 +149,7 @@ export {
   defineImage,
   defineSteps,
   defineSupervisor,
+  type ExternalImageSpec,
   externalImage,
   type Image,
   type ImageResult,

@@ -32,7 +32,7 @@ export interface End {
   readonly notice?: JsonObject;
 }
 
-/** Processes to be stopped. Those that a node drives get the grace, the others end at once. */
+/** Processes to be stopped. Those that a node drives, or that acknowledge a stop, get the grace; the others end at once. */
 export interface Stop {
   readonly rows: readonly ProcessRow[];
   readonly order: StopOrder;
@@ -248,7 +248,7 @@ class Plan {
     const outcome: Outcome = { ...order };
     for (const row of stop.rows) {
       if (this.has(row.pid) || (row.status === 'stopping' && !isRepeated)) continue;
-      if (isDriven(row)) this.stopping.set(row.pid, { row, stop });
+      if (hasGrace(row)) this.stopping.set(row.pid, { row, stop });
       else this.ends.set(row.pid, { row, ended: nextState(nextState(row, 'stop'), 'end'), outcome, action });
     }
   }
@@ -274,6 +274,11 @@ function graceMsOf({ kind }: ProcessRow): number {
 function withStop(outcome: Outcome, { status, stop }: ProcessRow): Outcome {
   const isOwn = outcome.kind === 'completed' || outcome.kind === 'failed';
   return isOwn && status === 'stopping' && stop !== null ? { ...outcome, stop } : outcome;
+}
+
+/** Whether somebody is to stop it before it ends: the node that drives it, or its worker outside. */
+function hasGrace(row: ProcessRow): boolean {
+  return isDriven(row) || row.acknowledgesStop === true;
 }
 
 function isDrivenCommand(row: ProcessRow): boolean {

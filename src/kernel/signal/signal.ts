@@ -25,6 +25,9 @@ export interface SignalScope {
   readonly image?: string;
   readonly kind?: ProcessKind;
   readonly node?: string;
+  readonly queue?: string;
+  readonly externalRef?: string;
+  /** All keys that are given match. */
   readonly owner?: OwnerKeys;
 }
 

@@ -74,6 +74,7 @@ export class Exec {
         args,
         recovery: image.recovery,
         retry: image.retry,
+        acknowledgesStop: image.acknowledgesStop || null,
         updatedAt: act.at,
       };
       const { preserveCapabilities } = spec;

@@ -28,6 +28,7 @@ const definition = z.strictObject({
   steps: stepList.optional(),
   supervision: z.custom<Supervision>().optional(),
   command: commandProgram.optional(),
+  acknowledge: z.boolean().optional(),
 });
 type Definition = z.output<typeof definition>;
 
@@ -67,6 +68,8 @@ function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
   if (command !== undefined && kind !== 'command') throw invalidImage('image.command', `does not go with kind ${kind}`);
   if (kind === 'command' && (run ?? steps) !== undefined)
     throw invalidImage('image.run', 'does not go with kind command');
+  if (facts.acknowledge !== undefined && kind !== 'external')
+    throw invalidImage('image.acknowledge', `does not go with kind ${kind}`);
   return {
     ...facts,
     kind,

@@ -45,7 +45,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       requires: parsed.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
       recovery,
       retry: retry === undefined ? null : toStoredRetry(retry),
-      acknowledgesStop: false,
+      acknowledgesStop: parsed.acknowledge === true,
       ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
         input === undefined ? args : ((await validate(input, args, argsContext(reference))) as JsonValue),

@@ -29,6 +29,8 @@ export interface Image {
   readonly steps?: readonly StepSpec[];
   readonly supervision?: Supervision;
   readonly command?: CommandProgram;
+  /** Of an external image: a stop waits for the answer of the worker outside. */
+  readonly acknowledge?: boolean;
 }
 /** `args` is the output of the input schema. */
 type ImageBody = (ctx: Syscalls, args: never) => BodyReturn;
@@ -118,8 +120,16 @@ export function commandImage<Args = JsonValue>(spec: CommandImageSpec<Args>): Im
   return { ...named, ...(input === undefined ? {} : { input }), command };
 }
 
+export interface ExternalImageSpec extends Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires'> {
+  /**
+   * A process of it that is stopped stays `stopping` until the worker outside answers with complete, fail or exit, or its
+   * grace is over. Default: it ends at once.
+   */
+  readonly acknowledge?: boolean;
+}
+
 /** An image without a body: its processes run elsewhere and are completed through the API. */
-export function externalImage(spec: Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires'>): Image {
+export function externalImage(spec: ExternalImageSpec): Image {
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'external' };
 }
 
