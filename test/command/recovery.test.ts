@@ -8,7 +8,7 @@ import type { Kernel, KernelOptions, Pid } from '../../src/index.js';
 import { commandFixture, findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
 import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
-import { newStore, openKernel, tempFolder } from '../support/kernel.js';
+import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { nodesIn } from '../support/node-rows.js';
 import { queuedCalls } from '../support/queued-calls.js';
 
@@ -142,6 +142,35 @@ describe('a command that was left behind', () => {
     const outcomes = (await kernel.audit.list({ action: 'command.run' })).items.map((item) => item.outcome);
     expect(outcomes).toEqual(['intent', 'unknown']);
     await checkInvariants(kernel, store);
+  });
+
+  it('and was lost is OUTCOME_UNKNOWN to who waits for more output; what it has written is found', async () => {
+    const { store, pid, parent, leader } = await left('echo up; sleep 600');
+    process.kill(-leader.pid, 'SIGKILL');
+    await expect.poll(() => stateOf(leader.pid)).not.toMatch(/[RSD]/);
+    const kernel = await reopened(store);
+    const waits = [
+      kernel.processes.waitOutput(pid, 'never'),
+      kernel.processes.waitOutput(pid, 'never', { timeoutMs: 1 }),
+      kernel.processes.waitOutput(pid, 'up', { offset: 2 }),
+      kernel.as(parent).waitOutput(pid, /never/),
+    ];
+    for (const wait of waits)
+      expect(await refusal(wait)).toEqual({ code: 'OUTCOME_UNKNOWN', facts: { pid, reason: 'pid_gone' } });
+    expect(await kernel.processes.waitOutput(pid, 'up')).toMatchObject({ matched: true, text: 'up', ended: true });
+  });
+
+  it('is OUTCOME_UNKNOWN to who has waited since before it was lost; one that has ended is not', async () => {
+    const { kernel, face } = await commandFixture();
+    const running = await face.run({ argv: ['sleep', uniqueSeconds()], background: true });
+    const waiting = refusal(face.waitOutput(running.pid, 'never'));
+    await kernel.processes.abandon(running.pid, 'lost');
+    expect(await waiting).toEqual({ code: 'OUTCOME_UNKNOWN', facts: { pid: running.pid, reason: 'lost' } });
+    const ended = await face.run({ argv: ['true'], background: true });
+    expect(await face.waitOutput(ended.pid, 'never')).toMatchObject({ matched: false, ended: true });
+    const cancelled = await face.run({ argv: ['sleep', uniqueSeconds()], background: true });
+    await face.cancel(cancelled.pid);
+    expect(await face.waitOutput(cancelled.pid, 'never')).toMatchObject({ matched: false, ended: true });
   });
 
   it('whose pid belongs to somebody else is abandoned, and that one is left alone', async () => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
-import { ProcessError, ToolError } from '../../base/errors.js';
+import { ToolError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
@@ -20,6 +20,7 @@ import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, ProcessCaller } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
+import { outcomeUnknown } from '../command-errors.js';
 import { CommandPlanner } from '../plan/command-planner.js';
 import type { ParsedCommand, PlannedCommand } from '../plan/planned-command.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
@@ -196,12 +197,5 @@ function notStarted({ pid, outcome }: ProcessRow): ToolError {
       secret === undefined
         ? 'See whether the program is there and may be executed, and whether its folder is.'
         : 'See whether createKernel has the option secrets, and whether it gives this one.',
-  });
-}
-
-function outcomeUnknown({ pid, outcome }: ProcessRow): ProcessError {
-  return new ProcessError('OUTCOME_UNKNOWN', `How command ${pid} has ended is not known.`, {
-    facts: { pid, reason: outcome?.reason ?? null },
-    hint: 'Its kernel was gone when it ended: processes.readOutput shows what it has written. Find out, then decide.',
   });
 }

@@ -10,6 +10,7 @@ import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
 import { type Caller, waitAs } from '../../unit/caller.js';
+import { outcomeUnknown } from '../command-errors.js';
 import { OutputFiles } from './output-files.js';
 import { findPattern, type OutputPattern, toOutputPattern } from './output-pattern.js';
 
@@ -53,9 +54,10 @@ export class OutputReader implements CommandOutput {
     let searchedTo = offset;
     for (;;) {
       // The state is read before the output, so that nothing is missed that was written before the end.
-      const { file, ended } = await this.findFile(caller, pid, stream);
+      const { file, ended, outcome } = await this.findFile(caller, pid, stream);
       const match = this.findMatch(file, pattern, searchedTo);
       if (match.text !== undefined) return { matched: true, text: match.text, next: match.next, ended };
+      if (outcome?.kind === 'abandoned') throw outcomeUnknown({ pid, outcome });
       if (ended) return { matched: false, next: match.next, ended };
       const leftMs = until - performance.now();
       if (leftMs <= 0) return { matched: false, next: match.next, ended };
@@ -81,7 +83,7 @@ export class OutputReader implements CommandOutput {
     }
   }
 
-  private async findFile(caller: Caller, pid: Pid, stream: Stream): Promise<{ file: string; ended: boolean }> {
+  private async findFile(caller: Caller, pid: Pid, stream: Stream): Promise<FoundOutput> {
     const row = await this.store.read(async (tx) => {
       if (caller.face === 'process') await this.lookup.getLive(tx, caller.pid);
       return this.lookup.get(tx, pid).catch((error) => hideMissing(caller, pid, error));
@@ -89,8 +91,16 @@ export class OutputReader implements CommandOutput {
     if (caller.face === 'process' && row.parent !== caller.pid) throw notAChild(caller.pid, pid);
     if (row.kind !== 'command') throw notACommand(row);
     const { outputFile, errorFile } = this.files.of(row.n);
-    return { file: stream === 'stdout' ? outputFile : errorFile, ended: isTerminal(row.status) };
+    const { status, outcome } = row;
+    return { file: stream === 'stdout' ? outputFile : errorFile, ended: isTerminal(status), outcome };
   }
+}
+
+/** The file that a command writes to, and the state of the command. */
+interface FoundOutput {
+  readonly file: string;
+  readonly ended: boolean;
+  readonly outcome: ProcessRow['outcome'];
 }
 
 /** Cuts between characters; an incomplete character at the end of all output is kept. */

@@ -100,7 +100,10 @@ export interface OutputMatch {
 export interface CommandOutput {
   /** Throws NO_SUCH_PROCESS, NOT_A_CHILD, INVALID_TRANSITION for a process that is no command. */
   read(caller: Caller, pid: unknown, options: unknown): Promise<OutputPart>;
-  /** Resolves when the output matches, when the command ends, and at the timeout. Throws as `read`. */
+  /**
+   * Resolves when the output matches, when the command ends, and at the timeout. Throws as `read`, and OUTCOME_UNKNOWN
+   * where the command was lost and what it wrote does not match.
+   */
   wait(caller: Caller, pid: unknown, pattern: unknown, options: unknown): Promise<OutputMatch>;
 }
 export const CommandOutput: Token<CommandOutput> = token('CommandOutput');
