@@ -151,6 +151,7 @@ export const eventTypes = {
     ['authority'],
     data<{ from: Pid | null; to: Pid | null }>(),
   ),
+  'process.owned': event('A process got other owner keys.', [], data<{ keys: string[] }>()),
   'process.moved': event('A process changed its working directory.', [], data<{ cwd: string }>()),
   'process.progressed': event('A process reported progress.', [], data<{ done: number; total: number | null }>()),
   'process.waited': event('The result of an ended process was collected.', [], data<{ by: Pid }>()),

@@ -38,6 +38,7 @@ import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
 import { Send } from './syscalls/send.js';
+import { SetOwner } from './syscalls/set-owner.js';
 import { Signal } from './syscalls/signal.js';
 import { Spawn } from './syscalls/spawn.js';
 import { Wait } from './syscalls/wait.js';
@@ -88,6 +89,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Queries,
     Receive,
     Send,
+    SetOwner,
     Signal,
     Spawn,
     Wait,

@@ -17,7 +17,7 @@ const handle = z.custom<ObjectHandle>((value) => ObjectHandle.is(value));
 const pid = z.string().min(1).max(512);
 const durationMs = amount.max(Number.MAX_SAFE_INTEGER / 2);
 
-const ownerKeys = z.strictObject({
+export const ownerKeys = z.strictObject({
   session: label.optional(),
   turn: label.optional(),
   toolCall: label.optional(),

@@ -70,6 +70,7 @@ export const auditActions = {
   'process.restart': 'A supervisor started a child again.',
   'process.resume': 'A process was resumed.',
   'process.retry': 'A body failed and is run again after a delay.',
+  'process.setOwner': 'The owner keys of a process were replaced by the host.',
   'process.signal': 'A user signal was sent.',
   'process.spawn': 'A root process was created.',
   'process.spawnChild': 'A child process was created with a fresh view.',

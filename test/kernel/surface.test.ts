@@ -58,6 +58,7 @@ const hostMembers: Record<keyof ProcessManager, true> = {
   settle: true,
   budget: true,
   setBudget: true,
+  setOwner: true,
   find: true,
   get: true,
   list: true,

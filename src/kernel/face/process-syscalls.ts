@@ -15,7 +15,7 @@ import {
   type WaitOutputOptions,
 } from '../command/command-ports.js';
 import type { Message, MessageBody, ReceiveOptions } from '../message/message.js';
-import type { ProcessRecord, ProcessResult, ProcessTree, Progress } from '../process/process.js';
+import type { OwnerKeys, ProcessRecord, ProcessResult, ProcessTree, Progress } from '../process/process.js';
 import type { ProcessFilter } from '../process/process-filter.js';
 import type { SignalName, SignalOptions, SignalReport, SignalScope } from '../signal/signal.js';
 import { cancelOptions, parse } from '../specs.js';
@@ -30,6 +30,7 @@ import { Prune } from '../syscalls/prune.js';
 import { Queries } from '../syscalls/queries.js';
 import { Receive } from '../syscalls/receive.js';
 import { Send } from '../syscalls/send.js';
+import { SetOwner } from '../syscalls/set-owner.js';
 import { Signal } from '../syscalls/signal.js';
 import { Spawn } from '../syscalls/spawn.js';
 import { Wait } from '../syscalls/wait.js';
@@ -164,7 +165,10 @@ export class TargetSyscalls {
     return this.output.read(caller, pid, options);
   }
 
-  /** Waits until the output of a command matches; what was written already counts. Throws as `readOutput`. */
+  /**
+   * Waits until the output of a command matches; what was written already counts. Throws as `readOutput`, and
+   * OUTCOME_UNKNOWN for a command that was lost before it matched.
+   */
   async waitOutput(
     caller: Caller,
     pid: Pid,
@@ -228,6 +232,7 @@ export class HostSyscalls {
     @inject(External) private readonly external: External,
     @inject(Budgets) private readonly budgets: Budgets,
     @inject(Queries) private readonly queries: Queries,
+    @inject(SetOwner) private readonly owners: SetOwner,
     @inject(RunHistory) private readonly histories: RunHistory,
     @inject(Prune) private readonly pruning: Prune,
   ) {}
@@ -275,6 +280,11 @@ export class HostSyscalls {
   /** Changes limits of a live process; those not named stay. Throws INVALID_INPUT, PROCESS_TERMINATED. */
   setBudget(caller: Caller, pid: Pid, limits: Partial<Budget>): Promise<BudgetReport> {
     return this.budgets.setLimits(caller, pid, limits);
+  }
+
+  /** Replaces the owner keys of a live process; `{}` removes them. Throws INVALID_INPUT, PROCESS_TERMINATED. */
+  setOwner(caller: Caller, pid: Pid, owner: OwnerKeys): Promise<void> {
+    return this.owners.run(caller, pid, owner);
   }
 
   /** The process that was spawned under `parent` with `id`; `parent` is null for a root. Throws NO_SUCH_PROCESS. */

@@ -2,7 +2,7 @@ import { ProcessError } from '../../base/errors.js';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
-import type { LiveStatus, ProcessRow } from './process.js';
+import type { LiveStatus, OwnerKeys, ProcessRow } from './process.js';
 
 /** The index that a list reads: the narrowest one that its filter allows. */
 export type ProcessScan =
@@ -24,6 +24,8 @@ export interface ProcessRepository {
   update(tx: WriteTx, row: ProcessRow): Promise<boolean>;
   /** Writes parent and root as well. */
   move(tx: WriteTx, row: ProcessRow): Promise<boolean>;
+  /** Writes the owner as well, and the tags by which it is found instead of those of the owner `before`. */
+  changeOwner(tx: WriteTx, row: ProcessRow, before: OwnerKeys | null): Promise<boolean>;
   /** Up to `limit` rows after number `after`, in the order of creation. */
   scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
   /** The live children of all of `parents`, in the order of creation. */
@@ -65,6 +67,16 @@ export async function saveProcess(processes: ProcessRepository, tx: WriteTx, nex
 /** Writes a changed row whose parent or root is another one now. Throws CONFLICT as saveProcess does. */
 export async function saveMovedProcess(processes: ProcessRepository, tx: WriteTx, next: ProcessRow): Promise<void> {
   if (!(await processes.move(tx, next))) throw conflict(next);
+}
+
+/** Writes a changed row whose owner may be another one than `before`. Throws CONFLICT as saveProcess does. */
+export async function saveOwner(
+  processes: ProcessRepository,
+  tx: WriteTx,
+  next: ProcessRow,
+  before: OwnerKeys | null,
+): Promise<void> {
+  if (!(await processes.changeOwner(tx, next, before))) throw conflict(next);
 }
 
 function conflict({ pid, version }: ProcessRow): ProcessError {

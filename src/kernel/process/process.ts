@@ -110,12 +110,13 @@ export interface ProcessRow {
   readonly queue: string | null;
   readonly externalRef: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
-  readonly owner: OwnerKeys | null;
   readonly env: string | null;
   readonly deadlineMs: number | null;
   readonly onParentExit: OnParentExit;
   readonly onBudget: OnBudget;
   readonly createdAt: number;
+  // Changed by setOwner and checkpoint.
+  readonly owner: OwnerKeys | null;
   // Changed by the end of a parent.
   readonly parent: Pid | null;
   readonly root: Pid;

@@ -22,7 +22,7 @@ import { injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
-import type { ProcessRow } from '../../kernel/process/process.js';
+import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
 import type { ProcessRepository, ProcessScan } from '../../kernel/process/process-repository.js';
 import { accounts } from '../schema/accounts.js';
 import { runEntries } from '../schema/execution.js';
@@ -30,7 +30,7 @@ import { processes, processTags, reaped, userSignals } from '../schema/processes
 import type { Db } from '../sqlite/connection.js';
 import { dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
 import { holderKey } from './sqlite-capability-repository.js';
-import { compileWrite, insertColumns, updateColumns } from './write-statements.js';
+import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 const columns = getTableColumns(processes);
 const after = gt(processes.n, sql.placeholder('after'));
@@ -136,6 +136,27 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       .set(updateColumns(processes, [...changingColumns, 'parent', 'root']))
       .where(sameVersion),
   ),
+  changeOwner: compileWrite(
+    raw,
+    db
+      .update(processes)
+      .set(updateColumns(processes, [...changingColumns, 'owner']))
+      .where(sameVersion),
+  ),
+  deleteTag: compileWrite(
+    raw,
+    db
+      .delete(processTags)
+      .where(
+        and(
+          eq(processTags.space, sql.placeholder('space')),
+          eq(processTags.key, sql.placeholder('key')),
+          eq(processTags.value, sql.placeholder('value')),
+          eq(processTags.n, sql.placeholder('n')),
+        ),
+      ),
+  ),
+  insertTag: compileWrite(raw, db.insert(processTags).values(allColumns(processTags))),
   scanAll: db.select().from(processes).where(after).orderBy(processes.n).limit(limit).prepare(),
   scanParent: db
     .select()
@@ -317,6 +338,17 @@ export class SqliteProcessRepository implements ProcessRepository {
   async move(tx: WriteTx, row: ProcessRow): Promise<boolean> {
     dropCachedProcess(tx, row.pid);
     return statements.write(tx).move.run(row).changes === 1;
+  }
+
+  async changeOwner(tx: WriteTx, row: ProcessRow, before: OwnerKeys | null): Promise<boolean> {
+    dropCachedProcess(tx, row.pid);
+    const all = statements.write(tx);
+    if (all.changeOwner.run(row).changes !== 1) return false;
+    const { n } = row;
+    const space = 'owner';
+    for (const [key, value] of Object.entries(before ?? {})) all.deleteTag.run({ space, key, value, n });
+    for (const [key, value] of Object.entries(row.owner ?? {})) all.insertTag.run({ space, key, value, n });
+    return true;
   }
 
   async scan(tx: ReadTx, scan: ProcessScan, from: number, rows: number): Promise<ProcessRow[]> {
