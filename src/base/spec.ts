@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { z } from 'zod';
 import { controlCharacters } from './characters.js';
-import { type InputError, invalidInput } from './errors.js';
+import { errorText, type InputError, invalidInput } from './errors.js';
 import type { JsonValue } from './json.js';
 import { pageLimitDefault, pageLimitMax } from './page.js';
 
@@ -100,14 +100,35 @@ export function copyPlain(
   limits: PlainLimits,
   opaque: (value: object) => boolean = () => false,
 ): JsonValue {
-  const state: CopyState = { bytesLeft: limits.bytesMax, limits, opaque };
+  const state: CopyState = { bytesLeft: limits.bytesMax, limits, opaque, callsToJson: false };
   return copy(value, path, 0, state) as JsonValue;
+}
+
+/**
+ * `copyPlain` for values of code that gives dates and other objects: like `JSON.stringify`, it puts the answer of `toJSON` in
+ * the place of every object that has one. No value at all is null. Throws INVALID_INPUT, also where `toJSON` throws.
+ */
+export function copySerialized(value: unknown, path: string, limits: PlainLimits): JsonValue {
+  const state: CopyState = { bytesLeft: limits.bytesMax, limits, opaque: () => false, callsToJson: true };
+  return copy(serialized(value, '', path) ?? null, path, 0, state) as JsonValue;
 }
 
 interface CopyState {
   bytesLeft: number;
   readonly limits: PlainLimits;
   readonly opaque: (value: object) => boolean;
+  readonly callsToJson: boolean;
+}
+
+/** The answer of `toJSON` of an object that has one; every other value as it is. */
+function serialized(value: unknown, key: string, path: string): unknown {
+  if (typeof value !== 'object' || value === null || types.isProxy(value)) return value;
+  try {
+    const { toJSON } = value as { toJSON?: unknown };
+    return typeof toJSON === 'function' ? toJSON.call(value, key) : value;
+  } catch (error) {
+    throw notJson(path, `toJSON failed: ${errorText(error).slice(0, 200).toWellFormed()}`);
+  }
 }
 
 function copy(value: unknown, path: string, depth: number, state: CopyState): unknown {
@@ -166,11 +187,13 @@ function copyObject(value: object, path: string, depth: number, state: CopyState
     if (key === '__proto__') throw notJson(path, 'a member may not be named __proto__');
     const member = Object.getOwnPropertyDescriptor(value, key);
     if (member === undefined || !('value' in member)) throw notJson(`${path}.${key}`, 'a getter is not data');
-    if (!member.enumerable || member.value === undefined) continue;
+    if (!member.enumerable) continue;
+    const item = state.callsToJson ? serialized(member.value, key, `${path}.${key}`) : member.value;
+    if (item === undefined) continue;
     spend(1 + Number(!isFirst), path, state);
     isFirst = false;
     copyText(key, path, state);
-    out[key] = copy(member.value, `${path}.${key}`, depth + 1, state);
+    out[key] = copy(item, `${path}.${key}`, depth + 1, state);
   }
   return out;
 }
@@ -178,12 +201,15 @@ function copyObject(value: object, path: string, depth: number, state: CopyState
 function copyArray(value: readonly unknown[], path: string, depth: number, state: CopyState): unknown[] {
   const out: unknown[] = [];
   for (let index = 0; index < value.length; index++) {
-    const item = Object.getOwnPropertyDescriptor(value, index);
-    if (item === undefined || !('value' in item) || item.value === undefined) {
+    const found = Object.getOwnPropertyDescriptor(value, index);
+    const isGiven = found !== undefined && 'value' in found;
+    const item =
+      isGiven && state.callsToJson ? serialized(found.value, String(index), `${path}[${index}]`) : found?.value;
+    if (!isGiven || item === undefined) {
       throw notJson(`${path}[${index}]`, 'the item is a hole, undefined or a getter');
     }
     if (index > 0) spend(1, path, state);
-    out.push(copy(item.value, `${path}[${index}]`, depth + 1, state));
+    out.push(copy(item, `${path}[${index}]`, depth + 1, state));
   }
   return out;
 }

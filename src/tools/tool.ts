@@ -91,7 +91,8 @@ export interface Tool extends Omit<ToolSpec<never, never>, 'run'> {
 }
 
 /**
- * A tool. Its arguments are what its input schema gives back, and its result must be JSON.
+ * A tool. Its arguments are what its input schema gives back. Its result must be JSON after `toJSON` of the objects in it and
+ * without undefined members; for any other the call is TOOL_FAILED, although the tool has run and its outcome is `ok` on record.
  *
  * @example
  * const add = defineTool({

@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { IdSource, type ObjectId, type Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
-import { copyPlain, type PlainLimits, specLimits } from '../../base/spec.js';
+import { copyPlain, copySerialized, type PlainLimits, specLimits } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import { ViewRepository } from '../view/view-repository.js';
@@ -130,5 +130,10 @@ export class PayloadParser {
   /** A copy of `value` as plain data within the limits. Throws INVALID_INPUT. */
   parse(value: unknown, path: string): JsonValue {
     return copyPlain(value, path, this.limits);
+  }
+
+  /** As `parse`, for a value of code that is not written for the kernel: objects are what their `toJSON` says. */
+  parseSerialized(value: unknown, path: string): JsonValue {
+    return copySerialized(value, path, this.limits);
   }
 }

@@ -117,5 +117,5 @@ function withStored(used: Usage, storedBytes: number): Usage {
 function outcomeOf(result: RunResult): { readonly outcome: 'ok' | 'failed' | 'unknown'; readonly code?: string } {
   if ('value' in result) return { outcome: 'ok' };
   const { code } = result.error satisfies KernelError;
-  return { outcome: result.isOver ? 'failed' : 'unknown', code };
+  return { outcome: result.outcome, code };
 }

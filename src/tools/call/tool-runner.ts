@@ -26,10 +26,13 @@ export interface RunOptions extends CallEnds {
   readonly requireArgs: (args: JsonValue, signal: AbortSignal) => Promise<void>;
 }
 
-/** The result of a run. `isOver`: the code of the tool has ended, so that it has no further effects. */
+/**
+ * The result of a run. `outcome` is what goes on record with an error: `ok` when the tool has done its work and only its result
+ * cannot be used, `unknown` when its code has not ended, so that it may have further effects.
+ */
 export type RunResult =
   | { readonly value: JsonValue; readonly used: Usage }
-  | { readonly error: KernelError; readonly isOver: boolean };
+  | { readonly error: KernelError; readonly outcome: 'ok' | 'failed' | 'unknown' };
 
 /** The end of the code of a tool, or the reason why nobody waits for it any more. */
 type RunEnd = { readonly returned: unknown } | { readonly thrown: unknown } | { readonly abandoned: KernelError };
@@ -50,31 +53,36 @@ export class ToolRunner {
     const { tool, place, args } = call;
     const { stop, limit, callerSignal } = options;
     if (stop.aborted || callerSignal?.aborted === true)
-      return { error: callCancelled(tool.name, place.pid), isOver: true };
-    if (limit.signal.aborted) return { error: limit.signal.reason as KernelError, isOver: true };
+      return { error: callCancelled(tool.name, place.pid), outcome: 'failed' };
+    if (limit.signal.aborted) return { error: limit.signal.reason as KernelError, outcome: 'failed' };
     using ends = new CombinedSignal([stop, callerSignal, limit.signal]);
     const work = options.slot.run(async () => tool.run(args as never, toContext(call, options, ends.signal)));
     const end = await limit.count(() => waitForEnd(work, options, () => callCancelled(tool.name, place.pid)));
-    if ('abandoned' in end) return { error: end.abandoned, isOver: false };
-    if ('thrown' in end) return { error: errorOf(call, options, end.thrown), isOver: true };
+    if ('abandoned' in end) return { error: end.abandoned, outcome: 'unknown' };
+    if ('thrown' in end) return { error: errorOf(call, options, end.thrown), outcome: 'failed' };
     try {
-      const value = await this.parseResult(tool, end.returned, options);
-      return { value, used: this.costOf(tool, args, value) };
+      const parsed = await this.parseResult(tool, end.returned, options);
+      return 'error' in parsed ? parsed : { ...parsed, used: this.costOf(tool, args, parsed.value) };
     } catch (error) {
-      return { error: errorOf(call, options, error), isOver: true };
+      return { error: errorOf(call, options, error), outcome: 'failed' };
     }
   }
 
-  /** Throws TOOL_FAILED for a value that is not JSON, or does not fit the output schema, and as `validateWithin`. */
-  private async parseResult(tool: ParsedTool, returned: unknown, ends: CallEnds): Promise<JsonValue> {
+  /** The error is TOOL_FAILED for a value that is no JSON, or does not fit the output schema. Throws as `validateWithin`. */
+  private async parseResult(
+    tool: ParsedTool,
+    returned: unknown,
+    ends: CallEnds,
+  ): Promise<{ readonly value: JsonValue } | { readonly error: KernelError; readonly outcome: 'ok' }> {
     try {
-      const value = this.payloads.parse(returned ?? null, 'result');
-      if (tool.output === undefined) return value;
+      const value = this.payloads.parseSerialized(returned, 'result');
+      if (tool.output === undefined) return { value };
       const owner = { path: 'result', hint: '', facts: { tool: tool.name } };
-      return this.payloads.parse(await validateWithin(tool.output, value, owner, ends), 'result');
+      const validated = await validateWithin(tool.output, value, owner, ends);
+      return { value: this.payloads.parseSerialized(validated, 'result') };
     } catch (error) {
       if (ends.limit.signal.aborted || !(error instanceof KernelError)) throw error;
-      throw invalidResult(tool.name, error);
+      return { error: invalidResult(tool.name, error), outcome: 'ok' };
     }
   }
 
