@@ -16,6 +16,8 @@ import { EventOutbox } from './events/event-outbox.js';
 import { eventsModule } from './events/events-module.js';
 import { SecretSource } from './kernel/command/command-ports.js';
 import { kernelModule } from './kernel/kernel-module.js';
+import { RootDefaults } from './kernel/lifecycle/root-defaults.js';
+import { SpawnPolicy } from './kernel/lifecycle/spawn-gate.js';
 import { type KernelFileNames, KernelFiles } from './kernel/workspace/kernel-files.js';
 import { segmentsWithin, Workspace } from './kernel/workspace/working-directory.js';
 import { operatorOf, type ParsedOptions } from './kernel-options.js';
@@ -63,7 +65,7 @@ export function prepareFiles(container: Container, { path: file, state, workspac
 }
 
 function baseModule(options: ParsedOptions): ContainerModule {
-  const { seed, workspace, logger, ids, node, payloadBytesMax, secrets } = options;
+  const { seed, workspace, logger, ids, node, payloadBytesMax, secrets, defaults, beforeSpawn } = options;
   const log = logger ?? silentLogger;
   return new ContainerModule(({ bind }) => {
     bind(Clock).toConstantValue(
@@ -73,6 +75,8 @@ function baseModule(options: ParsedOptions): ContainerModule {
     bind(Logger).toConstantValue(log);
     bind(Workspace).toConstantValue(workspace);
     bind(SecretSource).toConstantValue(secrets === undefined ? {} : { lookUp: secrets });
+    bind(RootDefaults).toConstantValue(defaults as RootDefaults);
+    bind(SpawnPolicy).toConstantValue(beforeSpawn === undefined ? {} : { beforeSpawn });
     bind(KernelFiles).toConstantValue(new KernelFiles(kernelFileNames(options)));
     bind(PayloadBytesMax).toConstantValue(payloadBytesMax);
     bind(IdSource).toDynamicValue(({ get }) => ids ?? new TimeOrderedIds(get(Clock), get(Entropy)));

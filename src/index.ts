@@ -87,6 +87,8 @@ export type {
   WaitOptions,
 } from './kernel/face/process-specs.js';
 export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/face/process-tools.js';
+export type { RootDefaults } from './kernel/lifecycle/root-defaults.js';
+export type { SpawnFacts } from './kernel/lifecycle/spawn-gate.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message/message.js';
 export type { HostIdentity } from './kernel/node/node-repository.js';
 export type {

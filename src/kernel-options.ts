@@ -8,6 +8,9 @@ import type { Clock } from './base/clock.js';
 import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import type { Logger } from './base/logger.js';
+import type { RootDefaults } from './kernel/lifecycle/root-defaults.js';
+import type { SpawnPolicy } from './kernel/lifecycle/spawn-gate.js';
+import { rootDefaults } from './kernel/specs.js';
 import { segmentsWithin } from './kernel/workspace/working-directory.js';
 import type { Image } from './runtime/image/image.js';
 import type { Tool } from './tools/tool.js';
@@ -40,6 +43,13 @@ export interface KernelOptions {
   /** The bytes of JSON that an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
   readonly payloadBytesMax?: number;
   readonly images?: readonly Image[];
+  /** Image, limits and deadline of roots whose specs give none; each limit of the budget by itself. */
+  readonly defaults?: RootDefaults;
+  /**
+   * Called before a process is created in this program: by spawn, spawnChild, fork, a tool or a command. What it throws
+   * refuses the process (SPAWN_REFUSED, with the message as the reason). Other programs on the store have their own.
+   */
+  readonly beforeSpawn?: NonNullable<SpawnPolicy['beforeSpawn']>;
   /**
    * Gives the values of secrets, which variables refer to as `{ secret: 'NAME' }`. Called when a program is started whose
    * process may read `secret:NAME`; what it answers is stored nowhere.
@@ -83,6 +93,10 @@ const schema = z.strictObject({
     .max(64 * mebibyte)
     .default(mebibyte),
   images: z.array(part<Image>()).default([]),
+  defaults: rootDefaults.default({}),
+  beforeSpawn: z
+    .custom<NonNullable<KernelOptions['beforeSpawn']>>((value) => typeof value === 'function', 'is not a function')
+    .optional(),
   secrets: z
     .custom<NonNullable<KernelOptions['secrets']>>((value) => typeof value === 'function', 'is not a function')
     .optional(),

@@ -18,6 +18,7 @@ import { Deadlines } from './lifecycle/deadlines.js';
 import { FaceGate } from './lifecycle/face-gate.js';
 import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
+import { SpawnGate } from './lifecycle/spawn-gate.js';
 import { Spawning } from './lifecycle/spawning.js';
 import { Timers } from './lifecycle/timers.js';
 import { UnusedEnvironments } from './lifecycle/unused-environments.js';
@@ -60,6 +61,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     InboxWatch,
     InboxWait,
     InheritedEnvironments,
+    SpawnGate,
     Spawning,
     UnusedEnvironments,
     Effects,

@@ -85,6 +85,7 @@ const commonFields = {
 
 export const spawnSpec = z.strictObject({
   ...commonFields,
+  image: commonFields.image.unwrap().optional(),
   capabilities: z.array(capabilitySpec).max(1024).default([]),
 });
 export const childSpec = z.strictObject({ ...commonFields, delegate: z.array(delegationSpec).max(1024).default([]) });
@@ -104,6 +105,12 @@ export const forkSpec = z.strictObject({
       rights: z.array(z.enum(rights)).optional(),
     })
     .optional(),
+});
+/** What roots get where their specs give none. */
+export const rootDefaults = z.strictObject({
+  image: commonFields.image.unwrap().optional(),
+  budget: budget.optional(),
+  deadlineMs: commonFields.deadlineMs,
 });
 export const execSpec = z.strictObject({
   image: commonFields.image.unwrap(),

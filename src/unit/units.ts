@@ -61,6 +61,11 @@ export class Units {
     }
   }
 
+  /** Records a refusal that was decided before the unit of the call, and throws it. */
+  refuse(call: Call, error: KernelError): Promise<never> {
+    return this.recordRefusals(call, () => Promise.reject(error));
+  }
+
   /** One read unit, for checks before a write. A refusal is recorded as in `commit`. */
   read<T>(call: Call, work: (tx: ReadTx) => Promise<T>): Promise<T> {
     const run = runHooksOf(call);

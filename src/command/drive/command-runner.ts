@@ -9,6 +9,7 @@ import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
 import type { CommandRuns } from '../../kernel/command/command-ports.js';
 import { InheritedEnvironments } from '../../kernel/command/inherited-environments.js';
+import { SpawnGate } from '../../kernel/lifecycle/spawn-gate.js';
 import { type NewProcess, Spawning } from '../../kernel/lifecycle/spawning.js';
 import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
@@ -64,6 +65,7 @@ export class CommandRunner implements CommandRuns {
     @inject(CommandPlanner) private readonly planner: CommandPlanner,
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
+    @inject(SpawnGate) private readonly gate: SpawnGate,
   ) {}
 
   async begin(caller: ProcessCaller, rawSpec: unknown): Promise<Pid> {
@@ -98,7 +100,7 @@ export class CommandRunner implements CommandRuns {
     driver: CommandDriver,
   ): Promise<StartableCommand> {
     const { pid } = caller;
-    const call: Call = { caller, actor: pid, action: 'command.run', target: pid, kind: 'act' };
+    const call = callOf(caller);
     let startable: StartableCommand | undefined;
     await this.units.commitPrepared(
       call,
@@ -125,6 +127,7 @@ export class CommandRunner implements CommandRuns {
     const { inherited } = env === null ? { inherited: {} } : await this.environments.ofProcess(pid);
     const named = spec.cwd === undefined ? spec : { ...spec, cwd };
     const plan = this.planner.plan(named, { folder: realCwd, asker: pid, inherited }, this.planner.placeOf(cwd));
+    await this.gate.check(callOf(caller), pid, { ...namesOf(spec), image: anonymousCommandImage, args: plan.args });
     return { parentCwd, cwd, realCwd, plan, ...(folderQuestion === undefined ? {} : { folderQuestion }) };
   }
 
@@ -155,11 +158,9 @@ export class CommandRunner implements CommandRuns {
       goal: { payload: {} },
       cwd,
       ...(folderQuestion === undefined ? {} : { folderQuestion }),
-      name: nameOf(spec.argv),
+      ...namesOf(spec),
       queue: null,
       externalRef: null,
-      labels: null,
-      owner: (spec.owner as OwnerKeys | undefined) ?? null,
       env: null,
       budget: {},
       onBudget: 'refuse',
@@ -182,6 +183,16 @@ export class CommandRunner implements CommandRuns {
       launch: launchOf(plan, realCwd),
     };
   }
+}
+
+function callOf(caller: ProcessCaller): Call {
+  const { pid } = caller;
+  return { caller, actor: pid, action: 'command.run', target: pid, kind: 'act' };
+}
+
+/** The names of the process of a command. */
+function namesOf({ argv, owner }: ParsedCommand): Pick<NewProcess, 'name' | 'labels' | 'owner'> {
+  return { name: nameOf(argv), labels: null, owner: (owner as OwnerKeys | undefined) ?? null };
 }
 
 /** The program without its folder. */

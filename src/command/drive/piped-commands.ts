@@ -5,7 +5,8 @@ import { ToolError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { WriteTx } from '../../base/store.js';
-import { Spawning } from '../../kernel/lifecycle/spawning.js';
+import { SpawnGate } from '../../kernel/lifecycle/spawn-gate.js';
+import { type NewProcess, Spawning } from '../../kernel/lifecycle/spawning.js';
 import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { Signal } from '../../kernel/syscalls/signal.js';
@@ -14,7 +15,7 @@ import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
 import { invalidPath, ofKernel, Workspace } from '../../kernel/workspace/working-directory.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import type { Act } from '../../unit/act.js';
-import { hostCaller } from '../../unit/caller.js';
+import { type Call, hostCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { OutputFiles } from '../output/output-files.js';
 import { writeRing } from '../output/ring-file.js';
@@ -65,22 +66,23 @@ export class PipedCommands {
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
     @inject(OutputFiles) private readonly files: OutputFiles,
+    @inject(SpawnGate) private readonly gate: SpawnGate,
   ) {}
 
-  /** Throws INVALID_INPUT, and TOOL_FAILED when it cannot be started. */
+  /** Throws INVALID_INPUT, SPAWN_REFUSED, and TOOL_FAILED when it cannot be started. */
   async start({ name, argv, cwd = '.', env = {} }: PipedSpec): Promise<PipedCommand> {
     const spec = this.planner.parse({ argv, env }, 'spec');
     const folder = path.resolve(this.workspace, cwd);
     const real = realPath(folder) ?? folder;
     if (this.kernelFiles.includesFolder(real, path.parse(real).root)) throw invalidPath(cwd, ofKernel);
     const plan = this.planner.plan(spec, { folder: real, asker: null, inherited: {} }, this.planner.placeOf('.'));
+    const call: Call = { caller: hostCaller, actor: 'host', action: 'process.spawn' };
+    const { args } = plan;
+    await this.gate.check(call, null, { ...namesOf(name), image: anonymousCommandImage, args });
     await this.lease.acquire();
     const driver = this.drivers.register(this.ids.next('process'));
     try {
-      const command = await this.units.commit(
-        { caller: hostCaller, actor: 'host', action: 'process.spawn' },
-        (tx, act) => this.createProcess(tx, act, driver.pid, name, plan),
-      );
+      const command = await this.units.commit(call, (tx, act) => this.createProcess(tx, act, driver.pid, name, plan));
       const launch = { ...launchOf(plan, real), isPiped: true };
       const child = await this.drivers.start(driver, command, launch);
       const piped = await this.toPipedCommand(driver.pid, child?.stdin, child?.stdout);
@@ -120,11 +122,9 @@ export class PipedCommands {
       args: plan.shown,
       goal: { payload: {} },
       cwd: '.',
-      name: name.slice(0, 256),
+      ...namesOf(name),
       queue: null,
       externalRef: null,
-      labels: null,
-      owner: null,
       env: null,
       budget: {},
       onBudget: 'refuse',
@@ -157,4 +157,9 @@ export class PipedCommands {
       hint: 'See whether the program is there and may be executed, and whether its folder is.',
     });
   }
+}
+
+/** The names of the process of a program of the host. */
+function namesOf(name: string): Pick<NewProcess, 'name' | 'labels' | 'owner'> {
+  return { name: name.slice(0, 256), labels: null, owner: null };
 }

@@ -10,14 +10,17 @@ import { assertNotExpired } from '../../capability/holding/expiry.js';
 import { ObjectHandle } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
-import type { Caller } from '../../unit/caller.js';
+import type { AuditAction } from '../../unit/actions.js';
+import type { Call, Caller } from '../../unit/caller.js';
 import { type ChangedProcess, ChangeRecorder } from '../../unit/change-recorder.js';
-import { Units } from '../../unit/units.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import type { Environment } from '../command/command.js';
 import { CommandPlans } from '../command/command-ports.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
 import { secretQuestions } from '../command/secret-access.js';
+import { RootDefaults } from '../lifecycle/root-defaults.js';
 import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
+import { SpawnGate } from '../lifecycle/spawn-gate.js';
 import { type Goal, type NewProcess, Spawning } from '../lifecycle/spawning.js';
 import { type ImageFacts, Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
@@ -51,6 +54,8 @@ export type PreparedSpawn = Omit<NewProcess, 'pid' | 'parent' | 'goal' | 'cwd' |
   readonly goal: { readonly payload: JsonValue } | ObjectHandle;
   /** Absent: the parent's. */
   readonly cwd?: string;
+  /** Whether a process was registered with the id when it was prepared, so that the host's policy was not asked. */
+  readonly isRegistered: boolean;
 };
 
 type NewChild = Omit<NewProcess, 'authority' | 'fork'>;
@@ -72,11 +77,14 @@ export class Spawn {
     @inject(ShareableObjects) private readonly objects: ShareableObjects,
     @inject(Spawning) private readonly spawning: Spawning,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
+    @inject(RootDefaults) private readonly rootDefaults: RootDefaults,
+    @inject(SpawnGate) private readonly gate: SpawnGate,
   ) {}
 
-  /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT. */
+  /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT, SPAWN_REFUSED. */
   async spawnRoot(caller: Caller, input: unknown): Promise<Pid> {
-    const spec = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
+    const given = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
+    const spec = { ...given, image: given.image ?? this.rootDefaults.image ?? 'base' };
     const grants = spec.capabilities.map((grant, index) => parseCapabilitySpec(grant, `spec.capabilities.${index}`));
     const prepared = await this.prepare(caller, null, spec);
     return this.units.commit({ caller, actor: 'host', action: 'process.spawn' }, async (tx, act) => {
@@ -114,14 +122,15 @@ export class Spawn {
   }
 
   /**
-   * Checks a spec before the unit. `original` is what a registered id stands for. Throws NO_SUCH_IMAGE, INVALID_INPUT,
-   * INVALID_PATH, CAPABILITY_DENIED.
+   * Checks a spec before the unit, and asks the host's policy. `original` is what a registered id stands for. Throws
+   * NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, SPAWN_REFUSED.
    */
   async prepare(
     caller: Caller,
     parent: Pid | null,
     spec: CommonSpec,
     original: OriginalSpec = spec,
+    action: AuditAction = parent === null ? 'process.spawn' : 'process.spawnChild',
   ): Promise<PreparedSpawn> {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw detachIsForHost();
     const image = this.images.resolve(spec.image);
@@ -130,7 +139,9 @@ export class Spawn {
       spec.cwd === undefined ? {} : await this.folderAccess.check(caller, 'process.spawnChild', '.', spec.cwd);
     const planned: Pick<PreparedSpawn, 'command' | 'cwd'> =
       image.kind === 'command' ? await this.planCommand(image, args, parent, { env: spec.env, ...folder }) : {};
-    return {
+    const defaults: RootDefaults = parent === null ? this.rootDefaults : {};
+    const registration = spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, original) };
+    const prepared = {
       image,
       args,
       goal: prepareGoal(this.payloads, spec.goal ?? {}),
@@ -142,14 +153,31 @@ export class Spawn {
       owner: (spec.owner as NewProcess['owner']) ?? null,
       env: spec.env ?? null,
       ...(spec.env === undefined || parent === null ? {} : { secretQuestions: secretQuestions(parent, spec.env) }),
-      budget: spec.budget as NewProcess['budget'],
+      budget: { ...defaults.budget, ...spec.budget } as NewProcess['budget'],
       onBudget: spec.onBudget,
-      deadlineMs: spec.deadlineMs ?? planned.command?.timeoutMs ?? null,
+      deadlineMs: spec.deadlineMs ?? planned.command?.timeoutMs ?? defaults.deadlineMs ?? null,
       onParentExit: spec.onParentExit,
       held: spec.held,
-      registration: spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, original) },
+      registration,
       ...planned,
     };
+    return { ...prepared, isRegistered: await this.askPolicy({ caller, action }, parent, prepared) };
+  }
+
+  /** A process that is there already is not asked about. Answers with whether there is one. Throws SPAWN_REFUSED. */
+  private async askPolicy(
+    { caller, action }: Pick<Call, 'caller' | 'action'>,
+    parent: Pid | null,
+    prepared: Omit<PreparedSpawn, 'isRegistered'>,
+  ): Promise<boolean> {
+    if (!this.gate.isGuarded) return false;
+    const id = prepared.registration?.id;
+    const findRegistered = (registered: string) =>
+      this.store.read((tx) => this.extras.findRegistration(tx, parent, registered));
+    if (id !== undefined && (await findRegistered(id)) !== undefined) return true;
+    const child = parent === null ? { actor: 'host' } : { actor: parent, target: parent };
+    await this.gate.check({ caller, action, ...child }, parent, prepared);
+    return false;
   }
 
   /** The command of the new process, and the working directory that is decided on with it. */
@@ -166,10 +194,12 @@ export class Spawn {
   }
 
   /** The process that was spawned with the same id and spec before, if any. Throws CONFLICT for another spec. */
-  async findExisting(tx: ReadTx, parent: Pid | null, { registration }: PreparedSpawn): Promise<Pid | undefined> {
+  async findExisting(tx: ReadTx, parent: Pid | null, prepared: PreparedSpawn): Promise<Pid | undefined> {
+    const { registration } = prepared;
     if (registration === null) return undefined;
     const { id, hash } = registration;
     const found = await this.extras.findRegistration(tx, parent, id);
+    if (found === undefined && prepared.isRegistered) throw new OutdatedPreparation(id);
     if (found === undefined || found.hash === hash) return found?.pid;
     throw spawnIdTaken(id, found.pid);
   }
