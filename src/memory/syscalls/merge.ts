@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { errorText, invalidInput, KernelError, MemoryError } from '../../base/errors.js';
@@ -17,9 +18,11 @@ import { correspondingNamespace, namespaceOf, type ObjectRecord } from '../objec
 import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
+import { mergeFields } from '../view/merge-fields.js';
 import {
   fingerprintOf,
   isConflict,
+  type MergeConflict,
   type MergePlan,
   MergePlanner,
   type MergePolicy,
@@ -30,6 +33,8 @@ import {
 import { ViewRepository } from '../view/view-repository.js';
 
 const attemptsMax = 3;
+const conflictsShownMax = 20;
+const pathsShownMax = 100;
 const empty: MergeResult = { merged: [], adopted: [], skipped: [], conflicts: [] };
 
 @injectable()
@@ -52,7 +57,7 @@ export class MergeChild {
 
   /**
    * Merges what an ended child has written and created into its parent, all of it or nothing. Throws MERGE_CONFLICT with
-   * policy `fail`, NOT_A_CHILD, INVALID_TRANSITION, NOT_FORKED, MERGE_FAILED for a policy function that fails, CONFLICT when
+   * policies `fail` and `fields`, NOT_A_CHILD, INVALID_TRANSITION, NOT_FORKED, MERGE_FAILED for a policy function that fails, CONFLICT when
    * the conflicts changed in every attempt while the function ran.
    */
   async run(caller: Caller, pid: Pid, child: Pid, policy: MergePolicy = 'fail'): Promise<MergeResult> {
@@ -61,10 +66,11 @@ export class MergeChild {
     for (let attempt = 1; ; attempt++) {
       const answers = typeof policy === 'function' ? await this.askPolicy(caller, pid, child, policy) : new Map();
       const result = await this.units.commit(call, async (tx, act) => {
-        const plan = await this.planner.plan(tx, act, pid, child);
-        if (plan === undefined) return empty;
+        const planned = await this.planner.plan(tx, act, pid, child);
+        if (planned === undefined) return empty;
+        const plan = policy === 'fields' ? await this.mergeByFields(planned, pid, child) : planned;
         const conflicts = plan.steps.filter(isConflict);
-        if (policy === 'fail' && conflicts.length > 0) throw mergeConflict(pid, child, plan);
+        if (policy === 'fail' && conflicts.length > 0) throw mergeConflict(pid, child, conflicts.map(toConflict));
         if (typeof policy === 'function' && conflicts.some((step) => !answers.has(fingerprintOf(step))))
           return undefined;
         return this.apply(tx, act, pid, child, plan, (step) => resolveConflict(policy, answers, step));
@@ -75,6 +81,32 @@ export class MergeChild {
       }
       if (attempt === attemptsMax) throw changedMeanwhile(pid, child);
     }
+  }
+
+  /** The plan without conflicts: each is merged by fields. Throws MERGE_CONFLICT with the paths that both have changed. */
+  private async mergeByFields(plan: MergePlan, pid: Pid, child: Pid): Promise<MergePlan> {
+    const steps: MergeStep[] = [];
+    const skipped = [...plan.skipped];
+    const conflicts: MergeConflict[] = [];
+    const turns = new Turns();
+    for (const step of plan.steps) {
+      await turns.next();
+      if (!isConflict(step)) {
+        steps.push(step);
+        continue;
+      }
+      const { target, theirs, base } = step;
+      const result = mergeFields(base.payload, target.before.payload, theirs.payload);
+      if ('paths' in result) conflicts.push({ ...toConflict(step), paths: result.paths.slice(0, pathsShownMax) });
+      else if (isDeepStrictEqual(result.value, target.before.payload))
+        skipped.push({ object: target.object.id, reason: 'same' });
+      else {
+        const payload = this.payloadParser.parse(result.value, `merge of ${target.object.id}`);
+        steps.push({ target, theirs: { ...theirs, payload }, base: undefined });
+      }
+    }
+    if (conflicts.length > 0) throw mergeConflict(pid, child, conflicts);
+    return { ...plan, steps, skipped };
   }
 
   /** The answers of the policy function by fingerprint. Runs outside of any unit, because the function may take long. */
@@ -176,16 +208,16 @@ function resolveConflict(policy: MergePolicy, answers: Map<string, JsonValue>, s
 }
 
 function assertPolicy(policy: unknown): void {
-  if (typeof policy === 'function' || policy === 'fail' || policy === 'ours' || policy === 'theirs') return;
-  throw invalidInput('policy', 'is not a policy', "Give 'fail', 'ours', 'theirs' or a function.");
+  if (typeof policy === 'function' || policies.has(policy)) return;
+  throw invalidInput('policy', 'is not a policy', "Give 'fail', 'ours', 'theirs', 'fields' or a function.");
 }
 
-function mergeConflict(pid: Pid, child: Pid, { steps }: MergePlan): MemoryError {
-  const changedByBoth = steps.filter(isConflict);
-  const conflicts = changedByBoth.slice(0, 20).map(toConflict);
-  return new MemoryError('MERGE_CONFLICT', `${child} and ${pid} have both changed ${changedByBoth.length} objects.`, {
-    facts: { pid, child, conflicts },
-    hint: "Merge again with the policy 'ours', 'theirs' or a function; nothing was changed.",
+const policies: ReadonlySet<unknown> = new Set(['fail', 'ours', 'theirs', 'fields']);
+
+function mergeConflict(pid: Pid, child: Pid, conflicts: readonly MergeConflict[]): MemoryError {
+  return new MemoryError('MERGE_CONFLICT', `${child} and ${pid} have both changed ${conflicts.length} objects.`, {
+    facts: { pid, child, conflicts: conflicts.slice(0, conflictsShownMax) },
+    hint: "Merge again with the policy 'ours', 'theirs', 'fields' or a function; nothing was changed.",
   });
 }
 

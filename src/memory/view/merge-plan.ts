@@ -21,6 +21,8 @@ export type MergeConflict = {
   readonly base: MergeSide;
   readonly ours: MergeSide;
   readonly theirs: MergeSide;
+  /** With policy `fields`: the JSON pointers of what both sides have changed. */
+  readonly paths?: readonly string[];
 };
 
 export type MergeSide = {
@@ -29,11 +31,15 @@ export type MergeSide = {
   readonly payload?: JsonValue;
 };
 
-/** Resolves conflicts: refuse the merge, keep one side, or compute the merged payload. */
+/**
+ * Resolves conflicts: refuse the merge, keep one side, merge both by JSON path against the version at the fork, or compute the
+ * merged payload. `fields` refuses the merge where both sides have changed one path.
+ */
 export type MergePolicy =
   | 'fail'
   | 'ours'
   | 'theirs'
+  | 'fields'
   | ((
       base: JsonValue,
       ours: JsonValue,
@@ -47,7 +53,7 @@ export interface MergeResult {
   /** Objects that the child created and that belong to the parent now. */
   readonly adopted: readonly ObjectId[];
   readonly skipped: readonly { readonly object: ObjectId; readonly reason: SkipReason }[];
-  /** The conflicts that the policy has resolved; with `fail` there are none, since the call throws. */
+  /** The conflicts that the policy has resolved; with `fail` and `fields` there are none, since the call throws. */
   readonly conflicts: readonly MergeConflict[];
 }
 
