@@ -8,6 +8,7 @@ import { AuditWriter } from './audit/writing/audit-writer.js';
 import { Refusals } from './audit/writing/refusals.js';
 import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
+import { type InputError, invalidInput, StoreError } from './base/errors.js';
 import type { NodeId, Pid } from './base/ids.js';
 import { Logger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
@@ -37,7 +38,8 @@ import { NodeLease, type RelinquishedProcesses } from './runtime/node/node-lease
 import { Recovery } from './runtime/node/recovery.js';
 import type { RecoveryReport } from './runtime/node/recovery-report.js';
 import { BuiltinTools } from './tools/builtin/builtin-tools.js';
-import { McpConnections } from './tools/mcp/mcp-connections.js';
+import { loadMcpPackage } from './tools/mcp/mcp-package.js';
+import { McpServers } from './tools/mcp/mcp-servers.js';
 import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
@@ -57,6 +59,11 @@ export interface Kernel extends AsyncDisposable {
   readonly container: Container;
   /** The face of one process, which acts with the authority of that process. */
   as(pid: Pid): ProcessFace;
+  /**
+   * Begins to claim processes, where that was left for later with `node: { start: false }`; once started, it does nothing.
+   * Throws INVALID_INPUT for a kernel that runs no processes, KERNEL_CLOSED.
+   */
+  start(): Promise<void>;
   /** Resolves when nothing is runnable or running on this node. Throws WAIT_TIMEOUT. */
   idle(options?: { timeoutMs?: number }): Promise<void>;
   /**
@@ -73,7 +80,8 @@ export interface ShutdownReport extends RelinquishedProcesses {
 }
 
 /**
- * Opens a kernel, creating or migrating the database. Throws INVALID_INPUT, STORE_*, SCHEMA_NEWER, AUDIT_BROKEN.
+ * Opens a kernel, creating or migrating the database. Throws INVALID_INPUT, STORE_*, SCHEMA_NEWER, AUDIT_BROKEN,
+ * TOOL_FAILED when the package for MCP servers is not installed.
  *
  * @example
  * const kernel = await createKernel({ store: 'agents.db' });
@@ -81,6 +89,7 @@ export interface ShutdownReport extends RelinquishedProcesses {
  */
 export async function createKernel(rawOptions: KernelOptions = {}): Promise<Kernel> {
   const options = parseOptions(rawOptions);
+  if (options.mcp.size > 0) await loadMcpPackage();
   const container = buildContainer(options);
   const store = container.get(Store);
   await store.open();
@@ -114,11 +123,17 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(AuditVerifier).verifyTail();
   await container.get(Checkpoints).start();
   await recordNodeStart(container, options);
-  if (!options.node.executor) return;
-  await container.get(NodeLease).acquire();
-  await container.get(Recovery).start();
-  await container.get(ProcessTimers).start();
-  await container.get(RevocationSweep).start();
+  if (options.node.executor) {
+    await container.get(NodeLease).acquire();
+    await container.get(Recovery).start();
+    await container.get(ProcessTimers).start();
+    await container.get(RevocationSweep).start();
+  }
+  await container.get(McpServers).connectAll(options.mcp, options.mcpWaitMs);
+  if (options.node.executor && options.node.start) await startClaiming(container);
+}
+
+async function startClaiming(container: Container): Promise<void> {
   await container.get(Executor).start();
   await container.get(CommandService).start();
 }
@@ -164,6 +179,8 @@ class OpenKernel implements Kernel {
   readonly images: ImageRegistry;
   readonly tools: ToolBroker;
   private readonly faces: ProcessFaces;
+  /** Present once it claims, or is about to. */
+  private starting: Promise<void> | undefined;
   private closing: Promise<ShutdownReport> | undefined;
 
   constructor(
@@ -180,6 +197,7 @@ class OpenKernel implements Kernel {
     this.images = container.get(ImageRegistry);
     this.tools = container.get(ToolBroker);
     this.faces = container.get(ProcessFaces);
+    if (options.node.start) this.starting = Promise.resolve();
   }
 
   get recovery(): RecoveryReport {
@@ -188,6 +206,14 @@ class OpenKernel implements Kernel {
 
   as(pid: Pid): ProcessFace {
     return this.faces.of(pid);
+  }
+
+  async start(): Promise<void> {
+    const { node, readOnly } = this.options;
+    if (readOnly || !node.executor) throw withoutExecutor();
+    if (this.closing !== undefined) throw kernelClosed();
+    this.starting ??= startClaiming(this.container);
+    await this.starting;
   }
 
   async idle(options: unknown = {}): Promise<void> {
@@ -237,8 +263,9 @@ class OpenKernel implements Kernel {
     const { container } = this;
     const { node, readOnly } = this.options;
     const lease = container.get(NodeLease);
+    await this.starting;
     const fenced = node.executor && !readOnly ? await container.get(Executor).close(graceMs) : [];
-    await container.get(McpConnections).close();
+    await container.get(McpServers).close();
     const commands = await container.get(CommandService).close(graceMs);
     if (node.executor && !readOnly) {
       await container.get(ProcessTimers).stop();
@@ -252,4 +279,15 @@ class OpenKernel implements Kernel {
       fenced,
     };
   }
+}
+
+function withoutExecutor(): InputError {
+  const hint = 'Open it for writing, with an executor; node: { start: false } leaves the start for later.';
+  return invalidInput('kernel.start', 'this kernel runs no processes', hint);
+}
+
+function kernelClosed(): StoreError {
+  return new StoreError('KERNEL_CLOSED', 'The kernel has been shut down.', {
+    hint: 'Open another one with createKernel.',
+  });
 }

@@ -8,11 +8,14 @@ import type { Clock } from './base/clock.js';
 import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import type { Logger } from './base/logger.js';
+import { amount, timerMsMax } from './base/spec.js';
 import type { RootDefaults } from './kernel/lifecycle/root-defaults.js';
 import type { SpawnPolicy } from './kernel/lifecycle/spawn-gate.js';
-import { rootDefaults } from './kernel/specs.js';
+import { defaultQueue } from './kernel/process/process.js';
+import { queueName, rootDefaults } from './kernel/specs.js';
 import { segmentsWithin } from './kernel/workspace/working-directory.js';
 import type { Image } from './runtime/image/image.js';
+import { type McpTarget, type ParsedTarget, parseMcpTarget, parseServerName } from './tools/mcp/mcp-target.js';
 import type { Tool } from './tools/tool.js';
 
 export interface KernelOptions {
@@ -29,6 +32,10 @@ export interface KernelOptions {
     readonly name?: string;
     /** false: runs no bodies, recovery or timers, for tools that open the database of a running kernel. */
     readonly executor?: boolean;
+    /** false: claims nothing until `kernel.start()`, for those who register images and tools later. */
+    readonly start?: boolean;
+    /** The queues that it claims from; default `['default']`. */
+    readonly queues?: readonly string[];
     /** The number of bodies that run at once; default 64. */
     readonly concurrency?: number;
     /** After this time without a renewal of its lease, other nodes take over its processes; default 30,000. */
@@ -57,6 +64,13 @@ export interface KernelOptions {
   readonly secrets?: (name: string) => string | undefined | Promise<string | undefined>;
   /** Besides those that come with the kernel. */
   readonly tools?: readonly Tool[];
+  /**
+   * MCP servers by name, to be connected before anything is claimed: `createKernel` resolves when all are connected or
+   * `mcpWaitMs` is over. Those that are missing then are told to the logger, and tried until they are connected.
+   */
+  readonly mcp?: Readonly<Record<string, McpTarget>>;
+  /** Default 10,000. */
+  readonly mcpWaitMs?: number;
   readonly signer?: Signer;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -79,6 +93,8 @@ const schema = z.strictObject({
     .strictObject({
       name: z.string().min(1).max(256).optional(),
       executor: z.boolean().default(true),
+      start: z.boolean().default(true),
+      queues: z.array(queueName).min(1, 'names no queue').max(1_000).default([defaultQueue]),
       concurrency: z.number().int().min(1).default(64),
       leaseMs: z.number().int().min(100).max(86_400_000).default(30_000),
       pollMs: z.number().int().min(1).max(60_000).default(250),
@@ -101,6 +117,8 @@ const schema = z.strictObject({
     .custom<NonNullable<KernelOptions['secrets']>>((value) => typeof value === 'function', 'is not a function')
     .optional(),
   tools: z.array(part<Tool>()).default([]),
+  mcp: part<NonNullable<KernelOptions['mcp']>>().default({}),
+  mcpWaitMs: amount.max(timerMsMax).default(10_000),
   signer: part<Signer>().optional(),
   clock: part<Clock>().optional(),
   ids: part<IdSource>().optional(),
@@ -110,7 +128,8 @@ const schema = z.strictObject({
   modules: z.array(part<ContainerModule>()).default([]),
 });
 
-export type ParsedOptions = Omit<z.output<typeof schema>, 'state'> & {
+export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp'> & {
+  readonly mcp: ReadonlyMap<string, ParsedTarget>;
   /** The real path of the database, or `:memory:`. */
   readonly path: string;
   /** The real path of the state folder; null when the kernel keeps no files. */
@@ -129,7 +148,21 @@ export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
   const [file, workspace] = [databasePath(options.store), realWorkspace(options.workspace)];
   const state = stateFolder(options.state, file);
   if (state !== null && segmentsWithin(state, workspace) !== undefined) throw workspaceInState(state);
-  return { ...options, workspace, path: file, state };
+  const mcp = parseServers(options.mcp);
+  if (options.readOnly && mcp.size > 0) throw serversOfReader();
+  return { ...options, workspace, path: file, state, mcp };
+}
+
+function parseServers(servers: object): Map<string, ParsedTarget> {
+  const parsed = new Map<string, ParsedTarget>();
+  for (const [name, target] of Object.entries(servers)) {
+    parsed.set(parseServerName(name, 'options.mcp'), parseMcpTarget(target, `options.mcp.${name}`));
+  }
+  return parsed;
+}
+
+function serversOfReader(): InputError {
+  return invalidInput('options.mcp', 'a kernel that only reads connects no servers', 'Leave it out with readOnly.');
 }
 
 /** The name of the person or program that operates the kernel. */

@@ -23,6 +23,7 @@ import { Spawning } from './lifecycle/spawning.js';
 import { Timers } from './lifecycle/timers.js';
 import { UnusedEnvironments } from './lifecycle/unused-environments.js';
 import { Attachments } from './message/attachments.js';
+import { NodeWaits } from './node/node-waits.js';
 import { ProcessLineage } from './process/process-lineage.js';
 import { ProcessLookup } from './process/process-lookup.js';
 import { ProcessResults } from './process/process-results.js';
@@ -75,6 +76,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ProcessEnds,
     ProcessLookup,
     BudgetStops,
+    NodeWaits,
     ProcessResults,
     WaitGraph,
     Waker,

@@ -58,7 +58,7 @@ export const spawnId = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not an id: up to 64 letters, digits, dots, dashes, underscores');
 
 /** The name of a queue: nodes claim from the queues that they name. */
-const queueName = z
+export const queueName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not a queue: up to 64 letters, digits, dots, dashes, underscores');
 const externalRef = z.string().min(1).max(512);

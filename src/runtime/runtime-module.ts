@@ -1,12 +1,17 @@
 import { ContainerModule } from 'inversify';
+import { LiveNodes } from '../kernel/node/live-nodes.js';
 import { Images } from '../kernel/process/images.js';
 import { ImageRegistry, MemoryImageRegistry } from './image/image-registry.js';
 import { Claims } from './node/claims.js';
 import { Executor } from './node/executor.js';
+import { LiveOffers } from './node/live-offers.js';
 import { NodeLease } from './node/node-lease.js';
+import { NodeOffering } from './node/node-offering.js';
 import { NodeWatch } from './node/node-watch.js';
+import { OfferUpdates } from './node/offer-updates.js';
 import { Recovery } from './node/recovery.js';
 import { Releases } from './node/releases.js';
+import { UnplacedProcesses } from './node/unplaced-processes.js';
 import { OsGroups, SystemOsGroups } from './os/os-groups.js';
 import { OsProcesses, SystemOsProcesses } from './os/os-processes.js';
 import { BodyCalls } from './run/body-calls.js';
@@ -25,6 +30,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(MemoryImageRegistry).toSelf();
   bind(ImageRegistry).toService(MemoryImageRegistry);
   bind(Images).toService(MemoryImageRegistry);
+  bind(LiveNodes).to(LiveOffers);
   bind(OsProcesses).to(SystemOsProcesses);
   bind(OsGroups).to(SystemOsGroups);
   const parts = [
@@ -33,6 +39,8 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     Claims,
     Executor,
     NodeLease,
+    NodeOffering,
+    OfferUpdates,
     ProgressReports,
     NodeWatch,
     Recovery,
@@ -42,6 +50,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     RunTable,
     RunTools,
     Supervisors,
+    UnplacedProcesses,
     Sleeps,
     Steps,
     BodyContexts,

@@ -1,14 +1,18 @@
 import { inject, injectable } from 'inversify';
 import { ToolError } from '../base/errors.js';
+import { Listeners } from '../base/listeners.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
+import { matchesToolEntry } from '../kernel/node/placement.js';
 import { MemoryImageRegistry } from '../runtime/image/image-registry.js';
+import type { RegisteredTools } from '../runtime/node/node-offering.js';
 import type { Tool } from './tool.js';
 import { type ParsedTool, parseTool } from './tool-definition.js';
 
 /** The tools of this kernel by name, and which of them an image shows its processes. Seeing a tool is not authority to call it. */
 @injectable()
-export class ToolRegistry {
+export class ToolRegistry implements RegisteredTools {
   private readonly tools = new Map<string, ParsedTool>();
+  private readonly listeners = new Listeners();
 
   constructor(@inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry) {}
 
@@ -18,11 +22,22 @@ export class ToolRegistry {
     const { name } = parsed;
     if (this.tools.has(name)) throw alreadyRegistered(name);
     this.tools.set(name, parsed);
+    this.listeners.notify();
     return {
       [Symbol.dispose]: () => {
-        if (this.tools.get(name) === parsed) this.tools.delete(name);
+        if (this.tools.get(name) !== parsed) return;
+        this.tools.delete(name);
+        this.listeners.notify();
       },
     };
+  }
+
+  names(): string[] {
+    return [...this.tools.keys()];
+  }
+
+  onChange(listener: () => void): Disposable {
+    return this.listeners.add(listener);
   }
 
   find(name: string): ParsedTool | undefined {
@@ -48,13 +63,8 @@ export class ToolRegistry {
 
   private isVisible(image: string, name: string): boolean {
     const table = this.images.toolsOf(image);
-    return table === undefined || table.some((entry) => matchesEntry(entry, name));
+    return table === undefined || table.some((entry) => matchesToolEntry(entry, name));
   }
-}
-
-/** Whether an entry of an image's tool table, a name or `NAME/**`, stands for this tool. */
-function matchesEntry(entry: string, name: string): boolean {
-  return entry.endsWith('/**') ? name.startsWith(entry.slice(0, -2)) : entry === name;
 }
 
 function alreadyRegistered(name: string): ToolError {

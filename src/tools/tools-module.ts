@@ -1,5 +1,6 @@
 import { ContainerModule } from 'inversify';
 import { ToolGate } from '../kernel/face/tool-gate.js';
+import { RegisteredTools } from '../runtime/node/node-offering.js';
 import { BuiltinTools } from './builtin/builtin-tools.js';
 import { CallPreparer } from './call/call-preparer.js';
 import { ToolIntents } from './call/intents.js';
@@ -10,6 +11,7 @@ import { ToolRunner } from './call/tool-runner.js';
 import { ForeignSchemas } from './mcp/foreign-schemas.js';
 import { McpConnections } from './mcp/mcp-connections.js';
 import { McpRecorder } from './mcp/mcp-recorder.js';
+import { McpServers } from './mcp/mcp-servers.js';
 import { HostToolBroker, ToolBroker } from './tool-broker.js';
 import { ToolRegistry } from './tool-registry.js';
 
@@ -20,6 +22,7 @@ export const toolsModule = new ContainerModule(({ bind }) => {
     ForeignSchemas,
     McpConnections,
     McpRecorder,
+    McpServers,
     ToolIntents,
     ToolOutcomes,
     ToolConcurrency,
@@ -27,6 +30,7 @@ export const toolsModule = new ContainerModule(({ bind }) => {
     ToolRunner,
   ];
   for (const part of parts) bind<object>(part).toSelf();
+  bind(RegisteredTools).toService(ToolRegistry);
   bind(ToolGate).to(ToolCallGate);
   bind(ToolBroker).to(HostToolBroker);
 });

@@ -14,6 +14,7 @@ import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { MemoryImageRegistry } from '../../runtime/image/image-registry.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
+import { NodeOffering } from '../../runtime/node/node-offering.js';
 import type { Act } from '../../unit/act.js';
 import { CommandPlanner } from '../plan/command-planner.js';
 import type { PlannedCommand } from '../plan/planned-command.js';
@@ -34,7 +35,7 @@ interface ClaimedCommand {
   readonly hasOutputLimit: boolean;
 }
 
-/** Claims processes of command images that no node holds, and starts their programs. Woken by events, as the executor is. */
+/** Claims processes of command images that no node holds, from the queues of this node, and starts their programs. Woken by events, as the executor is. */
 @injectable()
 export class CommandClaimer {
   private subscriptions: Disposable[] = [];
@@ -45,6 +46,7 @@ export class CommandClaimer {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
+    @inject(NodeOffering) private readonly offering: NodeOffering,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
@@ -86,11 +88,11 @@ export class CommandClaimer {
 
   /** Claims processes without an event: those that are older than this node, or than the registration of their image. */
   private async scanUnstarted(): Promise<void> {
-    const images = this.images.listCommands();
-    if (images.length === 0 || this.subscriptions.length === 0) return;
+    const { claimableCommands } = this.offering;
+    if (claimableCommands.images.length === 0 || this.subscriptions.length === 0) return;
     if (this.eventSubscription === undefined) this.subscribe();
     try {
-      const pids = await this.store.read((tx) => this.processes.findUnstarted(tx, images, claimableMax));
+      const pids = await this.store.read((tx) => this.processes.findUnstarted(tx, claimableCommands, claimableMax));
       for (const pid of pids) await this.claim(pid);
     } catch (error) {
       this.logger.error({ error: String(error) }, 'unstarted commands could not be read');
@@ -134,8 +136,9 @@ export class CommandClaimer {
   /** Undefined when the process cannot be claimed. */
   private async tryClaim(pid: Pid): Promise<ClaimedCommand | undefined> {
     const candidate = await this.store.read((tx) => this.processes.find(tx, pid));
-    const image = candidate === undefined || !isUnstarted(candidate) ? undefined : this.imageOf(candidate);
-    if (candidate === undefined || image === undefined) return undefined;
+    if (candidate === undefined || !isUnstarted(candidate) || !this.offering.servesQueueOf(candidate)) return undefined;
+    const image = this.imageOf(candidate);
+    if (image === undefined) return undefined;
     const plan = this.planner.planImage(image, candidate.args, null, await this.environments.ofImage(pid));
     return this.store.write(async (tx) => {
       const row = await this.processes.find(tx, pid);

@@ -44,10 +44,17 @@ export interface NodeRow {
   readonly endedAt: number | null;
 }
 
+export type NodeLeaseState = Pick<NodeRow, 'epoch' | 'endedAt'>;
+
 export interface NodeRepository {
   find(tx: ReadTx, id: NodeId): Promise<NodeRow | undefined>;
+  /** The part of the row that says whether its lease stands. */
+  findLease(tx: ReadTx, id: NodeId): Promise<NodeLeaseState | undefined>;
   /** Nodes whose epoch has not ended. */
   findLive(tx: ReadTx): Promise<NodeRow[]>;
   put(tx: WriteTx, node: NodeRow): Promise<void>;
+  /** Writes the end of the lease and counts the renewal, without the rest of the row. */
+  renew(tx: WriteTx, id: NodeId, expiresAt: number): Promise<void>;
+  setOffers(tx: WriteTx, id: NodeId, offers: NodeOffers): Promise<void>;
 }
 export const NodeRepository: Token<NodeRepository> = token('NodeRepository');

@@ -56,14 +56,18 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
 
 export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
 
-export function matchesFilter(filter: Selectors, row: ProcessRow): boolean {
+/** `wait`: what the process waits for, which for a runnable one is not in its row. */
+export function matchesFilter(
+  filter: Selectors,
+  row: ProcessRow,
+  wait: Pick<WaitFacet, 'kind'> | null = row.wait,
+): boolean {
   const { ids, status, live, waiting, image, createdFrom = 0, createdTo = Number.MAX_SAFE_INTEGER } = filter;
   return (
     (ids === undefined || ids.includes(row.pid)) &&
     (status === undefined || (Array.isArray(status) ? status.includes(row.status) : status === row.status)) &&
     (live === undefined || live !== isTerminal(row.status)) &&
-    (waiting === undefined ||
-      (typeof waiting === 'boolean' ? waiting === (row.wait !== null) : waiting === row.wait?.kind)) &&
+    (waiting === undefined || (typeof waiting === 'boolean' ? waiting === (wait !== null) : waiting === wait?.kind)) &&
     (image === undefined || row.image === image || row.image.startsWith(`${image}@`)) &&
     row.createdAt >= createdFrom &&
     row.createdAt <= createdTo &&
@@ -74,7 +78,16 @@ export function matchesFilter(filter: Selectors, row: ProcessRow): boolean {
 }
 
 /** The narrowest index that the filter allows. */
-export function narrowestScanOf({ ids, externalRef, labels, owner, parent, root, status }: Selectors): ProcessScan {
+export function narrowestScanOf({
+  ids,
+  externalRef,
+  labels,
+  owner,
+  parent,
+  root,
+  status,
+  waiting,
+}: Selectors): ProcessScan {
   if (ids !== undefined) return { by: 'pids', pids: ids };
   if (externalRef !== undefined) return { by: 'externalRef', externalRef };
   const ownerKey = Object.entries(owner ?? {})[0];
@@ -84,6 +97,7 @@ export function narrowestScanOf({ ids, externalRef, labels, owner, parent, root,
   if (parent !== undefined) return { by: 'parent', parent };
   if (root !== undefined) return { by: 'root', root };
   if (typeof status === 'string' && !isTerminal(status)) return { by: 'status', status: status as LiveStatus };
+  if (waiting === 'tools' || waiting === 'image') return { by: 'status', status: 'runnable' };
   return { by: 'all' };
 }
 

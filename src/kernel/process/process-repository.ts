@@ -14,6 +14,20 @@ export type ProcessScan =
   | { readonly by: 'status'; readonly status: LiveStatus }
   | { readonly by: 'tag'; readonly space: 'label' | 'owner'; readonly key: string; readonly value: string };
 
+/** What a node may claim: processes of one of these images in one of these queues. */
+export interface Claimable {
+  readonly images: readonly string[];
+  readonly queues: readonly string[];
+}
+
+export interface RunnableCount {
+  readonly image: string;
+  readonly queue: string;
+  readonly processes: number;
+  /** The number of the oldest row. */
+  readonly first: number;
+}
+
 /** Rows of the process table. Every method works inside the caller's unit. */
 export interface ProcessRepository {
   find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined>;
@@ -42,10 +56,12 @@ export interface ProcessRepository {
   findNodes(tx: ReadTx): Promise<NodeId[]>;
   /** Whether `node` has a process that is running. */
   isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
-  /** Up to `limit` runnable processes of one of `images`, in the order of creation. */
-  findRunnable(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
-  /** Up to `limit` commands of one of `images` that are runnable, or created and driven by no node, in the order of creation. */
-  findUnstarted(tx: ReadTx, images: readonly string[], limit: number): Promise<Pid[]>;
+  /** Up to `limit` runnable processes in the order of creation. */
+  findRunnable(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
+  /** How many processes are runnable, by image and queue, each with the oldest of them; up to `limit` groups. */
+  countRunnable(tx: ReadTx, limit: number): Promise<RunnableCount[]>;
+  /** Up to `limit` commands that are runnable, or created and driven by no node, in the order of creation. */
+  findUnstarted(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
   /** Rows whose `alarmAt` is at or before `now`, without commands that a node is stopping: that node watches the time itself. */
   findDue(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
   /** The earliest `alarmAt` of the rows that `findDue` would find. */

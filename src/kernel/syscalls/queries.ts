@@ -7,6 +7,7 @@ import { Turns } from '../../base/turns.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
+import { NodeWaits } from '../node/node-waits.js';
 import {
   type ProcessRecord,
   type ProcessRow,
@@ -32,6 +33,7 @@ export class Queries {
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
+    @inject(NodeWaits) private readonly nodeWaits: NodeWaits,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPaths) private readonly outputPaths: OutputPaths,
   ) {}
@@ -53,7 +55,8 @@ export class Queries {
         const rows = await this.processes.scan(tx, scan, cursor, scanPageRows);
         for (const row of rows) {
           cursor = row.n;
-          if (matchesFilter(filter, row)) items.push(await this.toRecord(tx, row));
+          const wait = row.wait ?? (await this.nodeWaits.find(tx, row)) ?? null;
+          if (matchesFilter(filter, row, wait)) items.push(await this.toRecord(tx, row));
           if (items.length === limit) break;
         }
         return rows;
@@ -137,7 +140,7 @@ export class Queries {
       id,
       externalRef,
       result,
-      wait: toWaitFacet(row.wait),
+      wait: toWaitFacet(row.wait ?? (await this.nodeWaits.find(tx, row)) ?? null),
       pausedBy: pauserOf(row),
       outcome,
       message,

@@ -65,6 +65,7 @@ function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
   if (run !== undefined && (steps ?? supervision) !== undefined)
     throw invalidImage('image.run', 'is not its only program');
   if (kind === 'command' && command === undefined) throw invalidImage('image.command', 'is missing');
+  if (kind === 'agent' && (run ?? supervision) === undefined) throw invalidImage('image.run', 'is missing');
   if (command !== undefined && kind !== 'command') throw invalidImage('image.command', `does not go with kind ${kind}`);
   if (kind === 'command' && (run ?? steps) !== undefined)
     throw invalidImage('image.run', 'does not go with kind command');

@@ -25,6 +25,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly byReference = new Map<string, ImageFacts>();
   private readonly latest = new Map<string, ImageFacts>();
   private readonly runnableImages = new Map<string, ParsedImage>();
+  private readonly programs = new Map<string, ParsedImage>();
   private readonly toolTables = new Map<string, readonly string[]>();
   private readonly listeners = new Listeners();
 
@@ -53,6 +54,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     this.byReference.set(reference, facts);
     this.latest.set(name, facts);
     if (parsed.tools !== undefined) this.toolTables.set(reference, parsed.tools);
+    if (kind !== 'external') this.programs.set(reference, parsed);
     if ((parsed.run ?? parsed.steps ?? parsed.supervision) !== undefined) this.runnableImages.set(reference, parsed);
     this.listeners.notify();
   }
@@ -62,9 +64,9 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     return this.runnableImages.get(reference);
   }
 
-  /** The images that have a body, as `name@version`. */
-  listRunnable(): string[] {
-    return [...this.runnableImages.keys()];
+  /** The images whose processes a node runs or drives, by `name@version`. */
+  listPrograms(): [reference: string, image: ParsedImage][] {
+    return [...this.programs];
   }
 
   /** The tools that processes of an image can see, as names and `NAME/**`; undefined: all. */

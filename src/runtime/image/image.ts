@@ -1,3 +1,4 @@
+import { type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { CapabilitySpec } from '../../capability/holding/capability.js';
 import type { ProcessKind, RecoveryDisposition } from '../../kernel/process/process.js';
@@ -49,12 +50,21 @@ export interface ImageSpec<Args = JsonValue> {
 }
 
 /**
- * An image with a function body.
+ * An image with a function body. Throws INVALID_INPUT without one.
  *
  * @example const summarizer = defineImage({ name: 'summarizer', run: async (ctx, args) => … });
  */
 export function defineImage<Args = JsonValue>(spec: ImageSpec<Args>): Image {
+  if (typeof spec?.run !== 'function') throw noBody();
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'agent' };
+}
+
+function noBody(): InputError {
+  return invalidInput(
+    'spec.run',
+    'is not a function',
+    'Give it a body, or use externalImage for work that is done elsewhere.',
+  );
 }
 
 export interface StepsSpec extends Omit<ImageSpec, 'run'> {

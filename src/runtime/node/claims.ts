@@ -11,9 +11,10 @@ import { RunEntryRepository } from '../../kernel/process/run-entry-repository.js
 import { nextState } from '../../kernel/process/transitions.js';
 import type { Act } from '../../unit/act.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import { MemoryImageRegistry } from '../image/image-registry.js';
 import type { RunStart } from '../run/run.js';
 import { NodeLease } from './node-lease.js';
+import { NodeOffering } from './node-offering.js';
+import { UnplacedProcesses } from './unplaced-processes.js';
 
 /** The number of reruns in a row that may end without a journal entry. */
 const recoveriesMax = 20;
@@ -27,7 +28,8 @@ export class Claims {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
-    @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
+    @inject(NodeOffering) private readonly offering: NodeOffering,
+    @inject(UnplacedProcesses) private readonly unplaced: UnplacedProcesses,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
@@ -36,13 +38,17 @@ export class Claims {
   ) {}
 
   /**
-   * Makes the process `running` on this node and reads its journal. Undefined when it is not runnable, or has no body that
-   * this kernel can run. Throws LEASE_LOST when the epoch of this node has ended.
+   * Makes the process `running` on this node and reads its journal. Undefined when it is not runnable, or when this node
+   * lacks its image or a tool that the image names, or does not claim from its queue. Throws LEASE_LOST when the epoch of this node has ended.
    */
   claim(pid: Pid): Promise<RunStart | undefined> {
     return this.store.write(async (tx) => {
       const row = await this.processes.find(tx, pid);
-      if (row?.status !== 'runnable' || this.images.findRunnable(row.image) === undefined) return undefined;
+      if (row?.status !== 'runnable') return undefined;
+      if (!this.offering.canRun(row)) {
+        this.unplaced.checkSoon();
+        return undefined;
+      }
       await this.lease.assertLive(tx);
       const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
       if (row.recoveries < recoveriesMax) return this.start(tx, act, row);
@@ -51,19 +57,20 @@ export class Claims {
     });
   }
 
-  /** The runnable processes of `images`. */
-  listClaimable(images: readonly string[]): Promise<Pid[]> {
-    return this.store.read((tx) => this.processes.findRunnable(tx, images, claimableMax));
+  /** The runnable processes that this node can run. */
+  listClaimable(): Promise<Pid[]> {
+    return this.store.read((tx) => this.processes.findRunnable(tx, this.offering.claimable, claimableMax));
   }
 
-  /** Whether nothing runs on this node, nothing of `images` is runnable, and no command waits to be started. */
-  isIdle(images: readonly string[]): Promise<boolean> {
+  /** Whether nothing runs on this node, nothing is runnable that it can run, and no command waits to be started by it. */
+  isIdle(): Promise<boolean> {
     return this.store.read(async (tx) => {
       const { nodeId } = this.node;
       if (await this.processes.isRunningOn(tx, nodeId)) return false;
-      if ((await this.processes.findRunnable(tx, images, 1)).length > 0) return false;
-      const commands = this.images.listCommands();
-      return commands.length === 0 || (await this.processes.findUnstarted(tx, commands, 1)).length === 0;
+      if ((await this.processes.findRunnable(tx, this.offering.claimable, 1)).length > 0) return false;
+      const { claimableCommands } = this.offering;
+      if (claimableCommands.images.length === 0) return true;
+      return (await this.processes.findUnstarted(tx, claimableCommands, 1)).length === 0;
     });
   }
 

@@ -20,8 +20,10 @@ import { RunTable } from '../run/run-table.js';
 import { guardHost } from '../run/unhandled-rejections.js';
 import { Claims } from './claims.js';
 import { NodeLease } from './node-lease.js';
+import { NodeOffering } from './node-offering.js';
 import { NodeSettings } from './node-settings.js';
 import { Slots } from './slots.js';
+import { UnplacedProcesses } from './unplaced-processes.js';
 
 /** The delay before an outcome is committed again to a store that is busy or full. */
 const storeRetryMs = 250;
@@ -31,7 +33,7 @@ type BodyOutcome = { readonly value: ImageResult } | { readonly error: unknown }
 
 /**
  * Claims runnable processes and runs their bodies, as many at once as there are slots. It learns of them from the feed of
- * committed events, and scans the table at its start, with each renewal of the lease, and when an image is registered.
+ * committed events, and scans the table at its start, with each renewal of the lease, and when an image or a tool is registered.
  */
 @injectable()
 export class Executor {
@@ -53,6 +55,8 @@ export class Executor {
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeLease) private readonly lease: NodeLease,
+    @inject(NodeOffering) private readonly offering: NodeOffering,
+    @inject(UnplacedProcesses) private readonly unplaced: UnplacedProcesses,
     @inject(Claims) private readonly claims: Claims,
     @inject(RunTable) private readonly table: RunTable,
     @inject(BodyRunner) private readonly bodyRunner: BodyRunner,
@@ -70,8 +74,9 @@ export class Executor {
       this.feed.subscribe('executor', this.handlers()),
       this.lease.onLost(() => this.endAllRuns()),
       this.lease.onRenewed(() => void this.scanRunnable()),
+      this.offering.onChange(() => void this.scanRunnable()),
     ];
-    this.images.onRegister(() => void this.scanRunnable());
+    this.unplaced.start();
     await this.scanRunnable();
   }
 
@@ -101,6 +106,7 @@ export class Executor {
     const fenced = [...this.runs.keys()];
     for (const run of [...this.runs.values()]) run.end(nodeShutdown(run.pid));
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
+    await this.unplaced.stop();
     return fenced;
   }
 
@@ -151,10 +157,10 @@ export class Executor {
     this.claimQueued();
   }
 
-  /** Finds what no event has announced: processes that were runnable before, and those of images registered since. */
+  /** Finds what no event has announced: processes that were runnable before, and those whose image or tools were registered since. */
   private async scanRunnable(): Promise<void> {
     try {
-      for (const pid of await this.claims.listClaimable(this.images.listRunnable())) this.enqueue(pid);
+      for (const pid of await this.claims.listClaimable()) this.enqueue(pid);
     } catch (error) {
       this.logger.error({ error: String(error) }, 'the scan for runnable processes failed');
     }
@@ -265,7 +271,7 @@ export class Executor {
     if (this.queue.size > 0 || this.claiming > 0) return false;
     if ([...this.runs.values()].some((run) => run.usesSlot)) return false;
     // A run that was woken by a commit whose event has not come yet is running in the table.
-    return this.claims.isIdle(this.images.listRunnable());
+    return this.claims.isIdle();
   }
 
   /** Lets `idle` and `close` check their conditions again. */

@@ -6,12 +6,14 @@ import { Listeners } from '../../base/listeners.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { NodeRepository, type NodeRow } from '../../kernel/node/node-repository.js';
+import { type NodeLeaseState, NodeRepository, type NodeRow } from '../../kernel/node/node-repository.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OsProcesses } from '../os/os-processes.js';
+import { NodeOffering } from './node-offering.js';
 import { NodeSettings } from './node-settings.js';
+import { OfferUpdates } from './offer-updates.js';
 import { type ReleasedProcess, type ReleaseResult, Releases } from './releases.js';
 
 /** The processes that a node has released with its lease. */
@@ -45,6 +47,8 @@ export class NodeLease {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeSettings) private readonly settings: NodeSettings,
     @inject(OsProcesses) private readonly os: OsProcesses,
+    @inject(NodeOffering) private readonly offering: NodeOffering,
+    @inject(OfferUpdates) private readonly offerUpdates: OfferUpdates,
     @inject(Releases) private readonly releases: Releases,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
@@ -68,12 +72,13 @@ export class NodeLease {
       return this.register(tx, this.clock.now(), earlier);
     });
     this.timer = setInterval(() => void this.renew(), this.settings.leaseMs / 3).unref();
+    this.offerUpdates.start();
   }
 
   /** Throws LEASE_LOST when the epoch of this node was ended: it may claim nothing until it has registered again. */
   async assertLive(tx: ReadTx): Promise<void> {
     const { nodeId } = this.node;
-    if (this.isCurrent(await this.nodes.find(tx, nodeId))) return;
+    if (this.isCurrent(await this.nodes.findLease(tx, nodeId))) return;
     const { epoch } = this;
     throw new ProcessError('LEASE_LOST', `Node ${nodeId} was given up: its epoch ${epoch} has ended.`, {
       facts: { node: nodeId, epoch },
@@ -96,6 +101,7 @@ export class NodeLease {
   async close(): Promise<RelinquishedProcesses> {
     if (this.acquired === undefined) return groupReleased([]);
     clearInterval(this.timer);
+    await this.offerUpdates.stop();
     await this.renewing;
     try {
       return await this.store.write((tx) => this.giveUp(tx));
@@ -126,11 +132,11 @@ export class NodeLease {
 
   /** Answers with the current epoch. Peeks at the clock: renewals must not advance a seeded one. */
   private async extend(tx: WriteTx): Promise<number> {
-    const row = await this.nodes.find(tx, this.node.nodeId);
-    if (row === undefined || !this.isCurrent(row)) return this.registerAgain(tx, row);
-    const expiresAt = this.clock.peek() + this.settings.leaseMs;
-    await this.nodes.put(tx, { ...row, expiresAt, renewals: row.renewals + 1 });
-    return row.epoch;
+    const { nodeId } = this.node;
+    if (!this.isCurrent(await this.nodes.findLease(tx, nodeId)))
+      return this.registerAgain(tx, await this.nodes.find(tx, nodeId));
+    await this.nodes.renew(tx, nodeId, this.clock.peek() + this.settings.leaseMs);
+    return this.epoch;
   }
 
   private async registerAgain(tx: WriteTx, row: NodeRow | undefined): Promise<number> {
@@ -154,7 +160,7 @@ export class NodeLease {
       expiresAt: at + leaseMs,
       leaseMs,
       renewals: 0,
-      offers: null,
+      offers: this.offering.offers,
       host: this.os.self(),
       startedAt: at,
       endedAt: null,
@@ -175,7 +181,7 @@ export class NodeLease {
     return all;
   }
 
-  private isCurrent(row: NodeRow | undefined): boolean {
+  private isCurrent(row: NodeLeaseState | undefined): boolean {
     return row !== undefined && row.endedAt === null && row.epoch === this.epoch;
   }
 

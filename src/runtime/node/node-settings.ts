@@ -6,6 +6,10 @@ export interface NodeSettings {
   readonly name: string | null;
   /** Whether it claims processes and acts on timers and deadlines. */
   readonly executor: boolean;
+  /** Whether it claims from the beginning, or when it is started. */
+  readonly start: boolean;
+  /** The queues that it claims from. */
+  readonly queues: readonly string[];
   /** The number of bodies that are at work at once. */
   readonly concurrency: number;
   /** Other nodes take it for gone this long after its last renewal. */

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import {
   and,
+  count,
   eq,
   exists,
   getTableColumns,
@@ -22,8 +23,13 @@ import { injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
-import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
-import type { ProcessRepository, ProcessScan } from '../../kernel/process/process-repository.js';
+import { defaultQueue, type OwnerKeys, type ProcessRow } from '../../kernel/process/process.js';
+import type {
+  Claimable,
+  ProcessRepository,
+  ProcessScan,
+  RunnableCount,
+} from '../../kernel/process/process-repository.js';
 import { accounts } from '../schema/accounts.js';
 import { runEntries } from '../schema/execution.js';
 import { processes, processTags, reaped, userSignals } from '../schema/processes.js';
@@ -83,6 +89,13 @@ const sameVersion = and(
 const isOurAlarm = and(
   isNotNull(processes.alarmAt),
   or(ne(processes.kind, 'command'), ne(processes.status, 'stopping'), isNull(processes.node)),
+);
+
+const queueOfRow = sql<string>`coalesce(${processes.queue}, ${sql.raw(`'${defaultQueue}'`)})`;
+const isClaimable = and(
+  isNull(processes.exitedAt),
+  inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
+  inArray(queueOfRow, sql`(SELECT value FROM json_each(${sql.placeholder('queues')}))`),
 );
 
 const parents = alias(processes, 'parents');
@@ -256,27 +269,26 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   findRunnable: db
     .select({ pid: processes.pid })
     .from(processes)
-    .where(
-      and(
-        eq(processes.status, 'runnable'),
-        isNull(processes.exitedAt),
-        inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
-      ),
-    )
+    .where(and(eq(processes.status, 'runnable'), isClaimable))
     .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  countRunnable: db
+    .select({
+      image: processes.image,
+      queue: queueOfRow,
+      processes: count(),
+      first: sql<number>`min(${processes.n})`,
+    })
+    .from(processes)
+    .where(and(eq(processes.status, 'runnable'), isNull(processes.exitedAt)))
+    .groupBy(processes.image, queueOfRow)
     .limit(limit)
     .prepare(),
   findUnstarted: db
     .select({ pid: processes.pid })
     .from(processes)
-    .where(
-      and(
-        inArray(processes.status, ['created', 'runnable']),
-        isNull(processes.exitedAt),
-        isNull(processes.node),
-        inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
-      ),
-    )
+    .where(and(inArray(processes.status, ['created', 'runnable']), isNull(processes.node), isClaimable))
     .orderBy(processes.n)
     .limit(limit)
     .prepare(),
@@ -401,13 +413,17 @@ export class SqliteProcessRepository implements ProcessRepository {
     return statements.read(tx).isRunningOn.get({ node }) !== undefined;
   }
 
-  async findRunnable(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).findRunnable.all({ images: JSON.stringify(images), limit: rows });
+  async findRunnable(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).findRunnable.all({ ...toLists(claimable), limit: rows });
     return found.map(({ pid }) => pid);
   }
 
-  async findUnstarted(tx: ReadTx, images: readonly string[], rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).findUnstarted.all({ images: JSON.stringify(images), limit: rows });
+  async countRunnable(tx: ReadTx, groups: number): Promise<RunnableCount[]> {
+    return statements.read(tx).countRunnable.all({ limit: groups });
+  }
+
+  async findUnstarted(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).findUnstarted.all({ ...toLists(claimable), limit: rows });
     return found.map(({ pid }) => pid);
   }
 
@@ -432,6 +448,10 @@ export class SqliteProcessRepository implements ProcessRepository {
     all.deleteEntries.run({ n: row.n });
     all.deleteSignals.run({ pid: row.pid });
   }
+}
+
+function toLists({ images, queues }: Claimable): { images: string; queues: string } {
+  return { images: JSON.stringify(images), queues: JSON.stringify(queues) };
 }
 
 /** The rows with these numbers, in their order. */

@@ -12,13 +12,7 @@ import { ForeignSchemas } from './foreign-schemas.js';
 import { loadMcpPackage, type McpPackage } from './mcp-package.js';
 import { type CloseReason, McpRecorder } from './mcp-recorder.js';
 import { McpServerConnection } from './mcp-server-connection.js';
-import {
-  type McpConnection,
-  type ParsedEndpoint,
-  type ParsedProgram,
-  parseMcpTarget,
-  parseServerName,
-} from './mcp-target.js';
+import { type McpConnection, type ParsedTarget, parseMcpTarget, parseServerName } from './mcp-target.js';
 
 /** The MCP servers that this kernel is connected to. Connecting one is an act of the host, and needs no capability. */
 @injectable()
@@ -38,14 +32,17 @@ export class McpConnections {
 
   /** Registers the tools of a server as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name in use, TOOL_FAILED. */
   async connect(server: unknown, target: unknown): Promise<McpConnection> {
-    const name = parseServerName(server);
-    const parsed = parseMcpTarget(target);
+    return this.connectTo(parseServerName(server), parseMcpTarget(target));
+  }
+
+  /** As `connect`. A failure of an attempt `isRecorded: false` is not on record, for those that follow a first one. */
+  async connectTo(name: string, target: ParsedTarget, { isRecorded } = { isRecorded: true }): Promise<McpConnection> {
     const sdk = await loadMcpPackage();
     if (this.isClosed) throw kernelClosed();
     if (this.servers.has(name)) throw alreadyConnected(name);
-    const connection = this.create(name, parsed, sdk);
+    const connection = this.create(name, target, sdk);
     this.servers.set(name, connection);
-    await this.connectAndRecord(name, connection);
+    await this.connectAndRecord(name, connection, isRecorded);
     return connection;
   }
 
@@ -56,12 +53,12 @@ export class McpConnections {
     this.schemas.close();
   }
 
-  private async connectAndRecord(name: string, server: McpServerConnection): Promise<void> {
+  private async connectAndRecord(name: string, server: McpServerConnection, isRecorded: boolean): Promise<void> {
     try {
       await server.connect();
     } catch (error) {
       this.release(name, server);
-      await this.recordFailure(name, error);
+      if (isRecorded) await this.recordFailure(name, error);
       throw error;
     }
     try {
@@ -72,7 +69,7 @@ export class McpConnections {
     }
   }
 
-  private create(name: string, target: ParsedProgram | ParsedEndpoint, sdk: McpPackage): McpServerConnection {
+  private create(name: string, target: ParsedTarget, sdk: McpPackage): McpServerConnection {
     const { registry, schemas, commands, clock, logger, recorder, bytesMax } = this;
     const server: McpServerConnection = new McpServerConnection(name, target, {
       sdk,

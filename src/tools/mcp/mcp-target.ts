@@ -72,18 +72,20 @@ const endpoint = z.strictObject({
 export type ParsedProgram = z.output<typeof program>;
 export type ParsedEndpoint = z.output<typeof endpoint>;
 
+export type ParsedTarget = ParsedProgram | ParsedEndpoint;
+
 /** Throws INVALID_INPUT. */
-export function parseMcpTarget(target: unknown): ParsedProgram | ParsedEndpoint {
-  const plain = copyPlain(target, 'target', specLimits);
+export function parseMcpTarget(target: unknown, path = 'target'): ParsedTarget {
+  const plain = copyPlain(target, path, specLimits);
   const hasUrl = typeof plain === 'object' && plain !== null && 'url' in plain;
-  return hasUrl ? parseSpec(endpoint, plain, 'target') : parseSpec(program, plain, 'target');
+  return hasUrl ? parseSpec(endpoint, plain, path) : parseSpec(program, plain, path);
 }
 
 const serverName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name: 1 to 64 letters, digits, _ and -');
 
 /** Throws INVALID_INPUT. */
-export function parseServerName(server: unknown): string {
-  return parseSpec(serverName, server, 'server');
+export function parseServerName(server: unknown, path = 'server'): string {
+  return parseSpec(serverName, server, path);
 }
 
 function isHttpUrl(text: string): boolean {

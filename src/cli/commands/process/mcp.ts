@@ -31,13 +31,14 @@ export async function mcp(options: McpOptions): Promise<void> {
       const pid = named ?? (await spawnProcess(kernel, options.spawn));
       await assertLive(kernel, pid);
       await connectServers(kernel, programs);
+      if (options.run === true) await kernel.start();
       await serve(kernel, pid, server, output);
     },
     {
       images: programs.images,
       tools: programs.tools,
       logger: options.run === true ? logger : errorLogger,
-      node: { name: 'procura-mcp', executor: options.run === true },
+      node: { name: 'procura-mcp', executor: options.run === true, start: false },
     },
   );
 }

@@ -1,11 +1,13 @@
 /**
  * A server that says what a file tells it to: `pages` of tools, and `results` of calls by name. It is written without a
- * package, so that it can say things that no package would.
+ * package, so that it can say things that no package would. It says nothing before there is a file `waitFor`, and ends at
+ * once while there is no file `needs`.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-const { pages, results = {} } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
+const { pages, results = {}, waitFor, needs } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 const answers = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
@@ -19,6 +21,8 @@ const answers = {
   'tools/call': ({ name }) => results[name] ?? { content: [{ type: 'text', text: `called ${name}` }] },
 };
 
+if (needs !== undefined && !existsSync(needs)) process.exit(1);
+while (waitFor !== undefined && !existsSync(waitFor)) await sleep(10);
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params = {} } = JSON.parse(line);
   if (id === undefined) continue;
