@@ -14,6 +14,13 @@ import { type CloseReason, McpRecorder } from './mcp-recorder.js';
 import { McpServerConnection } from './mcp-server-connection.js';
 import { type McpConnection, type ParsedTarget, parseMcpTarget, parseServerName } from './mcp-target.js';
 
+interface ConnectOptions {
+  /** Whether a failure is on record: of a row of attempts the first one is. */
+  readonly isRecorded?: boolean;
+  /** Called when the program of the server has ended too often; `close` takes its tools away. */
+  readonly onDown?: (close: () => Promise<void>) => void;
+}
+
 /** The MCP servers that this kernel is connected to. Connecting one is an act of the host, and needs no capability. */
 @injectable()
 export class McpConnections {
@@ -35,12 +42,18 @@ export class McpConnections {
     return this.connectTo(parseServerName(server), parseMcpTarget(target));
   }
 
-  /** As `connect`. A failure of an attempt `isRecorded: false` is not on record, for those that follow a first one. */
-  async connectTo(name: string, target: ParsedTarget, { isRecorded } = { isRecorded: true }): Promise<McpConnection> {
+  /** As `connect`. */
+  async connectTo(
+    name: string,
+    target: ParsedTarget,
+    { isRecorded = true, onDown = () => undefined }: ConnectOptions = {},
+  ): Promise<McpConnection> {
     const sdk = await loadMcpPackage();
     if (this.isClosed) throw kernelClosed();
     if (this.servers.has(name)) throw alreadyConnected(name);
-    const connection = this.create(name, target, sdk);
+    const connection: McpServerConnection = this.create(name, target, sdk, () =>
+      onDown(() => this.closeSafely(connection, 'down')),
+    );
     this.servers.set(name, connection);
     await this.connectAndRecord(name, connection, isRecorded);
     return connection;
@@ -69,7 +82,7 @@ export class McpConnections {
     }
   }
 
-  private create(name: string, target: ParsedTarget, sdk: McpPackage): McpServerConnection {
+  private create(name: string, target: ParsedTarget, sdk: McpPackage, onDown: () => void): McpServerConnection {
     const { registry, schemas, commands, clock, logger, recorder, bytesMax } = this;
     const server: McpServerConnection = new McpServerConnection(name, target, {
       sdk,
@@ -80,6 +93,7 @@ export class McpConnections {
       limits: { ...payloadLimits, bytesMax },
       connect: (options) =>
         'url' in target ? connectEndpoint(options, target) : connectProgram(options, commands, target),
+      onDown,
       onChanged: (changes, tools) => recorder.recordChange(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.release(name, server);

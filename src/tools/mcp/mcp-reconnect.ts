@@ -22,6 +22,8 @@ export interface ReconnectOptions {
   readonly initialize: (session: McpSession, signal: AbortSignal) => Promise<void>;
   /** Called when the program was stopped on purpose, through its process. */
   readonly onStopped: () => void;
+  /** Called when the program was restarted too often and is given up. */
+  readonly onDown: () => void;
 }
 
 /** Keeps one session with a server, and starts another one when it is lost. */
@@ -116,6 +118,7 @@ export class McpReconnect {
     }
     this.isDown = true;
     logger.error({ server }, `MCP server ${server} is down: it was restarted too often`);
+    this.options.onDown();
     throw serverDown(server);
   }
 

@@ -16,8 +16,11 @@ export interface ToolChanges {
   readonly changed: number;
 }
 
-/** Why a connection was closed: by `close`, because its process was stopped, or because the kernel was shut down. */
-export type CloseReason = 'requested' | 'stopped' | 'shutdown';
+/**
+ * Why a connection was closed: by `close`, because its process was stopped, because its program ended too often, or because
+ * the kernel was shut down.
+ */
+export type CloseReason = 'requested' | 'stopped' | 'down' | 'shutdown';
 
 /** A server may change its list as often as it likes: its changes are on record once in this time. */
 const changeRecordMs = 10_000;

@@ -30,6 +30,8 @@ export interface McpDeps {
   readonly connect: (options: ClientOptions) => Promise<McpSession>;
   /** Called when its tools have changed; `tools` is their new number. */
   readonly onChanged: (changes: ToolChanges, tools: number) => Promise<void>;
+  /** Called when its program has ended too often. Its tools are there, and cannot be called. */
+  readonly onDown: () => void;
   /** Called when its `tools` tools are removed and it is stopped. */
   readonly onClosed: (reason: CloseReason, tools: number) => Promise<void>;
 }
@@ -65,6 +67,7 @@ export class McpServerConnection implements McpConnection {
       logger,
       connect: (signal) => connect({ sdk, server, signal, onChanged, logger }),
       initialize: (session, signal) => this.enqueue(() => this.updateTools(session, signal)),
+      onDown: deps.onDown,
       onStopped: () => void this.closeFor('stopped').catch((error) => this.report(error, 'could not be closed')),
     });
   }

@@ -9,12 +9,14 @@ const retryMs = { first: 500, max: 60_000 };
 /** The failed attempts of a server are told at most this often. */
 const tellEveryMs = 60_000;
 
-/** Connects the servers that the kernel was opened with, and tries those that cannot be reached until they can. */
+/** Connects the servers that the kernel was opened with, and tries those that cannot be reached, or not any more, until they can. */
 @injectable()
 export class McpServers {
   private readonly closing = new AbortController();
   /** By name; each settles when the server is connected, or is not tried any more. */
   private readonly pending = new Map<string, Promise<void>>();
+  /** How often each was down since the kernel was opened. */
+  private readonly downs = new Map<string, number>();
   /** Those that were told to be missing. */
   private readonly missing = new Set<string>();
 
@@ -44,8 +46,28 @@ export class McpServers {
   }
 
   private begin(name: string, target: ParsedTarget): void {
-    const connecting = this.connect(name, target).finally(() => this.pending.delete(name));
-    this.pending.set(name, connecting);
+    this.track(name, this.connect(name, target));
+  }
+
+  /** Takes the tools of a server away that has ended too often, so that processes wait for them, and tries it on. */
+  private beginAgain(name: string, target: ParsedTarget, close: () => Promise<void>): void {
+    if (this.closing.signal.aborted) return;
+    const connectAgain = async () => {
+      await close();
+      this.missing.add(name);
+      const times = (this.downs.get(name) ?? 0) + 1;
+      this.downs.set(name, times);
+      const delayMs = Math.min(retryMs.first * 2 ** times, retryMs.max);
+      if (await this.sleep(delayMs)) await this.connect(name, target);
+    };
+    this.track(name, connectAgain());
+  }
+
+  private track(name: string, connecting: Promise<void>): void {
+    this.pending.set(
+      name,
+      connecting.finally(() => this.pending.delete(name)),
+    );
   }
 
   private async connect(server: string, target: ParsedTarget): Promise<void> {
@@ -53,7 +75,8 @@ export class McpServers {
     for (let delayMs = retryMs.first; ; delayMs = Math.min(2 * delayMs, retryMs.max)) {
       const isFirst = delayMs === retryMs.first;
       try {
-        await this.connections.connectTo(server, target, { isRecorded: isFirst });
+        const onDown = (close: () => Promise<void>) => this.beginAgain(server, target, close);
+        await this.connections.connectTo(server, target, { isRecorded: isFirst, onDown });
         if (this.missing.has(server)) this.logger.warn({ server }, `MCP server ${server} is connected now`);
         return;
       } catch (error) {
@@ -65,10 +88,13 @@ export class McpServers {
           this.logger.warn({ server, problem: errorText(error) }, message);
         }
       }
-      // Rejects when the kernel is closed meanwhile.
-      const isOver = await sleep(delayMs, false, { ref: false, signal: this.closing.signal }).catch(() => true);
-      if (isOver) return;
+      if (!(await this.sleep(delayMs))) return;
     }
+  }
+
+  /** False when the kernel was closed meanwhile. */
+  private sleep(ms: number): Promise<boolean> {
+    return sleep(ms, true, { ref: false, signal: this.closing.signal }).catch(() => false);
   }
 
   private tellMissing(server: string, waitedMs: number): void {

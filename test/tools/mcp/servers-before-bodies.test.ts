@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createKernel, defineImage, type KernelOptions, type McpTarget } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { newStore, openKernel, refusal, tempFolder } from '../../support/kernel.js';
+import { manualClock } from '../../support/kernel-fixture.js';
 import { testProgram, type Warning } from '../../support/tools/mcp-servers.js';
 
 interface Told {
@@ -100,6 +101,29 @@ describe('a kernel with MCP servers', () => {
     const records = (await kernel.audit.list({ action: 'mcp.connect' })).items;
     expect(records.map(({ outcome }) => outcome)).toEqual(['failed', 'ok']);
     expect(failures()).toHaveLength(1);
+  });
+
+  it('takes the tools of a server away that ends again and again, and tries it on', async () => {
+    const { told, logger } = collectWarnings();
+    const tools = ['mcp/s/**'];
+    const image = defineImage({ name: 'needs-s', tools, run: async (ctx) => ctx.step('ran', () => 'ran') });
+    // No restart is too long ago to count, however long they take.
+    const clock = manualClock();
+    const kernel = await openKernel({ images: [image], logger, clock, mcp: { s: testProgram('changing.mjs') } });
+    const pid = await kernel.processes.spawn({ capabilities });
+    for (let restart = 0; restart <= 5; restart++) {
+      expect(await refusal(kernel.as(pid).tools.call('mcp/s/crash'))).toMatchObject({ code: 'TOOL_FAILED' });
+    }
+    await eventually(() => expect(kernel.tools.list().filter(({ name }) => name.startsWith('mcp/'))).toEqual([]));
+    const waiting = await kernel.processes.spawn({ image: 'needs-s' });
+    expect((await kernel.processes.result(waiting)).status).toBe('exited');
+    const aboutServers = told.filter(({ message }) => message.startsWith('MCP server'));
+    expect(aboutServers.map(({ message }) => message)).toEqual([
+      'MCP server s is down: it was restarted too often',
+      'MCP server s is connected now',
+    ]);
+    const closed = (await kernel.audit.list({ action: 'mcp.close' })).items;
+    expect(closed).toMatchObject([{ target: 'mcp:s', facts: { reason: 'down' } }]);
   });
 
   it('can be shut down while a server is missing, and leaves no program of it', async () => {
