@@ -63,8 +63,10 @@ export const queueName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not a queue: up to 64 letters, digits, dots, dashes, underscores');
 const externalRef = z.string().min(1).max(512);
 
+const imageName = z.string().min(1).max(256);
+const deadlineMsMax = 366 * 24 * 60 * 60 * 1000;
+
 const commonFields = {
-  image: z.string().min(1).max(256).default('base'),
   goal: goal.optional(),
   args: json.optional(),
   id: spawnId.optional(),
@@ -77,7 +79,7 @@ const commonFields = {
   budget: budget.default({}),
   onBudget: z.enum(['refuse', 'cancel']).default('refuse'),
   cwd: z.string().optional(),
-  deadlineMs: durationMs.optional(),
+  deadlineMs: amount.max(deadlineMsMax, 'is a duration, not a time: 366 days at most').optional(),
   env: environment.optional(),
   onParentExit: z.enum(['cancel', 'reparent', 'detach']).default('cancel'),
   held: z.boolean().default(false),
@@ -85,14 +87,17 @@ const commonFields = {
 
 export const spawnSpec = z.strictObject({
   ...commonFields,
-  image: commonFields.image.unwrap().optional(),
+  image: imageName.optional(),
   capabilities: z.array(capabilitySpec).max(1024).default([]),
 });
-export const childSpec = z.strictObject({ ...commonFields, delegate: z.array(delegationSpec).max(1024).default([]) });
-export const forkSpec = z.strictObject({
+export const childSpec = z.strictObject({
   ...commonFields,
-  image: commonFields.image.unwrap().optional(),
+  /** Absent: the parent's. */
+  image: imageName.optional(),
   delegate: z.array(delegationSpec).max(1024).default([]),
+});
+export const forkSpec = z.strictObject({
+  ...childSpec.shape,
   mode: z.enum(forkModes).default('restricted'),
   view: z
     .strictObject({
@@ -108,12 +113,12 @@ export const forkSpec = z.strictObject({
 });
 /** What roots get where their specs give none. */
 export const rootDefaults = z.strictObject({
-  image: commonFields.image.unwrap().optional(),
+  image: imageName.optional(),
   budget: budget.optional(),
   deadlineMs: commonFields.deadlineMs,
 });
 export const execSpec = z.strictObject({
-  image: commonFields.image.unwrap(),
+  image: imageName,
   args: json.optional(),
   goal: goal.optional(),
   preserveMemory: z.boolean().default(true),
@@ -171,6 +176,7 @@ export const progressSpec = z.strictObject({
 export const waitOptions = z.strictObject({
   timeoutMs: durationMs.optional(),
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
+  keep: z.boolean().optional(),
 });
 export const receiveOptions = waitOptions.extend({ from: pid.optional() });
 export const pidList = z.array(pid).max(100_000);
@@ -179,7 +185,7 @@ export const signalScope = z.strictObject({
   root: pid.optional(),
   name: label.optional(),
   labels: labels.optional(),
-  image: z.string().min(1).max(256).optional(),
+  image: imageName.optional(),
   kind: z.enum(processKinds).optional(),
   node: z.string().min(1).max(256).optional(),
   queue: queueName.optional(),

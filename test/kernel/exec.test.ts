@@ -110,7 +110,7 @@ describe('exec', () => {
   it('gives a goal that is a handle to read, although its authority shrinks', async () => {
     const { kernel } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
-    const child = await kernel.processes.spawnChild(pid, {});
+    const child = await kernel.processes.spawnChild(pid, { image: 'base' });
     await kernel.processes.complete(child, { found: 1 });
     const { result } = await kernel.processes.wait(pid, child);
     if (result === undefined) throw new Error('no result');

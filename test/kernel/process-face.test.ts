@@ -151,7 +151,7 @@ describe('the process face', () => {
     const set = await kernelFixture();
     const { kernel, refused } = set;
     const { root, child, below, stranger } = await spawnFamily(set);
-    const ended = await kernel.as(root).spawnChild({ name: 'short' });
+    const ended = await kernel.as(root).spawnChild({ image: 'base', name: 'short' });
     await kernel.processes.complete(ended, 1);
     const face = kernel.as(root);
     expect(await face.children()).toEqual(await kernel.processes.children(root));

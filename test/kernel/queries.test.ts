@@ -37,8 +37,8 @@ describe('list', () => {
       labels: { team: 'a', k: '1' },
       owner: { session: 's', hook: 'h' },
     });
-    const child = await kernel.processes.spawnChild(root, { name: "it's 100%_" });
-    const gone = await kernel.processes.spawnChild(root, { labels: { team: 'a' } });
+    const child = await kernel.processes.spawnChild(root, { image: 'base', name: "it's 100%_" });
+    const gone = await kernel.processes.spawnChild(root, { image: 'base', labels: { team: 'a' } });
     const waiting = await kernel.processes.spawnChild(child, { image: 'worker', owner: { session: 's' } });
     await kernel.processes.fail(gone, 'x');
     edit(waiting, { status: 'waiting', node: 'n_other', wait: JSON.stringify({ kind: 'timer', what: '', since: 1 }) });

@@ -63,7 +63,7 @@ describe('pause and resume', () => {
   it('take a process that nobody has started, and give it back what it was', async () => {
     const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
-    const external = await kernel.processes.spawnChild(root, {});
+    const external = await kernel.processes.spawnChild(root, { image: 'base' });
     const delivered = [root, external];
     expect(await kernel.processes.pause(root)).toEqual({ ...emptyReport, matched: 2, delivered });
     expect(await statusesOf(kernel, delivered)).toEqual(['paused', 'paused']);

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { canonicalJson, type JsonObject, sha256Hex } from '../../src/base/json.js';
 import { CapabilityRepository } from '../../src/capability/holding/capability-repository.js';
-import { externalImage } from '../../src/index.js';
+import { commandImage, defineImage, defineSupervisor, externalImage } from '../../src/index.js';
 import { ProcessRepository } from '../../src/kernel/process/process-repository.js';
 import { childSpec } from '../../src/kernel/specs.js';
 import { ObjectRepository } from '../../src/memory/object/object-repository.js';
@@ -184,6 +185,122 @@ describe('spawnChild with an id', () => {
     expect(await kernel.processes.find(root, 'older.one')).toBe(child);
     expect((await refused(() => kernel.processes.spawnChild(root, { id: 'older.one' }))).code).toBe('CONFLICT');
     expect((await refused(() => kernel.processes.spawnChild(root, { id: 'newer.one' }))).code).toBe('INVALID_INPUT');
+  });
+});
+
+describe('the image of a child', () => {
+  const greeter = defineImage({ name: 'greeter', input: z.strictObject({ who: z.string() }), run: async () => null });
+  const team = defineSupervisor({
+    name: 'team',
+    strategy: 'one_for_one',
+    intensity: 1,
+    periodMs: 1_000,
+    children: [{ name: 'one', image: 'base', restart: 'permanent' }],
+  });
+
+  it('is the parent’s where the spec names none, also by the parent’s own call', async () => {
+    const { kernel, path } = await kernelFixture();
+    const parent = await kernel.processes.spawn({ image: 'worker' });
+    const child = await kernel.processes.spawnChild(parent, { name: 'one' });
+    const second = await kernel.as(parent).spawnChild();
+    for (const pid of [child, second])
+      expect(await kernel.processes.get(pid)).toMatchObject({ image: 'worker@1', kind: 'agent', status: 'runnable' });
+    const base = await kernel.processes.spawnChild(parent, { image: 'base' });
+    expect(await kernel.processes.get(base)).toMatchObject({ image: 'base@1', kind: 'external', status: 'created' });
+    const below = await kernel.processes.spawnChild(base);
+    expect(await kernel.processes.get(below)).toMatchObject({ image: 'base@1' });
+    await checkInvariants(kernel, path);
+  });
+
+  it('is the parent’s version, although a newer one is registered', async () => {
+    const { kernel } = await kernelFixture();
+    const parent = await kernel.processes.spawn({ image: 'worker' });
+    kernel.images.register(defineImage({ name: 'worker', version: '2', run: async () => null }));
+    const child = await kernel.processes.spawnChild(parent);
+    expect(await kernel.processes.get(child)).toMatchObject({ image: 'worker@1' });
+    await kernel.processes.exec(parent, { image: 'worker' });
+    expect(await kernel.processes.get(await kernel.processes.spawnChild(parent))).toMatchObject({ image: 'worker@2' });
+  });
+
+  it('takes its arguments by the schema of that image', async () => {
+    const { kernel, refused } = await kernelFixture({ images: [greeter] });
+    const parent = await kernel.processes.spawn({ image: 'greeter', args: { who: 'you' } });
+    expect(await refused(() => kernel.processes.spawnChild(parent))).toMatchObject({
+      code: 'INVALID_INPUT',
+      facts: { image: 'greeter@1' },
+    });
+    const child = await kernel.processes.spawnChild(parent, { args: { who: 'me' } });
+    expect(await kernel.processes.get(child)).toMatchObject({ image: 'greeter@1', args: { who: 'me' } });
+  });
+
+  it('must be named under a command and under a supervisor', async () => {
+    const command = commandImage({ name: 'nothing', command: process.execPath, args: ['-e', ''] });
+    const { kernel, refused } = await kernelFixture({ images: [team, command] });
+    const supervisor = await kernel.processes.spawn({ image: 'team' });
+    const program = await kernel.processes.spawn({ image: 'nothing', held: true });
+    for (const parent of [supervisor, program]) {
+      expect(await refused(() => kernel.processes.spawnChild(parent))).toMatchObject({
+        code: 'INVALID_INPUT',
+        facts: { path: 'spec.image' },
+      });
+      const child = await kernel.processes.spawnChild(parent, { image: 'base' });
+      expect(await kernel.processes.get(child)).toMatchObject({ parent, image: 'base@1' });
+    }
+  });
+
+  it('is checked by the rules of the parent as a named one is', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const parent = await kernel.processes.spawn({ image: 'worker' });
+    await kernel.capabilities.deny(parent, { resource: 'image:worker', rights: ['spawn'] });
+    expect((await refused(() => kernel.processes.spawnChild(parent))).code).toBe('CAPABILITY_DENIED');
+    await kernel.processes.spawnChild(parent, { image: 'base' });
+  });
+
+  it('belongs to the spec of an id: none is another spec than the parent’s by name', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const parent = await kernel.processes.spawn({ image: 'worker' });
+    const child = await kernel.processes.spawnChild(parent, { id: 'a' });
+    expect(await kernel.processes.spawnChild(parent, { id: 'a' })).toBe(child);
+    expect((await refused(() => kernel.processes.spawnChild(parent, { id: 'a', image: 'worker' }))).code).toBe(
+      'CONFLICT',
+    );
+  });
+
+  it('does not keep an id from answering that an older version registered without an image', async () => {
+    const { kernel, path, refused } = await kernelFixture();
+    const parent = await kernel.processes.spawn({ image: 'worker' });
+    const child = await kernel.processes.spawnChild(parent, { image: 'base', goal: 'x' });
+    const { image: _image, ...spec } = childSpec.parse({ id: 'old', goal: 'x' }) as object as JsonObject;
+    const hash = sha256Hex(canonicalJson({ parent, spec: { ...spec, image: 'base' } }));
+    using tables = openRawTables(path);
+    tables.insert('registrations', { parent, id: 'old', pid: child, hash });
+    expect(await kernel.processes.spawnChild(parent, { id: 'old', goal: 'x' })).toBe(child);
+    expect(await kernel.processes.spawnChild(parent, { id: 'old', goal: 'x', image: 'base' })).toBe(child);
+    expect((await refused(() => kernel.processes.spawnChild(parent, { id: 'old', goal: 'y' }))).code).toBe('CONFLICT');
+  });
+});
+
+describe('deadlineMs', () => {
+  it('is a duration of 366 days at most', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const root = await kernel.processes.spawn({});
+    const longest = 366 * 24 * 60 * 60 * 1_000;
+    for (const deadlineMs of [longest + 1, Date.now() + 60_000]) {
+      const calls = [
+        () => kernel.processes.spawn({ deadlineMs }),
+        () => kernel.processes.spawnChild(root, { deadlineMs }),
+        () => kernel.processes.fork(root, { deadlineMs }),
+        () => kernel.as(root).spawnChild({ deadlineMs }),
+      ];
+      for (const call of calls) {
+        expect(await refused(call)).toMatchObject({
+          code: 'INVALID_INPUT',
+          facts: { path: 'spec.deadlineMs', problem: expect.stringContaining('a duration, not a time') },
+        });
+      }
+    }
+    const child = await kernel.processes.spawnChild(root, { deadlineMs: longest });
+    expect(await kernel.processes.get(child)).toMatchObject({ status: 'created' });
   });
 });
 

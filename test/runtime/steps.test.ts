@@ -110,7 +110,7 @@ describe('a step', () => {
       ctx.step(
         'spawning',
         async () => {
-          const child = await ctx.spawnChild({});
+          const child = await ctx.spawnChild({ image: 'base' });
           if (++tries < 3) throw new Error('again');
           return child;
         },

@@ -16,10 +16,7 @@ const child = z.string().describe('The pid of a child, as spawn or list_children
 const count = z.number().int().min(0);
 
 const spawnInput = z.strictObject({
-  image: z
-    .string()
-    .describe('The image of the child, "name" or "name@version". Absent: "base", which runs nothing by itself.')
-    .exactOptional(),
+  image: z.string().describe('The image of the child, "name" or "name@version". Absent: yours.').exactOptional(),
   goal: z.string().describe('What the child is to do, in plain words.').exactOptional(),
   args: json.describe('The arguments that its image takes.').exactOptional(),
   name: z.string().describe('A short name for people.').exactOptional(),

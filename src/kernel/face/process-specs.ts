@@ -7,7 +7,7 @@ import type { Environment } from '../command/command.js';
 import type { OnBudget, OnParentExit, OwnerKeys } from '../process/process.js';
 
 export interface SpawnSpec {
-  /** `name` or `name@version`; default `base`, which lives until somebody ends it. */
+  /** `name` or `name@version`; default `base`, which lives until somebody ends it. Of a child: the parent's. */
   readonly image?: string;
   /** A string becomes `{ text }`. */
   readonly goal?: string | JsonObject | ObjectHandle;
@@ -30,6 +30,7 @@ export interface SpawnSpec {
   readonly onBudget?: OnBudget;
   /** Relative to the workspace; default: the parent's. */
   readonly cwd?: string;
+  /** A duration, 366 days at most: it is stopped when that is over. */
   readonly deadlineMs?: number;
   /** For its commands; stored once per content and immutable after spawn. A secret is stored as a reference. */
   readonly env?: Environment;
@@ -71,6 +72,8 @@ export interface WaitOptions {
   /** WAIT_TIMEOUT when it is over; 0 polls. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Of wait, waitAny and waitAll: whether the results are put into the view of the process that waits. Default true. */
+  readonly keep?: boolean;
 }
 
 export interface ExitSpec {

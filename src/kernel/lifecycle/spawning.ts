@@ -41,6 +41,14 @@ export type Goal =
   | { readonly payload: JsonValue }
   | { readonly object: ObjectId; readonly readableBy: CapabilityId | 'host' };
 
+/** The id that a spec is registered under. */
+export interface NewRegistration {
+  readonly id: string;
+  readonly hash: string;
+  /** The hash that older versions registered for the same spec, where it differs. */
+  readonly olderHash?: string;
+}
+
 /** A process to be created, from a spec that has been checked. */
 export interface NewProcess {
   readonly pid?: Pid;
@@ -68,7 +76,7 @@ export interface NewProcess {
   readonly deadlineMs: number | null;
   readonly onParentExit: OnParentExit;
   readonly held: boolean;
-  readonly registration: { readonly id: string; readonly hash: string } | null;
+  readonly registration: NewRegistration | null;
   readonly authority: { readonly grants: readonly Authority[] } | { readonly delegate: readonly StatedAuthority[] };
   readonly fork: { readonly mode: ForkMode; readonly narrowing: ViewNarrowing | null } | null;
   /** Of a process that is a command. */

@@ -16,11 +16,16 @@ export interface ImageFacts {
   readonly retry: JsonObject | null;
   /** Whether a stop of a process of it waits for the answer of the worker outside. */
   readonly acknowledgesStop: boolean;
+  /** Whether processes of it keep children running that it names. */
+  readonly isSupervisor: boolean;
   /** The command that a process of it runs, where it is a program of the operating system. Throws INVALID_INPUT. */
   readonly command?: (args: JsonValue) => CommandSpec;
   /** Validates arguments by the input schema of the image and answers with its output. Throws INVALID_INPUT. */
   parseArgs(args: JsonValue): Promise<JsonValue>;
 }
+
+/** The image of a root that names none. */
+export const defaultImage = 'base';
 
 export interface Images {
   /** Takes `name@version`, or `name` for the version that was registered last. Throws NO_SUCH_IMAGE. */
@@ -37,5 +42,6 @@ export const anonymousCommandImage: ImageFacts = {
   recovery: 'rerun',
   retry: null,
   acknowledgesStop: false,
+  isSupervisor: false,
   parseArgs: async (args) => args,
 };

@@ -38,7 +38,10 @@ export class Fork {
       { caller, actor, action: 'process.fork', target: actor },
       async () => {
         const spec = { ...common, image: image ?? (await findParentImage()) };
-        return this.spawn.prepare(caller, actor, spec, { ...original, view: fork.narrowing }, 'process.fork');
+        return this.spawn.prepare(caller, actor, spec, {
+          original: { ...original, view: fork.narrowing },
+          action: 'process.fork',
+        });
       },
       async (tx, act, prepared) => {
         const existing = await this.spawn.findExistingChild(tx, actor, prepared);

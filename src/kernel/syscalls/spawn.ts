@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
-import { InputError, ProcessError } from '../../base/errors.js';
+import { InputError, invalidInput, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
@@ -21,8 +21,8 @@ import { secretQuestions } from '../command/secret-access.js';
 import { RootDefaults } from '../lifecycle/root-defaults.js';
 import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
 import { SpawnGate } from '../lifecycle/spawn-gate.js';
-import { type Goal, type NewProcess, Spawning } from '../lifecycle/spawning.js';
-import { type ImageFacts, Images } from '../process/images.js';
+import { type Goal, type NewProcess, type NewRegistration, Spawning } from '../lifecycle/spawning.js';
+import { defaultImage, type ImageFacts, Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -43,8 +43,8 @@ export interface Restart {
   readonly detail: string | undefined;
 }
 
-/** The fields that the specs of spawn, spawnChild and fork share. */
-type CommonSpec = Omit<z.output<typeof childSpec>, 'delegate'>;
+/** The fields that the specs of spawn, spawnChild and fork share; the image is the one that was found for it. */
+type CommonSpec = Omit<z.output<typeof spawnSpec>, 'capabilities' | 'image'> & { readonly image: string };
 
 /** A whole spec as the caller gave it, before defaults of the parent were filled in. */
 type OriginalSpec = { readonly goal?: CommonSpec['goal']; readonly [property: string]: unknown };
@@ -57,6 +57,15 @@ export type PreparedSpawn = Omit<NewProcess, 'pid' | 'parent' | 'goal' | 'cwd' |
   /** Whether a process was registered with the id when it was prepared, so that the host's policy was not asked. */
   readonly isRegistered: boolean;
 };
+
+/** What a registered id stands for, and the action of a refusal on record. */
+interface PrepareOptions {
+  /** Default: the spec. */
+  readonly original?: OriginalSpec;
+  /** What the id stood for in older versions, where that differs. */
+  readonly older?: OriginalSpec | undefined;
+  readonly action?: AuditAction;
+}
 
 type NewChild = Omit<NewProcess, 'authority' | 'fork'>;
 
@@ -84,10 +93,11 @@ export class Spawn {
   /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT, SPAWN_REFUSED. */
   async spawnRoot(caller: Caller, input: unknown): Promise<Pid> {
     const given = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
-    const spec = { ...given, image: given.image ?? this.rootDefaults.image ?? 'base' };
+    const spec = { ...given, image: given.image ?? this.rootDefaults.image ?? defaultImage };
     const grants = spec.capabilities.map((grant, index) => parseCapabilitySpec(grant, `spec.capabilities.${index}`));
-    const prepared = await this.prepare(caller, null, spec);
-    return this.units.commit({ caller, actor: 'host', action: 'process.spawn' }, async (tx, act) => {
+    const call: Call = { caller, actor: 'host', action: 'process.spawn' };
+    const prepare = () => this.prepare(caller, null, spec);
+    return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const existing = await this.findExisting(tx, null, prepared);
       if (existing !== undefined) return existing;
       for (const [index, grant] of grants.entries()) assertNotExpired(grant, act.at, `spec.capabilities.${index}`);
@@ -105,32 +115,45 @@ export class Spawn {
     const actor = parsePid(parentPid, 'parent');
     const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
     const delegate = spec.delegate.map((stated, index) => parseDelegationSpec(stated, `spec.delegate.${index}`));
-    const prepared = await this.prepare(caller, actor, spec);
-    return this.units.commit({ caller, actor, action: 'process.spawnChild', target: actor }, async (tx, act) => {
-      const existing = await this.findExistingChild(tx, actor, prepared);
-      if (existing !== undefined) return existing;
-      const parent = await this.lookup.getSpawnable(tx, actor);
-      // A child that is started again gets what it had, although that may have expired meanwhile.
-      if (restart === undefined) {
-        for (const [index, stated] of delegate.entries()) assertNotExpired(stated, act.at, `spec.delegate.${index}`);
-      }
-      const child = await this.toNewChild(tx, parent, prepared, act.at);
-      const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null });
-      if (restart !== undefined) this.recordRestart(tx, act, row, restart);
-      return row.pid;
-    });
+    const image = new ChildImage(spec.image, () => this.findParentImage(actor));
+    // In older versions a child that named no image was of the default one.
+    const older = spec.image === undefined ? { ...spec, image: defaultImage } : undefined;
+    return this.units.commitPrepared(
+      { caller, actor, action: 'process.spawnChild', target: actor },
+      async () => this.prepare(caller, actor, { ...spec, image: await image.next() }, { original: spec, older }),
+      async (tx, act, prepared) => {
+        const existing = await this.findExistingChild(tx, actor, prepared);
+        if (existing !== undefined) return existing;
+        const parent = await this.lookup.getSpawnable(tx, actor);
+        if (!image.fits(prepared.image, parent)) throw new OutdatedPreparation(actor);
+        // A child that is started again gets what it had, although that may have expired meanwhile.
+        if (restart === undefined) {
+          for (const [index, stated] of delegate.entries()) assertNotExpired(stated, act.at, `spec.delegate.${index}`);
+        }
+        const child = await this.toNewChild(tx, parent, prepared, act.at);
+        const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null });
+        if (restart !== undefined) this.recordRestart(tx, act, row, restart);
+        return row.pid;
+      },
+    );
+  }
+
+  /** The image of a child that names none. Throws INVALID_INPUT where the parent's must be named, NO_SUCH_PROCESS. */
+  private async findParentImage(parent: Pid): Promise<string> {
+    const { kind, image } = await this.store.read((tx) => this.lookup.get(tx, parent));
+    if (kind === 'command' || this.images.resolve(image).isSupervisor) throw imageMustBeNamed(parent, image);
+    return image;
   }
 
   /**
-   * Checks a spec before the unit, and asks the host's policy. `original` is what a registered id stands for. Throws
-   * NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, SPAWN_REFUSED.
+   * Checks a spec before the unit, and asks the host's policy. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH,
+   * CAPABILITY_DENIED, SPAWN_REFUSED.
    */
   async prepare(
     caller: Caller,
     parent: Pid | null,
     spec: CommonSpec,
-    original: OriginalSpec = spec,
-    action: AuditAction = parent === null ? 'process.spawn' : 'process.spawnChild',
+    { original = spec, older, action = parent === null ? 'process.spawn' : 'process.spawnChild' }: PrepareOptions = {},
   ): Promise<PreparedSpawn> {
     if (spec.onParentExit === 'detach' && caller.face === 'process') throw detachIsForHost();
     const image = this.images.resolve(spec.image);
@@ -140,7 +163,6 @@ export class Spawn {
     const planned: Pick<PreparedSpawn, 'command' | 'cwd'> =
       image.kind === 'command' ? await this.planCommand(image, args, parent, { env: spec.env, ...folder }) : {};
     const defaults: RootDefaults = parent === null ? this.rootDefaults : {};
-    const registration = spec.id === undefined ? null : { id: spec.id, hash: registrationHash(parent, original) };
     const prepared = {
       image,
       args,
@@ -158,7 +180,7 @@ export class Spawn {
       deadlineMs: spec.deadlineMs ?? planned.command?.timeoutMs ?? defaults.deadlineMs ?? null,
       onParentExit: spec.onParentExit,
       held: spec.held,
-      registration,
+      registration: spec.id === undefined ? null : { id: spec.id, ...registrationHashes(parent, original, older) },
       ...planned,
     };
     return { ...prepared, isRegistered: await this.askPolicy({ caller, action }, parent, prepared) };
@@ -197,10 +219,11 @@ export class Spawn {
   async findExisting(tx: ReadTx, parent: Pid | null, prepared: PreparedSpawn): Promise<Pid | undefined> {
     const { registration } = prepared;
     if (registration === null) return undefined;
-    const { id, hash } = registration;
+    const { id, hash, olderHash } = registration;
     const found = await this.extras.findRegistration(tx, parent, id);
     if (found === undefined && prepared.isRegistered) throw new OutdatedPreparation(id);
     if (found === undefined || found.hash === hash) return found?.pid;
+    if (found.members === null && found.hash === olderHash) return found.pid;
     throw spawnIdTaken(id, found.pid);
   }
 
@@ -263,10 +286,52 @@ export function prepareGoal(
   return { payload: payloads.parse(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
 }
 
+function registrationHashes(
+  parent: Pid | null,
+  original: OriginalSpec,
+  older: OriginalSpec | undefined,
+): Omit<NewRegistration, 'id'> {
+  const hash = registrationHash(parent, original);
+  return older === undefined ? { hash } : { hash, olderHash: registrationHash(parent, older) };
+}
+
 /** Over the parent and the spec; a handle counts by its object. */
 function registrationHash(parent: Pid | null, { onConflict: _onConflict, ...spec }: OriginalSpec): string {
   const goal = ObjectHandle.is(spec.goal) ? { object: spec.goal.id } : (spec.goal ?? null);
   return sha256Hex(canonicalJson({ parent, spec: { ...spec, goal } as JsonValue }));
+}
+
+/**
+ * The image that a child is prepared with: the one that its spec names, else the parent's. Most parents are of the default
+ * image, so that is tried first, without a read.
+ */
+class ChildImage {
+  private isFirst = true;
+
+  constructor(
+    private readonly named: string | undefined,
+    private readonly findParentImage: () => Promise<string>,
+  ) {}
+
+  async next(): Promise<string> {
+    if (this.named !== undefined) return this.named;
+    if (!this.isFirst) return this.findParentImage();
+    this.isFirst = false;
+    return defaultImage;
+  }
+
+  fits(image: ImageFacts, parent: ProcessRow): boolean {
+    return this.named !== undefined || image.reference === parent.image;
+  }
+}
+
+function imageMustBeNamed(parent: Pid, image: string): InputError {
+  return invalidInput(
+    'spec.image',
+    `is missing, and a child does not take the image of ${parent}`,
+    'Name the image of the child: a command and a supervisor do not pass theirs on.',
+    { parent, image },
+  );
 }
 
 function detachIsForHost(): InputError {

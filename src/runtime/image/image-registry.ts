@@ -47,6 +47,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       recovery,
       retry: retry === undefined ? null : toStoredRetry(retry),
       acknowledgesStop: parsed.acknowledge === true,
+      isSupervisor: parsed.supervision !== undefined,
       ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
         input === undefined ? args : ((await validate(input, args, argsContext(reference))) as JsonValue),

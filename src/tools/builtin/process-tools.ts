@@ -10,7 +10,7 @@ import { defineTool, type Tool, type ToolContext } from '../tool.js';
 const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');
 
 const spawnArgs = z.strictObject({
-  image: z.string().describe('The image of the child, by name or name@version.').optional(),
+  image: z.string().describe('The image of the child, by name or name@version. Absent: yours.').optional(),
   goal: z.string().describe('What the child is to do, in plain words.').optional(),
   args: z.json().describe('The arguments that its image takes.').optional(),
   name: z.string().describe('A short name for people.').optional(),

@@ -83,7 +83,7 @@ describe('on the face of a process, an ask rule holds up', () => {
   it('reading an object; a wait then gives the handle and not what is in it', async () => {
     const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({ image: 'worker' });
-    const child = await kernel.processes.spawnChild(root, {});
+    const child = await kernel.processes.spawnChild(root, { image: 'base' });
     await kernel.processes.complete(child, { found: 1 });
     await kernel.capabilities.ask(root, { resource: `ns:process/${child}/**`, rights: ['read'] });
     const { result, value } = await kernel.processes.wait(root, child);

@@ -77,7 +77,7 @@ describe('a deny rule', () => {
       image: 'worker',
       capabilities: [{ resource: 'fs:**', rights: ['read'] }],
     });
-    const child = await kernel.processes.spawnChild(root, {});
+    const child = await kernel.processes.spawnChild(root, { image: 'base' });
     await kernel.processes.complete(child, { found: 1 });
     const { result } = await kernel.processes.wait(root, child);
     expect(await kernel.memory.read(root, result ?? '')).toMatchObject({ payload: { found: 1 } });

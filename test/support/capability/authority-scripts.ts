@@ -186,7 +186,7 @@ export class ScriptActors {
   /** A child leaves a result, which its parent takes for its new goal, or leaves to its own parent. */
   private async leaveResult({ processes }: Kernel, [who, how = 0]: Picks): Promise<boolean> {
     const pid = this.pid(who);
-    const child = await processes.spawnChild(pid, {});
+    const child = await processes.spawnChild(pid, { image: 'base' });
     await processes.complete(child, { made: 1 });
     const { result } = await processes.result(child);
     if (result === undefined) return false;
