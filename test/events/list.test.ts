@@ -126,6 +126,7 @@ describe('the log', () => {
       'process.progressed',
       'process.exited',
       'process.waited',
+      'view.changed',
       'process.exited',
       'process.reparented',
       'process.stopping',

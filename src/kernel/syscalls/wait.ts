@@ -3,7 +3,10 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import { ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
+import { maskOfRights, type Right } from '../../capability/resource/rights.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
+import type { ObjectHandle } from '../../memory/object/object.js';
+import { Views } from '../../memory/view/views.js';
 import type { Act } from '../../unit/act.js';
 import { type Call, type Caller, hostCaller, timeLimitOf } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -28,6 +31,7 @@ export class Wait {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(WaitRepository) private readonly waits: WaitRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
+    @inject(Views) private readonly views: Views,
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(ExitWait) private readonly exits: ExitWait,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
@@ -37,7 +41,7 @@ export class Wait {
   async waitOne(caller: Caller, input: unknown, rawChild: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
     const child = parsePid(rawChild, 'child');
-    const limits = parse(waitOptions, options, 'options');
+    const { keep = true, ...limits } = parse(waitOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
     await this.units.read(call, async (tx) => {
       await this.assertChild(tx, caller, pid, child);
@@ -45,25 +49,25 @@ export class Wait {
     });
     const held = heldCall([child], limits);
     await this.exits.waitUntil(caller, new Set([child]), 1, pid, limits);
-    return this.reapOne({ ...call, ...held }, pid, child);
+    return this.reapOne({ ...call, ...held }, pid, child, keep);
   }
 
   /** The first that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN, as waitOne. */
   async waitAny(caller: Caller, input: unknown, rawChildren: unknown, options: unknown = {}): Promise<ProcessResult> {
     const pid = parsePid(input);
-    const limits = parse(waitOptions, options, 'options');
+    const { keep = true, ...limits } = parse(waitOptions, options, 'options');
     const children = await this.findAwaited(caller, pid, rawChildren);
     if (children.length === 0) throw noChildren(pid);
     const held = heldCall(children, limits);
     const [first] = await this.exits.waitUntil(caller, new Set(children), 1, pid, limits);
     const target = (first as ProcessRow).pid;
-    return this.reapOne({ caller, actor: pid, action: 'process.wait', target, ...held }, pid, target);
+    return this.reapOne({ caller, actor: pid, action: 'process.wait', target, ...held }, pid, target, keep);
   }
 
   /** All of them, in the order of the list. Throws as waitAny. */
   async waitAll(caller: Caller, input: unknown, rawChildren: unknown, options: unknown = {}): Promise<ProcessResult[]> {
     const pid = parsePid(input);
-    const limits = parse(waitOptions, options, 'options');
+    const { keep = true, ...limits } = parse(waitOptions, options, 'options');
     const children = await this.findAwaited(caller, pid, rawChildren);
     if (children.length === 0 && rawChildren === undefined) throw noChildren(pid);
     const distinct = new Set(children);
@@ -71,7 +75,7 @@ export class Wait {
     await this.exits.waitUntil(caller, distinct, distinct.size, pid, limits);
     return this.units.commit({ caller, actor: pid, action: 'process.wait', ...held }, async (tx, act) => {
       const results: ProcessResult[] = [];
-      for (const child of children) results.push(await this.reap(tx, act, pid, child));
+      for (const child of children) results.push(await this.reap(tx, act, pid, child, keep));
       return results;
     });
   }
@@ -114,26 +118,40 @@ export class Wait {
     return this.rules.preview(tx, { via: face, at }, pid, 'wait', resources);
   }
 
-  private reapOne(call: Call, pid: Pid, child: Pid): Promise<ProcessResult> {
-    return this.units.commit(call, (tx, act) => this.reap(tx, act, pid, child));
+  private reapOne(call: Call, pid: Pid, child: Pid, keep: boolean): Promise<ProcessResult> {
+    return this.units.commit(call, (tx, act) => this.reap(tx, act, pid, child, keep));
   }
 
-  private async reap(tx: WriteTx, act: Act, pid: Pid, child: Pid): Promise<ProcessResult> {
-    await this.lookup.getLive(tx, pid);
+  /** The result of a child that has ended. With `keep` the result object is in the view of its parent from now on. */
+  private async reap(tx: WriteTx, act: Act, pid: Pid, child: Pid, keep: boolean): Promise<ProcessResult> {
+    const waiter = await this.lookup.getLive(tx, pid);
     const approval = await this.rules.check(tx, act, pid, 'wait', `process:${child}`);
     const row = await this.lookup.get(tx, child);
     const result = (await this.results.resultOf(tx, row, pid, act.at)) as ProcessResult;
-    if (await this.waits.isReaped(tx, row)) return result;
-    await this.waits.reap(tx, row);
-    this.recorder.record(tx, act, row, {
-      event: 'process.waited',
-      data: { by: pid },
-      action: 'process.wait',
-      capability: 'kin',
-      approval,
-      facts: { result: row.result, reading: result.result?.capability ?? null },
-    });
+    if (!(await this.waits.isReaped(tx, row))) {
+      await this.waits.reap(tx, row);
+      this.recorder.record(tx, act, row, {
+        event: 'process.waited',
+        data: { by: pid },
+        action: 'process.wait',
+        capability: 'kin',
+        approval,
+        facts: { result: row.result, reading: result.result?.capability ?? null },
+      });
+    }
+    if (keep && result.result !== undefined) await this.addToView(tx, act, waiter, result.result);
     return result;
+  }
+
+  /** Puts a result into the view of the process that waited for it, unless it is there. */
+  private async addToView(tx: WriteTx, act: Act, waiter: ProcessRow, result: ObjectHandle): Promise<void> {
+    const { id: object, capability } = result;
+    const view = await this.views.find(tx, waiter.view);
+    const entry = { object, capability, rights: maskOfRights(result.rights as Right[]) };
+    if (view === undefined || !(await this.views.add(tx, view, entry, act.at))) return;
+    const data = { object, isThere: true };
+    const action = 'memory.addToView';
+    this.recorder.record(tx, act, waiter, { event: 'view.changed', data, action, capability, facts: { object } });
   }
 }
 

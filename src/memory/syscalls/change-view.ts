@@ -1,14 +1,12 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
-import { Evaluator } from '../../capability/decision/evaluator.js';
-import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import { MemoryRecorder } from '../memory-recorder.js';
-import type { NumberedView, ViewEntry } from '../object/object.js';
+import type { NumberedView } from '../object/object.js';
 import { type AccessedObject, noVisibleObject, ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { parseMemorySpec, refSpec } from '../specs.js';
@@ -21,8 +19,6 @@ export class ChangeView {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(HolderLookup) private readonly holders: HolderLookup,
-    @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
-    @inject(Evaluator) private readonly evaluator: Evaluator,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
     @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(ViewRepository) private readonly viewRepository: ViewRepository,
@@ -66,22 +62,14 @@ export class ChangeView {
   /** False when the object was in the view already. */
   private async addObject(tx: WriteTx, act: Act, view: NumberedView, accessed: AccessedObject): Promise<boolean> {
     const { object, authorization, inheritedRights } = accessed;
-    const state = await this.viewRepository.entryState(tx, view.n, object.id);
     if (inheritedRights !== undefined) {
-      if (state !== 'out') return false;
+      if ((await this.viewRepository.entryState(tx, view.n, object.id)) !== 'out') return false;
       await this.viewRepository.restoreObject(tx, view.n, object.id);
       return true;
     }
-    if (view.root === object.id || (typeof state === 'object' && (await this.isUsable(tx, act, state)))) return false;
+    const { capability } = authorization;
     const rights = await this.access.handleRights(tx, accessed);
-    await this.viewRepository.addEntry(tx, view.n, { object: object.id, capability: authorization.capability, rights });
-    return true;
-  }
-
-  /** Whether the entry's capability is live. Forks inherit nothing through an entry of a dead one, so that one is replaced. */
-  private async isUsable(tx: WriteTx, { at }: Act, { capability }: ViewEntry): Promise<boolean> {
-    const record = await this.capabilities.find(tx, capability);
-    return record !== undefined && (await this.evaluator.statusOf(tx, record, at)) === 'live';
+    return this.views.add(tx, view, { object: object.id, capability, rights }, act.at);
   }
 
   private async findView(tx: WriteTx, pid: Pid): Promise<{ view: NumberedView; generation: number }> {

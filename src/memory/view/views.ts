@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { CapabilityId, ObjectId } from '../../base/ids.js';
-import type { ReadTx } from '../../base/store.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { Grants } from '../../capability/holding/grants.js';
@@ -88,6 +88,20 @@ export class Views {
   forkAccessOf(tx: ReadTx, view: NumberedView, object: ObjectRecord, at: number): Promise<InheritedAccess | undefined> {
     const liveBase = { base: view.n, baseEntries: null, baseVersions: null, narrowing: null };
     return this.inheritedAccessOf(tx, { ...view, ...liveBase, mode: 'copy_on_write' }, object, at);
+  }
+
+  /** Adds an object to the view by a capability of its own process. False where a live capability has put it there. */
+  async add(tx: WriteTx, view: NumberedView, entry: ViewEntry, at: number): Promise<boolean> {
+    const state = await this.repository.entryState(tx, view.n, entry.object);
+    if (view.root === entry.object || (typeof state === 'object' && (await this.isUsable(tx, state, at)))) return false;
+    await this.repository.addEntry(tx, view.n, entry);
+    return true;
+  }
+
+  /** Whether the entry's capability is live. Forks inherit nothing through an entry of a dead one, so that one is replaced. */
+  private async isUsable(tx: ReadTx, { capability }: ViewEntry, at: number): Promise<boolean> {
+    const record = await this.capabilities.find(tx, capability);
+    return record !== undefined && (await this.evaluator.statusOf(tx, record, at)) === 'live';
   }
 
   /** Whether the object is in the view now: by an entry, as the root, which needs no entry, or from the base. */

@@ -37,16 +37,19 @@ export const handleAnswer: AnswerCodec<ObjectHandle> = {
   },
 };
 
-/** For the result of a child, journalled as its pid: the result itself is stored with the child and does not change. */
+/**
+ * For the result of a child, journalled as its pid: the result itself is stored with the child and does not change. A rerun
+ * does not put it into the view again.
+ */
 export const resultAnswer: AnswerCodec<ProcessResult> = {
   encode: (answer) => (answer as ProcessResult).pid,
-  revive: (pid, face) => face.wait(pid as string),
+  revive: (pid, face) => face.wait(pid as string, { keep: false }),
 };
 
 /** For the results of several children. */
 export const resultsAnswer: AnswerCodec<ProcessResult[]> = {
   encode: (answer) => (answer as ProcessResult[]).map(({ pid }) => pid),
-  revive: (pids, face) => face.waitAll(pids as string[]),
+  revive: (pids, face) => face.waitAll(pids as string[], { keep: false }),
 };
 
 /** For messages. The handles in the body are stored beside it, and put back when it is revived. */

@@ -116,7 +116,7 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
       commands.begin(caller, spec),
     );
     if (spec.background === true) return { pid };
-    await wait(deps, { run, kind: 'wait', args: [pid], make: (face, [child]) => face.wait(child) });
+    await wait(deps, { run, kind: 'wait', args: [pid], make: (face, [child]) => face.wait(child, { keep: false }) });
     return commands.resultOf(pid);
   },
 };

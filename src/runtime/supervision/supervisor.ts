@@ -44,6 +44,9 @@ export class Supervisors {
   }
 }
 
+/** Its children are restarted for as long as it lives: their results would fill its view. */
+const unkept = { keep: false } as const;
+
 interface SupervisorCalls {
   /** The time of the kernel; a rerun gets the same. */
   now(): Promise<number>;
@@ -90,7 +93,7 @@ class Supervisor {
     for (;;) {
       const dueAt = this.nextDue();
       if (dueAt !== undefined) await this.waitForEndOrRestart(dueAt);
-      else if (this.livePids().length > 0) await this.handleEnd(await this.ctx.waitAny(this.livePids()));
+      else if (this.livePids().length > 0) await this.handleEnd(await this.ctx.waitAny(this.livePids(), unkept));
       else return;
     }
   }
@@ -142,7 +145,7 @@ class Supervisor {
   private async waitForEnd(timeoutMs: number): Promise<ProcessResult | undefined> {
     const live = this.livePids();
     try {
-      if (live.length > 0) return await this.ctx.waitAny(live, { timeoutMs });
+      if (live.length > 0) return await this.ctx.waitAny(live, { timeoutMs, ...unkept });
       await this.ctx.sleep(timeoutMs);
       return undefined;
     } catch (error) {
@@ -183,7 +186,7 @@ class Supervisor {
       if (!state.isLive || state.pid === undefined) continue;
       const { shutdownMs } = state.child;
       await this.ctx.cancel(state.pid, reason, shutdownMs === undefined ? {} : { graceMs: shutdownMs });
-      await this.ctx.wait(state.pid);
+      await this.ctx.wait(state.pid, unkept);
       state.isLive = false;
     }
   }
