@@ -178,7 +178,7 @@ export const waitOptions = z.strictObject({
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
   keep: z.boolean().optional(),
 });
-export const receiveOptions = waitOptions.extend({ from: pid.optional() });
+export const receiveOptions = waitOptions.omit({ keep: true }).extend({ from: pid.optional() });
 export const pidList = z.array(pid).max(100_000);
 export const signalScope = z.strictObject({
   tree: pid.optional(),

@@ -18,6 +18,7 @@ import { ShareObject } from './syscalls/share.js';
 import { SweepObjects } from './syscalls/sweep.js';
 import { UpdateObject } from './syscalls/update.js';
 import { GptTokenizer, Tokenizer } from './tokenizer.js';
+import { LastingReads } from './view/lasting-reads.js';
 import { MergePlanner } from './view/merge-plan.js';
 import { ViewLimits } from './view/view-limits.js';
 import { Views } from './view/views.js';
@@ -27,6 +28,7 @@ export const memoryModule = new ContainerModule(({ bind }) => {
   const parts = [
     MemorySyscalls,
     MemoryRecorder,
+    LastingReads,
     MergePlanner,
     ViewLimits,
     ObjectAccess,

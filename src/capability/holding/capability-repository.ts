@@ -1,4 +1,4 @@
-import type { CapabilityId, Pid } from '../../base/ids.js';
+import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import type { ResourceKind } from '../resource/resource.js';
@@ -15,6 +15,8 @@ export interface HolderState {
   readonly parent: Pid | null;
   /** The number of its view of memory. */
   readonly view: number;
+  /** The object that says what it is to do. */
+  readonly goal: ObjectId;
   /** It has exited without failure, with a result or without. */
   readonly succeeded: boolean;
   /** The object that it has ended with. */

@@ -108,6 +108,37 @@ export class Grants {
     return { ...newDerivedRecord(this.nextId(), to, authority, parent.id, parent.holder), expiresAt, uses };
   }
 
+  /** The capability of a process on its own namespace, which every process has. */
+  async getOwn(tx: ReadTx, pid: Pid): Promise<CapabilityRecord> {
+    const record = (await this.repository.findByResource(tx, pid, [`ns:process/${pid}/**`])).find(({ own }) => own);
+    if (record === undefined) throw new Error(`process ${pid} has no namespace of its own`);
+    return record;
+  }
+
+  /**
+   * Some rights of `by`, which ends in the same unit, on one object and for the same holder: within the limits of `by`, and
+   * not to be handed on. It is derived from what the holder was given `by` from. The record is not stored.
+   */
+  async createSuccessor(
+    tx: ReadTx,
+    object: ObjectId,
+    by: CapabilityRecord,
+    rights: readonly Right[],
+    to: Receiver,
+  ): Promise<CapabilityRecord> {
+    const { parent, depth, grantedBy } = await this.findFirstOfHolder(tx, by);
+    const pattern = parsePattern(`object:${object}`);
+    const authority = { pattern, rights, grantable: [], delegable: false, depth, maxDepth: by.maxDepth };
+    return { ...newDerivedRecord(this.nextId(), to, authority, parent, grantedBy), expiresAt: by.expiresAt };
+  }
+
+  /** The capability from which the holder of `record` has derived it for itself; `record`, where another one gave it. */
+  private async findFirstOfHolder(tx: ReadTx, record: CapabilityRecord): Promise<CapabilityRecord> {
+    const parent = record.parent === null ? undefined : await this.repository.find(tx, record.parent);
+    if (parent === undefined || parent.own || parent.holder !== record.holder) return record;
+    return this.findFirstOfHolder(tx, parent);
+  }
+
   /**
    * The live capability by which `pid` may read an object or, with `to: 'grant'`, may hand the right to read on. A rule
    * that denies reading also denies handing it on.

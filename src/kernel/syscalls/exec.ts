@@ -3,12 +3,15 @@ import { ProcessError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ReadTx } from '../../base/store.js';
-import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import type { CapabilityRecord, Receiver } from '../../capability/holding/capability-record.js';
 import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
+import { maskOfRights } from '../../capability/resource/rights.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';
-import { type NewObject, ObjectHandle } from '../../memory/object/object.js';
+import { type NewObject, ObjectHandle, type ViewEntry } from '../../memory/object/object.js';
 import { ObjectWriter, PayloadParser, storedBytesOf } from '../../memory/object/object-writer.js';
+import { LastingReads } from '../../memory/view/lasting-reads.js';
+import { Views } from '../../memory/view/views.js';
 import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -37,6 +40,8 @@ export class Exec {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ShareableObjects) private readonly shareable: ShareableObjects,
     @inject(ObjectWriter) private readonly objects: ObjectWriter,
+    @inject(LastingReads) private readonly lastingReads: LastingReads,
+    @inject(Views) private readonly views: Views,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(Grants) private readonly grants: Grants,
     @inject(RuleGate) private readonly rules: RuleGate,
@@ -49,7 +54,7 @@ export class Exec {
 
   /**
    * Replaces the program: same pid, parent, children, budget used and cwd. Authority shrinks to the process's own
-   * namespace unless `preserveCapabilities`. Everything that can refuse is asked before the first row is written. Throws
+   * namespace, and to reading and materializing what stays in its view, unless `preserveCapabilities`. Everything that can refuse is asked before the first row is written. Throws
    * NO_SUCH_IMAGE, CAPABILITY_DENIED, BUDGET_EXCEEDED, NO_SUCH_OBJECT, INVALID_TRANSITION, TREE_STOPPING.
    */
   async run(caller: Caller, input: unknown, rawSpec: unknown): Promise<void> {
@@ -77,14 +82,16 @@ export class Exec {
         acknowledgesStop: image.acknowledgesStop || null,
         updatedAt: act.at,
       };
-      const { preserveCapabilities } = spec;
-      const newGoal = goal === undefined ? undefined : await this.toGoal(tx, act, next, goal, preserveCapabilities);
-      const readShare = newGoal?.readShare ?? [];
+      const { preserveCapabilities, preserveMemory } = spec;
+      const lasting = preserveMemory && !preserveCapabilities ? await this.keepReading(tx, act, next, goal) : [];
+      const newGoal =
+        goal === undefined ? undefined : await this.toGoal(tx, act, next, goal, preserveCapabilities, lasting);
+      const successors = [...lasting, ...(newGoal?.readShare ?? [])];
       if (image.requires.length > 0) {
         const remaining = (await this.grants.findLive(tx, pid, act.at)).filter(
           ({ own }) => own || preserveCapabilities,
         );
-        const held = [...remaining, ...readShare];
+        const held = [...remaining, ...successors];
         this.grants.requireAll(held, image.requires, { pid, image: image.reference, now: act.at });
       }
 
@@ -93,9 +100,10 @@ export class Exec {
 
       if (plan !== undefined) await this.spawning.putCommand(tx, row.n, plan, authorization);
       if (object !== undefined) await this.objects.insert(tx, object);
-      if (readShare.length > 0) await this.grants.insert(tx, readShare);
+      if (successors.length > 0) await this.grants.insert(tx, successors);
       const goalId = newGoal?.id ?? row.goal;
-      const view = spec.preserveMemory ? row.view : await this.objects.createView(tx, pid, goalId);
+      const view = preserveMemory ? row.view : await this.objects.createView(tx, pid, goalId);
+      if (preserveMemory && newGoal !== undefined) await this.views.replaceGoal(tx, view, row.goal, newGoal.entry);
       const authoritySince = preserveCapabilities ? row.authoritySince : next.generation;
       await saveProcess(this.processes, tx, { ...next, authoritySince, goal: goalId, view });
       await this.entries.clear(tx, row.n);
@@ -111,10 +119,10 @@ export class Exec {
           from: row.image,
           generation: next.generation,
           goal: goalId,
-          ...(readShare.length === 0 ? {} : grantFacts(readShare, pid)),
+          ...(successors.length === 0 ? {} : grantFacts(successors, pid)),
           ...factsOfSecrets(authorization?.secrets),
         },
-        ...grantPayload(readShare),
+        ...grantPayload(successors),
         lineage: true,
       });
     });
@@ -125,24 +133,53 @@ export class Exec {
     return { plan: this.commandPlans.planImage(image, args, pid, surroundings), cwd: surroundings.cwd };
   }
 
-  /** A goal that is a handle stays readable: the capability that reads it ends with its generation, so another one replaces it. */
+  /** What the process goes on reading of its view, but for a goal that is replaced. */
+  private keepReading(
+    tx: ReadTx,
+    act: Act,
+    row: ProcessRow,
+    goal: PreparedSpawn['goal'] | undefined,
+  ): Promise<CapabilityRecord[]> {
+    const isReplaced = goal !== undefined && !(ObjectHandle.is(goal) && goal.id === row.goal);
+    return this.lastingReads.createFor(tx, row.view, receiverOf(act, row), isReplaced ? row.goal : undefined);
+  }
+
+  /**
+   * A goal that is a handle stays readable: the capability that reads it ends with its generation, so another one replaces
+   * it, unless one of `lasting` does.
+   */
   private async toGoal(
     tx: ReadTx,
     act: Act,
     row: ProcessRow,
     goal: PreparedSpawn['goal'],
     preserveCapabilities: boolean,
+    lasting: readonly CapabilityRecord[],
   ): Promise<ExecGoal> {
     if (!ObjectHandle.is(goal)) {
       const id = this.objects.newId();
-      return { id, object: this.objects.prepare(row.pid, id, 'goal', goal.payload, act.at), readShare: [] };
+      const object = this.objects.prepare(row.pid, id, 'goal', goal.payload, act.at);
+      return { id, object, readShare: [], entry: toEntry(id, await this.grants.getOwn(tx, row.pid)) };
     }
     const object = await this.shareable.get(tx, goal.id);
     const by = await this.shareable.getGrant(tx, row.pid, object, act.at);
-    if (by.own || preserveCapabilities) return { id: object.id, readShare: [] };
-    const to = { pid: row.pid, generation: row.generation, at: act.at };
-    return { id: object.id, readShare: [await this.shareable.createLastingRead(tx, object.id, by, to)] };
+    if (by.own || preserveCapabilities) return { id: object.id, readShare: [], entry: toEntry(object.id, by) };
+    const resource = `object:${object.id}`;
+    const kept = lasting.find((record) => record.resource === resource && (record.rights & readMask) !== 0);
+    if (kept !== undefined) return { id: object.id, readShare: [], entry: toEntry(object.id, kept) };
+    const share = await this.shareable.createLastingRead(tx, object.id, by, receiverOf(act, row));
+    return { id: object.id, readShare: [share], entry: toEntry(object.id, share) };
   }
+}
+
+const readMask = maskOfRights(['read']);
+
+function receiverOf({ at }: Act, { pid, generation }: ProcessRow): Receiver {
+  return { pid, generation, at };
+}
+
+function toEntry(object: ObjectId, { id: capability, rights }: CapabilityRecord): ViewEntry {
+  return { object, capability, rights };
 }
 
 /** The command of the new image, and the working directory that it was planned for. */
@@ -153,6 +190,8 @@ interface PreparedExec {
 
 interface ExecGoal {
   readonly id: ObjectId;
+  /** By which it stands in the view. */
+  readonly entry: ViewEntry;
   /** Of a goal that is created as an object of its own. */
   readonly object?: NewObject;
   /** The capability by which a goal that was given as a handle is read from now on, if it needs one. */

@@ -44,15 +44,16 @@ export class ChangeView {
 
   /**
    * Removes an object from the view, also one of the base: later queries, contexts and forks leave it out. The object and the
-   * capabilities on it stay. Does nothing for the view's root, which cannot be removed, and for an object that is not there.
+   * capabilities on it stay. Does nothing for the goal of the process, which cannot be removed, and for an object that is
+   * not there.
    */
   async remove(caller: Caller, pid: Pid, ref: unknown): Promise<void> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
     const call: Call = { caller, actor: pid, action: 'memory.removeFromView', target: pid };
     await this.units.commit(call, async (tx, act) => {
-      const { view, generation } = await this.findView(tx, pid);
+      const { view, goal, generation } = await this.findView(tx, pid);
       const object = await this.objects.find(tx, id);
-      if (object === undefined || view.root === id || !(await this.views.holds(tx, view, object))) return;
+      if (object === undefined || goal === id || !(await this.views.holds(tx, view, object))) return;
       await this.viewRepository.removeObject(tx, view.n, id);
       const change = { event: 'view.changed', data: { object: id, isThere: false }, action: call.action } as const;
       this.recorder.recordChange(tx, act, pid, change, { capability: 'kin', generation }, { object: id });
@@ -72,10 +73,10 @@ export class ChangeView {
     return this.views.add(tx, view, { object: object.id, capability, rights }, act.at);
   }
 
-  private async findView(tx: WriteTx, pid: Pid): Promise<{ view: NumberedView; generation: number }> {
+  private async findView(tx: WriteTx, pid: Pid) {
     const holder = await this.holders.findLive(tx, pid);
     const view = await this.views.find(tx, holder.view);
     if (view === undefined) throw noVisibleObject(pid, 'view');
-    return { view, generation: holder.generation };
+    return { view, goal: holder.goal, generation: holder.generation };
   }
 }

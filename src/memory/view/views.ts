@@ -93,7 +93,8 @@ export class Views {
   /** Adds an object to the view by a capability of its own process. False where a live capability has put it there. */
   async add(tx: WriteTx, view: NumberedView, entry: ViewEntry, at: number): Promise<boolean> {
     const state = await this.repository.entryState(tx, view.n, entry.object);
-    if (view.root === entry.object || (typeof state === 'object' && (await this.isUsable(tx, state, at)))) return false;
+    if (state === undefined && view.root === entry.object) return false;
+    if (typeof state === 'object' && (await this.isUsable(tx, state, at))) return false;
     await this.repository.addEntry(tx, view.n, entry);
     return true;
   }
@@ -104,11 +105,21 @@ export class Views {
     return record !== undefined && (await this.evaluator.statusOf(tx, record, at)) === 'live';
   }
 
+  /** Puts the new goal of a process into its view, and takes the one that it had out of it, also out of what forks see. */
+  async replaceGoal(tx: WriteTx, viewNumber: number, goal: ObjectId, entry: ViewEntry): Promise<void> {
+    const view = await this.repository.find(tx, viewNumber);
+    if (view === undefined || goal === entry.object) return;
+    const object = await this.objects.find(tx, goal);
+    if (object !== undefined && (await this.holds(tx, view, object)))
+      await this.repository.removeObject(tx, view.n, goal);
+    await this.repository.addEntry(tx, view.n, entry);
+  }
+
   /** Whether the object is in the view now: by an entry, as the root, which needs no entry, or from the base. */
   async holds(tx: ReadTx, view: NumberedView, object: ObjectRecord): Promise<boolean> {
-    if (view.root === object.id) return true;
     const state = await this.repository.entryState(tx, view.n, object.id);
-    return state === undefined ? this.isInBase(tx, view, object) : state !== 'out';
+    if (state !== undefined) return state !== 'out';
+    return view.root === object.id || this.isInBase(tx, view, object);
   }
 
   /** Whether the object was in one of the bases at the fork, and no fork in between has removed it or left it out. */
@@ -129,10 +140,9 @@ export class Views {
       asOf = earlierOf(asOf, fork);
       const base = await this.repository.find(tx, fork.base);
       if (base === undefined) return;
-      const isRoot = base.root === object.id;
-      const entryState = isRoot ? 'root' : await this.repository.entryState(tx, base.n, object.id, asOf.entries);
-      if (entryState === 'out') return;
-      yield { view: base, asOf, rights, entryState };
+      const state = await this.repository.entryState(tx, base.n, object.id, asOf.entries);
+      if (state === 'out') return;
+      yield { view: base, asOf, rights, entryState: state ?? (base.root === object.id ? 'root' : undefined) };
       fork = base;
     }
   }
@@ -145,10 +155,10 @@ export class Views {
     for (let current: NumberedView | undefined = view; current !== undefined; ) {
       const rows = await this.repository.entryStates(tx, current.n, { asOf: asOf.entries, after, limit });
       const place = isNarrowed ? 'behind a narrowing' : 'in';
-      if (current.root > after) recordFirst(places, current.root, place);
       for (const { object, entryState } of rows) {
         recordFirst(places, object, entryState === undefined ? undefined : entryState === 'out' ? 'out' : place);
       }
+      if (current.root > after) recordFirst(places, current.root, place);
       asOf = earlierOf(asOf, current);
       isNarrowed ||= current.narrowing !== null;
       current = current.base === null ? undefined : await this.repository.find(tx, current.base);

@@ -151,6 +151,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       path: processes.path,
       parent: processes.parent,
       view: processes.view,
+      goal: processes.goal,
       result: processes.result,
       status: processes.status,
       exitedAt: processes.exitedAt,
