@@ -48,7 +48,13 @@ export { type ApprovalFilter, ApprovalQueue } from './capability/approval/approv
 export { CapabilityManager } from './capability/capability-manager.js';
 export type { Atom, Constraints } from './capability/constraint/atoms.js';
 export type { Decision, DecisionCode, Explanation, NearMiss } from './capability/decision/decision.js';
-export type { Capability, CapabilitySpec, CapabilityStatus, DelegationSpec } from './capability/holding/capability.js';
+export type {
+  Capability,
+  CapabilitySpec,
+  CapabilityStatus,
+  DelegationSpec,
+  Resources,
+} from './capability/holding/capability.js';
 export type { ProcessCapabilities } from './capability/process-capabilities.js';
 export { type Right, rights } from './capability/resource/rights.js';
 export { FilePlaces } from './capability/resource/workspace-files.js';

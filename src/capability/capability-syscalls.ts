@@ -4,7 +4,7 @@ import type { JsonValue } from '../base/json.js';
 import type { Caller, ProcessCaller } from '../unit/caller.js';
 import { Units } from '../unit/units.js';
 import type { Decision, Explanation } from './decision/decision.js';
-import type { Capability, CapabilitySpec, DelegationSpec } from './holding/capability.js';
+import type { Capability, CapabilitySpec, DelegationSpec, Resources } from './holding/capability.js';
 import type { Right } from './resource/rights.js';
 import type { Rule, RuleSpec } from './rule/rule.js';
 import { Check } from './syscalls/check.js';
@@ -45,16 +45,21 @@ export class SharedCapabilitySyscalls {
     return this.requiring.run(caller, pid, right, resource, args);
   }
 
-  /** Makes a narrower copy for the process itself. Throws AMPLIFICATION, NO_SUCH_CAPABILITY. */
-  derive(caller: Caller, pid: Pid, spec: DelegationSpec): Promise<Capability> {
+  /** Makes a narrower copy for the process itself; of a list of resources one each. Throws AMPLIFICATION, NO_SUCH_CAPABILITY. */
+  derive(caller: Caller, pid: Pid, spec: DelegationSpec<readonly string[]>): Promise<Capability[]>;
+  derive(caller: Caller, pid: Pid, spec: DelegationSpec): Promise<Capability>;
+  derive(caller: Caller, pid: Pid, spec: DelegationSpec<Resources>): Promise<Capability | Capability[]> {
     return this.delegating.derive(caller, pid, spec);
   }
 
   /**
    * Hands on what the process holds, never wider. A process delegates to a child, its parent, or a process that it may
-   * send to. Throws AMPLIFICATION, CAPABILITY_DENIED, NO_SUCH_CAPABILITY.
+   * send to. Of a list of resources one capability each, all or none. Throws AMPLIFICATION, CAPABILITY_DENIED,
+   * NO_SUCH_CAPABILITY.
    */
-  delegate(caller: Caller, pid: Pid, to: Pid, spec: DelegationSpec): Promise<Capability> {
+  delegate(caller: Caller, pid: Pid, to: Pid, spec: DelegationSpec<readonly string[]>): Promise<Capability[]>;
+  delegate(caller: Caller, pid: Pid, to: Pid, spec: DelegationSpec): Promise<Capability>;
+  delegate(caller: Caller, pid: Pid, to: Pid, spec: DelegationSpec<Resources>): Promise<Capability | Capability[]> {
     return this.delegating.delegate(caller, pid, to, spec);
   }
 }
@@ -112,8 +117,13 @@ export class HostCapabilitySyscalls {
     @inject(CapabilityQueries) private readonly queries: CapabilityQueries,
   ) {}
 
-  /** Gives a process a root capability. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, INVALID_INPUT. */
-  grant(_caller: Caller, pid: Pid, spec: CapabilitySpec): Promise<Capability> {
+  /**
+   * Gives a process a root capability; of a list of resources one each. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED,
+   * INVALID_INPUT.
+   */
+  grant(_caller: Caller, pid: Pid, spec: CapabilitySpec<readonly string[]>): Promise<Capability[]>;
+  grant(_caller: Caller, pid: Pid, spec: CapabilitySpec): Promise<Capability>;
+  grant(_caller: Caller, pid: Pid, spec: CapabilitySpec<Resources>): Promise<Capability | Capability[]> {
     return this.granting.run(pid, spec);
   }
 
@@ -122,19 +132,30 @@ export class HostCapabilitySyscalls {
     return this.transferring.run(from, to, capability);
   }
 
-  /** Forbids something to a process and everything spawned under it, or to all, whatever capabilities they hold. */
-  deny(_caller: Caller, pid: Pid | '*', spec: RuleSpec): Promise<Rule> {
+  /**
+   * Forbids something to a process and everything spawned under it, or to all, whatever capabilities they hold; of a list of
+   * resources one rule each. The same rule under the same id again is that rule. Throws NO_SUCH_PROCESS, INVALID_INPUT,
+   * CONFLICT for another rule under an id.
+   */
+  deny(_caller: Caller, pid: Pid | '*', spec: RuleSpec<readonly string[]>): Promise<Rule[]>;
+  deny(_caller: Caller, pid: Pid | '*', spec: RuleSpec): Promise<Rule>;
+  deny(_caller: Caller, pid: Pid | '*', spec: RuleSpec<Resources>): Promise<Rule | Rule[]> {
     return this.policy.set('deny', pid, spec);
   }
 
-  /** Wants a person to approve it, whatever capability there is: see `kernel.approvals`. Binds as `deny` does. */
-  ask(_caller: Caller, pid: Pid | '*', spec: RuleSpec): Promise<Rule> {
+  /** Wants a person to approve it, whatever capability there is: see `kernel.approvals`. Otherwise as `deny`. */
+  ask(_caller: Caller, pid: Pid | '*', spec: RuleSpec<readonly string[]>): Promise<Rule[]>;
+  ask(_caller: Caller, pid: Pid | '*', spec: RuleSpec): Promise<Rule>;
+  ask(_caller: Caller, pid: Pid | '*', spec: RuleSpec<Resources>): Promise<Rule | Rule[]> {
     return this.policy.set('ask', pid, spec);
   }
 
-  /** Those set on `pid` itself; without `pid`, all. */
-  rules(_caller: Caller, pid?: Pid | '*'): Promise<Rule[]> {
-    return this.policy.rules(pid);
+  /**
+   * Those set on `pid` itself, or without `pid` on any, that can still bind a process; with `all` also those that have expired
+   * and those on processes that have ended with everything spawned under them.
+   */
+  rules(_caller: Caller, pid?: Pid | '*', options?: { all?: boolean }): Promise<Rule[]> {
+    return this.policy.rules(pid, options);
   }
 
   /** Removes a rule. Throws NO_SUCH_RULE. */

@@ -21,7 +21,7 @@ export function ruleText({ effect, pid, resource, rights, argsHash, reason, expi
 /** The rules of these ids in words. For a rule that has been lifted since, only the id is known. */
 export async function describeRules({ capabilities }: Kernel, ids: readonly RuleId[]): Promise<string[]> {
   if (ids.length === 0) return [];
-  const all = new Map((await capabilities.rules()).map((rule) => [rule.id, rule]));
+  const all = new Map((await capabilities.rules(undefined, { all: true })).map((rule) => [rule.id, rule]));
   return ids.map((id) => {
     const rule = all.get(id);
     return `${safeText(id, 60)} ${rule === undefined ? '(lifted)' : ruleText(rule)}`;

@@ -12,8 +12,11 @@ export async function findApproval({ approvals }: Kernel, idOrSuffix: string): P
 
 /** The rule with this id, or with this unique suffix of an id. Throws NO_SUCH_RULE, INVALID_INPUT. */
 export async function findRule({ capabilities }: Kernel, idOrSuffix: string): Promise<Rule> {
-  const hint = 'See which there are: procura rules. One that was lifted is gone.';
-  return findByIdOrSuffix('rule', idOrSuffix, await capabilities.rules(), ['NO_SUCH_RULE', hint]);
+  const hint = 'See which there are: procura rules --all. One that was lifted is gone.';
+  return findByIdOrSuffix('rule', idOrSuffix, await capabilities.rules(undefined, { all: true }), [
+    'NO_SUCH_RULE',
+    hint,
+  ]);
 }
 
 /** The capability with this id. Suffixes are not searched, because there are too many. Throws NO_SUCH_CAPABILITY. */

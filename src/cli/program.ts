@@ -95,6 +95,7 @@ function buildProgram(): Command {
 
   command(program, 'rules', 'list the rules of the host')
     .argument('[pid]', 'only those that bind this process')
+    .option('--all', 'also those that bind nobody any more')
     .option('--full', 'whole ids')
     .action(async (pid, _, self) => (await import('./commands/authority/rules.js')).rules(pid, self.optsWithGlobals()));
 
@@ -103,6 +104,7 @@ function buildProgram(): Command {
       .argument('<pid>', "with everything born under it; '*', quoted, for every process")
       .argument('<resource>', 'a pattern, such as tool:**')
       .argument('<rights...>', 'such as call')
+      .option('--id <id>', 'the same rule under the same id again is that rule')
       .option('--reason <text>', 'goes on record')
       .option('--expires-in <time>', 'ends by itself after this time: 30s, 10m, 2h, 7d', duration)
       .action(async (pid, resource, rights, _, self) =>

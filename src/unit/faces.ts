@@ -8,21 +8,32 @@ import { hostCaller } from './caller.js';
 
 /** A face whose methods name the process: the caller is known. */
 export type NamedFace<Syscalls> = {
-  readonly [Name in keyof Syscalls]: Syscalls[Name] extends (caller: never, ...args: infer Args) => infer Result
-    ? (...args: Args) => Result
-    : never;
+  readonly [Name in keyof Syscalls]: Syscalls[Name] extends {
+    (caller: never, ...args: infer First): infer FirstResult;
+    (caller: never, ...args: infer Args): infer Result;
+  }
+    ? Overloads<First, FirstResult, Args, Result>
+    : Syscalls[Name] extends (caller: never, ...args: infer Args) => infer Result
+      ? (...args: Args) => Result
+      : never;
 };
 
 /** A face whose methods act for the caller's own process: the caller and the process are known. */
 export type OwnFace<Syscalls> = {
-  readonly [Name in keyof Syscalls]: Syscalls[Name] extends (
-    caller: never,
-    pid: never,
-    ...args: infer Args
-  ) => infer Result
-    ? (...args: Args) => Result
-    : never;
+  readonly [Name in keyof Syscalls]: Syscalls[Name] extends {
+    (caller: never, pid: never, ...args: infer First): infer FirstResult;
+    (caller: never, pid: never, ...args: infer Args): infer Result;
+  }
+    ? Overloads<First, FirstResult, Args, Result>
+    : Syscalls[Name] extends (caller: never, pid: never, ...args: infer Args) => infer Result
+      ? (...args: Args) => Result
+      : never;
 };
+
+/** A method with two signatures. Of a method with one, nothing is inferred for the first: it has the other alone. */
+type Overloads<First extends unknown[], FirstResult, Args extends unknown[], Result> = unknown[] extends First
+  ? (...args: Args) => Result
+  : { (...args: First): FirstResult; (...args: Args): Result };
 
 /** A class, by its instances. */
 type ClassOf<Instance> = abstract new (...args: never[]) => Instance;

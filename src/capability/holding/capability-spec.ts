@@ -6,12 +6,21 @@ import { parseConstraints } from '../constraint/constraints-spec.js';
 import type { ResourceKind } from '../resource/resource.js';
 import { parsePattern } from '../resource/resource.js';
 import { parseRights, type Right, rights, unionRights } from '../resource/rights.js';
-import { type Authority, delegationDepthDefault, depthLimit } from './capability.js';
+import { type Authority, delegationDepthDefault, depthLimit, type Resources } from './capability.js';
 
 const rightSchema = z.enum(rights);
 
+/** The most patterns that one spec lists. */
+const resourcesMax = 1024;
+
+/** A pattern, or a list of them. */
+export const resourcesSchema = z.union(
+  [z.string(), z.array(z.string()).min(1).max(resourcesMax)],
+  `is neither a pattern nor a list of 1 to ${resourcesMax} patterns`,
+);
+
 const fields = {
-  resource: z.string(),
+  resource: resourcesSchema,
   rights: z.array(rightSchema).max(64),
   constraints: z.record(z.string(), z.unknown()).optional(),
   uses: amount.min(1).optional(),
@@ -21,15 +30,18 @@ const fields = {
   maxDepth: amount.max(depthLimit).optional(),
 };
 
-/** The shape of a `CapabilitySpec`; the text inside it is read by `parseCapabilitySpec`. */
+/** The shape of a `CapabilitySpec`; the text inside it is read by `parseCapabilitySpecs`. */
 export const capabilitySpec = z.strictObject(fields);
 
-/** The shape of a `DelegationSpec`; the text inside it is read by `parseDelegationSpec`. */
+/** The shape of a `CapabilitySpec` with one resource. */
+export const singleCapabilitySpec = z.strictObject({ ...fields, resource: z.string('is not one pattern') });
+
+/** The shape of a `DelegationSpec`; the text inside it is read by `parseDelegationSpecs`. */
 export const delegationSpec = z.strictObject({ ...fields, from: z.string().min(1).max(256).optional() });
 
-/** The type that both schemas produce, and that the specs of the API fit. */
-export interface SpecShape {
-  readonly resource: string;
+/** The type that the schemas produce, and that the specs of the API fit. */
+export interface SpecShape<Resource extends Resources = Resources> {
+  readonly resource: Resource;
   readonly rights: readonly Right[];
   readonly constraints?: unknown;
   readonly uses?: number | undefined;
@@ -48,16 +60,18 @@ export interface StatedAuthority extends Omit<Authority, 'maxDepth'> {
 }
 
 /** The authority that a root grant gives. Throws INVALID_INPUT. */
-export function parseCapabilitySpec(spec: SpecShape, path = 'spec'): Authority {
+export function parseCapabilitySpec(spec: SpecShape<string>, path = 'spec'): Authority {
   const stated = parseFields(spec, path);
   return { ...stated, maxDepth: stated.maxDepth ?? delegationDepthDefault };
 }
 
+/** The authority that a root grant gives, for each of its resources. Throws INVALID_INPUT. */
+export function parseCapabilitySpecs(spec: SpecShape, path = 'spec'): Authority[] {
+  return perResource(spec).map((single) => parseCapabilitySpec(single, path));
+}
+
 /** Throws INVALID_INPUT; whether it may be handed on is for `attenuate` to say. */
-export function parseDelegationSpec(
-  spec: SpecShape & { readonly from?: CapabilityId | undefined },
-  path = 'spec',
-): StatedAuthority {
+export function parseDelegationSpec(spec: DelegationShape<string>, path = 'spec'): StatedAuthority {
   return {
     ...parseFields(spec, path),
     ...(spec.from === undefined ? {} : { from: spec.from }),
@@ -65,7 +79,32 @@ export function parseDelegationSpec(
   };
 }
 
-function parseFields(spec: SpecShape, path: string): StatedAuthority {
+/** As `parseDelegationSpec`, for each resource of the spec. */
+export function parseDelegationSpecs(spec: DelegationShape, path = 'spec'): StatedAuthority[] {
+  return perResource(spec).map((single) => parseDelegationSpec(single, path));
+}
+
+type DelegationShape<Resource extends Resources = Resources> = SpecShape<Resource> & {
+  readonly from?: CapabilityId | undefined;
+};
+
+/** A copy of the spec for each resource that it names. */
+function perResource<Spec extends SpecShape>(spec: Spec): (Spec & { readonly resource: string })[] {
+  return listOfResources(spec.resource).map((resource) => ({ ...spec, resource }));
+}
+
+/** The answer of a call with a spec: what was made for its one resource, or the list of what was made for its list. */
+export function answerFor<T>(resource: Resources, made: T[]): T | T[] {
+  const [first] = made;
+  return typeof resource === 'string' && first !== undefined ? first : made;
+}
+
+/** The resources, whether one is given or a list. */
+export function listOfResources(resource: Resources): readonly string[] {
+  return typeof resource === 'string' ? [resource] : resource;
+}
+
+function parseFields(spec: SpecShape<string>, path: string): StatedAuthority {
   const pattern = parsePattern(spec.resource);
   const stated = parseRights(pattern.kind, spec.rights, `${path}.rights`);
   const all = spec.delegable === true ? unionRights(stated, ['grant']) : stated;

@@ -27,9 +27,12 @@ export interface Capability {
   readonly grantedBy: string;
 }
 
+/** One pattern, or several: authority over each of them, as capabilities of their own. */
+export type Resources = string | readonly string[];
+
 /** The authority of a root grant. */
-export interface CapabilitySpec {
-  readonly resource: string;
+export interface CapabilitySpec<Resource extends Resources = string> {
+  readonly resource: Resource;
   readonly rights: readonly Right[];
   readonly constraints?: Constraints;
   readonly uses?: number;
@@ -42,7 +45,7 @@ export interface CapabilitySpec {
 }
 
 /** Authority to be handed on. Omitted constraints, expiry, uses and depth are those of the capability it is derived from. */
-export interface DelegationSpec extends CapabilitySpec {
+export interface DelegationSpec<Resource extends Resources = string> extends CapabilitySpec<Resource> {
   /** Absent: one is chosen that covers the rest. */
   readonly from?: CapabilityId;
 }

@@ -8,8 +8,10 @@ export interface RuleRepository {
   find(tx: ReadTx, id: RuleId): Promise<RuleRecord | undefined>;
   insert(tx: WriteTx, rule: RuleRecord): Promise<void>;
   delete(tx: WriteTx, id: RuleId): Promise<void>;
-  /** Those set on `pid` itself, or all of them, oldest first. */
+  /** Those set on `pid` itself, or on any, oldest first. */
   list(tx: ReadTx, pid?: Pid | '*'): Promise<readonly RuleRecord[]>;
+  /** As `list`, but only those that bind a process at `now`: neither expired, nor on a tree in which nothing lives. */
+  listBinding(tx: ReadTx, pid: Pid | '*' | undefined, now: number): Promise<readonly RuleRecord[]>;
   /** Those set on a process with one of these numbers, and those for all. */
   findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]>;
 }

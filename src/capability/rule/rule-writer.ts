@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import { IdSource, type Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
-import type { RuleEffect, RuleRecord } from './rule.js';
+import type { RuleEffect, RuleRecord, StatedRule } from './rule.js';
 import { RuleRepository } from './rule-repository.js';
 
 /** The process that a rule is set on, with its row number; `*` and 0 for all processes. */
@@ -20,13 +20,7 @@ export class RuleWriter {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
-  async set(
-    tx: WriteTx,
-    effect: RuleEffect,
-    target: RuleTarget,
-    stated: Pick<RuleRecord, 'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt'>,
-    at: number,
-  ): Promise<RuleRecord> {
+  async set(tx: WriteTx, effect: RuleEffect, target: RuleTarget, stated: StatedRule, at: number): Promise<RuleRecord> {
     const rule: RuleRecord = { id: this.ids.next('rule'), effect, ...target, ...stated, createdAt: at };
     await this.repository.insert(tx, rule);
     this.recorder.recordEvent(tx, { type: 'rule.set', at, ...pidOfEvent(target.pid), data: { rule: rule.id, effect } });

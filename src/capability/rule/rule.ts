@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import type { Pid, RuleId } from '../../base/ids.js';
 import { amount, reasonText } from '../../base/spec.js';
+import type { Resources } from '../holding/capability.js';
+import { listOfResources, resourcesSchema } from '../holding/capability-spec.js';
 import { parsePattern } from '../resource/resource.js';
 import { maskOfRights, parseRights, type Right, rights, rightsOfMask } from '../resource/rights.js';
 
 export type RuleEffect = 'deny' | 'ask';
 
 /** The resources and rights that a rule forbids or asks about. */
-export interface RuleSpec {
-  readonly resource: string;
+export interface RuleSpec<Resource extends Resources = string> {
+  /** The same rule under the same id again is that rule. With a list of resources, the rules are `ID#1`, `ID#2` and so on. */
+  readonly id?: RuleId;
+  readonly resource: Resource;
   readonly rights: readonly Right[];
   readonly reason?: string;
   readonly expiresAt?: number;
@@ -39,25 +43,46 @@ export interface RuleRecord {
   readonly createdAt: number;
 }
 
+/** An id that a caller chooses: `#` is kept for the rules of a list. */
+const ruleId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/,
+    'is not an id: up to 128 letters, digits, dots, colons, dashes, underscores',
+  );
+
 export const ruleSpec = z.strictObject({
-  resource: z.string(),
+  id: ruleId.optional(),
+  resource: resourcesSchema,
   rights: z.array(z.enum(rights)).max(64),
   reason: reasonText.optional(),
   expiresAt: amount.optional(),
 });
 
-/** The fields of a row that a spec states, in canonical form. Throws INVALID_INPUT. */
-export function parseRule(
-  spec: z.output<typeof ruleSpec>,
-): Pick<RuleRecord, 'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt'> {
-  const { kind, text } = parsePattern(spec.resource);
-  return {
-    resource: text,
-    rights: maskOfRights(parseRights(kind, spec.rights, 'spec.rights')),
-    argsHash: null,
-    reason: spec.reason ?? null,
-    expiresAt: spec.expiresAt ?? null,
-  };
+/** A rule to be set: the fields of its row that a spec states, in canonical form, and the id that the caller chose. */
+export type StatedRule = Pick<RuleRecord, 'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt'> & {
+  readonly id?: RuleId;
+};
+
+/** The rule for each resource of the spec. Throws INVALID_INPUT. */
+export function parseRules(spec: z.output<typeof ruleSpec>): StatedRule[] {
+  const { id, resource: resources, reason = null, expiresAt = null } = spec;
+  return listOfResources(resources).map((resource, index) => {
+    const { kind, text } = parsePattern(resource);
+    return {
+      ...(id === undefined ? {} : { id: typeof resources === 'string' ? id : listedRuleId(id, index) }),
+      resource: text,
+      rights: maskOfRights(parseRights(kind, spec.rights, 'spec.rights')),
+      argsHash: null,
+      reason,
+      expiresAt,
+    };
+  });
+}
+
+/** The id of a rule of a list, by its position from 0. */
+export function listedRuleId(id: RuleId, index: number): RuleId {
+  return `${id}#${index + 1}`;
 }
 
 /** As users see it. */

@@ -9,7 +9,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
-import { delegationSpec, parseDelegationSpec } from '../holding/capability-spec.js';
+import { answerFor, delegationSpec, parseDelegationSpecs } from '../holding/capability-spec.js';
 import { Derivation, type Derived } from '../holding/derivation.js';
 import { assertNotExpired } from '../holding/expiry.js';
 import { Grants } from '../holding/grants.js';
@@ -40,53 +40,58 @@ export class Delegate {
   ) {}
 
   /**
-   * Throws AMPLIFICATION naming the field, CAPABILITY_DENIED where a rule does not bind the receiver or the giver may
+   * One capability, or one for each of a list of resources. Throws AMPLIFICATION naming the field, CAPABILITY_DENIED where a rule does not bind the receiver or the giver may
    * not send to it, NO_SUCH_CAPABILITY for a `from` that the giver does not hold, PROCESS_TERMINATED, TREE_STOPPING.
    */
-  async delegate(caller: Caller, giver: unknown, receiver: unknown, spec: unknown): Promise<Capability> {
+  async delegate(caller: Caller, giver: unknown, receiver: unknown, spec: unknown): Promise<Capability | Capability[]> {
     const from = parseId(giver, 'from');
     const to = parseId(receiver, 'to');
-    const stated = parseDelegationSpec(parseSpec(delegationSpec, spec, 'spec'));
+    const parsed = parseSpec(delegationSpec, spec, 'spec');
+    const all = parseDelegationSpecs(parsed);
     const call: Call = { caller, actor: from, action: 'capability.delegate', target: to };
     return this.units.commit(call, async (tx, act) => {
       const giverState = await this.holderLookup.findActive(tx, from);
       const { holder, approval, reachedBy } = await this.receivers.reach(tx, act, from, to);
-      const handover = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
-      const handoverApprovals = await this.ruleGate.checkHandover(
-        tx,
-        act,
-        { pid: from, ...giverState },
-        holder,
-        handover,
-      );
-      const approvals = [...(approval === undefined ? [] : [approval]), ...handoverApprovals];
       const target = { pid: to, generation: holder.generation, at: act.at };
-      assertNotExpired(stated, act.at);
-      const derived = await this.derivation.derive(tx, from, target, stated, 'delegate');
-      const { id: capability } = derived.record;
-      const data = { capability, parent: derived.parent, from };
-      this.recorder.recordEvent(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
-      return this.insert(tx, act, call.action, derived, {
-        from,
-        generation: giverState.generation,
-        approvals,
-        reachedBy,
-      });
+      const giverSubject = { pid: from, ...giverState };
+      const decided: { derived: Derived; approvals: ApprovalId[] }[] = [];
+      for (const stated of all) {
+        const handover = { pattern: stated.pattern, rights: unionRights(stated.rights, stated.grantable) };
+        const ofHandover = await this.ruleGate.checkHandover(tx, act, giverSubject, holder, handover);
+        assertNotExpired(stated, act.at);
+        const derived = await this.derivation.derive(tx, from, target, stated, 'delegate');
+        decided.push({ derived, approvals: [...(approval === undefined ? [] : [approval]), ...ofHandover] });
+      }
+      const made: Capability[] = [];
+      for (const { derived, approvals } of decided) {
+        const data = { capability: derived.record.id, parent: derived.parent, from };
+        this.recorder.recordEvent(tx, { type: 'capability.delegated', at: act.at, pid: to, data });
+        const by = { from, generation: giverState.generation, approvals, reachedBy };
+        made.push(await this.insert(tx, act, call.action, derived, by));
+      }
+      return answerFor(parsed.resource, made);
     });
   }
 
-  /** Throws AMPLIFICATION naming the field, NO_SUCH_CAPABILITY, PROCESS_TERMINATED, TREE_STOPPING. */
-  async derive(caller: Caller, input: unknown, spec: unknown): Promise<Capability> {
+  /** As `delegate`. Throws AMPLIFICATION naming the field, NO_SUCH_CAPABILITY, PROCESS_TERMINATED, TREE_STOPPING. */
+  async derive(caller: Caller, input: unknown, spec: unknown): Promise<Capability | Capability[]> {
     const pid = parseId(input, 'pid');
-    const stated = parseDelegationSpec(parseSpec(delegationSpec, spec, 'spec'));
+    const parsed = parseSpec(delegationSpec, spec, 'spec');
+    const all = parseDelegationSpecs(parsed);
     const call: Call = { caller, actor: pid, action: 'capability.derive', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const { generation } = await this.holderLookup.findActive(tx, pid);
-      assertNotExpired(stated, act.at);
-      const derived = await this.derivation.derive(tx, pid, { pid, generation, at: act.at }, stated, 'derive');
-      const data = { capability: derived.record.id, parent: derived.parent };
-      this.recorder.recordEvent(tx, { type: 'capability.derived', at: act.at, pid, data });
-      return this.insert(tx, act, call.action, derived, { from: pid, generation, approvals: [] });
+      assertNotExpired(parsed, act.at);
+      const target = { pid, generation, at: act.at };
+      const decided: Derived[] = [];
+      for (const stated of all) decided.push(await this.derivation.derive(tx, pid, target, stated, 'derive'));
+      const made: Capability[] = [];
+      for (const derived of decided) {
+        const data = { capability: derived.record.id, parent: derived.parent };
+        this.recorder.recordEvent(tx, { type: 'capability.derived', at: act.at, pid, data });
+        made.push(await this.insert(tx, act, call.action, derived, { from: pid, generation, approvals: [] }));
+      }
+      return answerFor(parsed.resource, made);
     });
   }
 

@@ -14,7 +14,7 @@ import { ApprovalRepository } from '../approval/approval-repository.js';
 import { hashOfArgs } from '../decision/decide.js';
 import type { Authority, Capability, CapabilitySpec } from '../holding/capability.js';
 import type { HolderState } from '../holding/capability-repository.js';
-import { capabilitySpec, parseCapabilitySpec } from '../holding/capability-spec.js';
+import { parseCapabilitySpec, singleCapabilitySpec } from '../holding/capability-spec.js';
 import { CapabilityViews } from '../holding/capability-views.js';
 import { assertNotExpired } from '../holding/expiry.js';
 import { HolderLookup } from '../holding/holders.js';
@@ -46,7 +46,7 @@ export class RequestCapability {
   async run(caller: Extract<Caller, { face: 'process' }>, input: unknown, options: unknown = {}): Promise<Capability> {
     const { pid } = caller;
     const { signal } = parseSpec(requestOptions, options, 'options', isAbortSignal);
-    const spec = parseSpec(capabilitySpec, input, 'spec') as CapabilitySpec;
+    const spec = parseSpec(singleCapabilitySpec, input, 'spec') as CapabilitySpec;
     const authority = parseCapabilitySpec(spec);
     const call: Call = { caller, actor: pid, action: 'capability.request', target: pid, signal };
     return this.units.commit(call, async (tx, act) => {

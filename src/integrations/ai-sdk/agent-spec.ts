@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CapabilitySpec, RetryPolicy, Schema } from '../../index.js';
+import type { CapabilitySpec, Resources, RetryPolicy, Schema } from '../../index.js';
 import { isModel, type ModelSource } from './agent-model.js';
 import type { ModelUsage } from './model-usage.js';
 import { parseInput } from './parse-input.js';
@@ -26,7 +26,7 @@ export interface AgentSpec {
   /** Schema of the arguments, which the model is given beside the goal. */
   readonly input?: Schema;
   /** Capabilities that a process of the image must hold; grants nothing. */
-  readonly requires?: readonly CapabilitySpec[];
+  readonly requires?: readonly CapabilitySpec<Resources>[];
   /** The retry policy for transient failures of the model; default 3 attempts. */
   readonly retry?: RetryPolicy;
 }

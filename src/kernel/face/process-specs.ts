@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import type { CapabilitySpec, DelegationSpec } from '../../capability/holding/capability.js';
+import type { CapabilitySpec, DelegationSpec, Resources } from '../../capability/holding/capability.js';
 import type { Right } from '../../capability/resource/rights.js';
 import type { ForkMode, ObjectHandle, ObjectRef, ObjectType } from '../../memory/object/object.js';
 import type { Budget } from '../budget/budget.js';
@@ -25,7 +25,7 @@ export interface SpawnSpec {
   /** What becomes of an `id` that stands for another spec: CONFLICT, or the process that is there. Default `refuse`. */
   readonly onConflict?: 'refuse' | 'keep';
   /** Root grants. */
-  readonly capabilities?: readonly CapabilitySpec[];
+  readonly capabilities?: readonly CapabilitySpec<Resources>[];
   readonly budget?: Partial<Budget>;
   readonly onBudget?: OnBudget;
   /** Relative to the workspace; default: the parent's. */
@@ -42,7 +42,7 @@ export interface SpawnSpec {
 
 export interface ChildSpec extends Omit<SpawnSpec, 'capabilities'> {
   /** Drawn from what the parent holds and may hand on. */
-  readonly delegate?: readonly DelegationSpec[];
+  readonly delegate?: readonly DelegationSpec<Resources>[];
 }
 
 export interface ViewSpec {

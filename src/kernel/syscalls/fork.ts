@@ -2,7 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
-import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import { parseDelegationSpecs } from '../../capability/holding/capability-spec.js';
 import { assertNotExpired } from '../../capability/holding/expiry.js';
 import { ObjectHandle, type ViewNarrowing } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
@@ -31,7 +31,7 @@ export class Fork {
     const actor = parsePid(parentPid, 'parent');
     const original = parse(forkSpec, input, 'spec', this.payloads.specLimits);
     const { mode, view, delegate: delegationSpecs, image, ...common } = original;
-    const delegate = delegationSpecs.map((stated, index) => parseDelegationSpec(stated, `spec.delegate.${index}`));
+    const delegate = delegationSpecs.flatMap((stated, index) => parseDelegationSpecs(stated, `spec.delegate.${index}`));
     const fork = { mode, narrowing: view === undefined ? null : toViewNarrowing(view) };
     const findParentImage = () => this.store.read(async (tx) => (await this.lookup.get(tx, actor)).image);
     return this.units.commitPrepared(
@@ -49,7 +49,8 @@ export class Fork {
         const parent = await this.lookup.getSpawnable(tx, actor);
         if (image === undefined && parent.image !== prepared.image.reference) throw new OutdatedPreparation(actor);
         if (fork.narrowing !== null) await this.viewLimits.assertWithin(tx, act, actor, fork.narrowing);
-        for (const [index, stated] of delegate.entries()) assertNotExpired(stated, act.at, `spec.delegate.${index}`);
+        for (const [index, { expiresAt }] of delegationSpecs.entries())
+          assertNotExpired({ expiresAt }, act.at, `spec.delegate.${index}`);
         const child = await this.spawn.toNewChild(tx, parent, prepared, act.at);
         const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork });
         return row.pid;

@@ -5,7 +5,7 @@ import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
-import { parseCapabilitySpec, parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import { parseCapabilitySpecs, parseDelegationSpecs } from '../../capability/holding/capability-spec.js';
 import { assertNotExpired } from '../../capability/holding/expiry.js';
 import { ObjectHandle } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
@@ -94,13 +94,14 @@ export class Spawn {
   async spawnRoot(caller: Caller, input: unknown): Promise<Pid> {
     const given = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
     const spec = { ...given, image: given.image ?? this.rootDefaults.image ?? defaultImage };
-    const grants = spec.capabilities.map((grant, index) => parseCapabilitySpec(grant, `spec.capabilities.${index}`));
+    const grants = spec.capabilities.flatMap((grant, at) => parseCapabilitySpecs(grant, `spec.capabilities.${at}`));
     const call: Call = { caller, actor: 'host', action: 'process.spawn' };
     const prepare = () => this.prepare(caller, null, spec);
     return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const existing = await this.findExisting(tx, null, prepared);
       if (existing !== undefined) return existing;
-      for (const [index, grant] of grants.entries()) assertNotExpired(grant, act.at, `spec.capabilities.${index}`);
+      for (const [index, { expiresAt }] of spec.capabilities.entries())
+        assertNotExpired({ expiresAt }, act.at, `spec.capabilities.${index}`);
       const goal = await this.toGoal(tx, 'host', prepared.goal, act.at);
       const root = { cwd: '.', ...prepared, goal, parent: null, authority: { grants }, fork: null };
       return (await this.spawning.create(tx, act, root)).row.pid;
@@ -114,7 +115,7 @@ export class Spawn {
   async spawnChild(caller: Caller, parentPid: unknown, input: unknown, restart?: Restart): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
     const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
-    const delegate = spec.delegate.map((stated, index) => parseDelegationSpec(stated, `spec.delegate.${index}`));
+    const delegate = spec.delegate.flatMap((stated, index) => parseDelegationSpecs(stated, `spec.delegate.${index}`));
     const image = new ChildImage(spec.image, () => this.findParentImage(actor));
     // In older versions a child that named no image was of the default one.
     const older = spec.image === undefined ? { ...spec, image: defaultImage } : undefined;
@@ -128,7 +129,8 @@ export class Spawn {
         if (!image.fits(prepared.image, parent)) throw new OutdatedPreparation(actor);
         // A child that is started again gets what it had, although that may have expired meanwhile.
         if (restart === undefined) {
-          for (const [index, stated] of delegate.entries()) assertNotExpired(stated, act.at, `spec.delegate.${index}`);
+          for (const [index, { expiresAt }] of spec.delegate.entries())
+            assertNotExpired({ expiresAt }, act.at, `spec.delegate.${index}`);
         }
         const child = await this.toNewChild(tx, parent, prepared, act.at);
         const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null });

@@ -3,7 +3,7 @@ import { ProcessError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { Listeners } from '../../base/listeners.js';
 import { type Token, token } from '../../base/token.js';
-import { parseCapabilitySpec } from '../../capability/holding/capability-spec.js';
+import { parseCapabilitySpecs } from '../../capability/holding/capability-spec.js';
 import { anonymousCommandImage, type ImageFacts, type Images } from '../../kernel/process/images.js';
 import { toStoredRetry } from '../step/retry.js';
 import { commandSpecOf } from './command-program.js';
@@ -43,7 +43,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       name,
       reference,
       kind,
-      requires: parsed.requires.map((spec, index) => parseCapabilitySpec(spec, `image.requires.${index}`)),
+      requires: parsed.requires.flatMap((spec, index) => parseCapabilitySpecs(spec, `image.requires.${index}`)),
       recovery,
       retry: retry === undefined ? null : toStoredRetry(retry),
       acknowledgesStop: parsed.acknowledge === true,

@@ -1,6 +1,6 @@
 import { type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import type { CapabilitySpec } from '../../capability/holding/capability.js';
+import type { CapabilitySpec, Resources } from '../../capability/holding/capability.js';
 import type { ProcessKind, RecoveryDisposition } from '../../kernel/process/process.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import type { Syscalls } from '../run/body-context.js';
@@ -23,7 +23,7 @@ export interface Image {
   readonly kind: ProcessKind;
   readonly input?: Schema;
   readonly tools?: readonly string[];
-  readonly requires: readonly CapabilitySpec[];
+  readonly requires: readonly CapabilitySpec<Resources>[];
   readonly recovery: RecoveryDisposition;
   readonly retry?: RetryPolicy;
   readonly run?: ImageBody;
@@ -43,7 +43,7 @@ export interface ImageSpec<Args = JsonValue> {
   /** The tools that its processes can see; absent: all. Seeing a tool is not authority to call it. */
   readonly tools?: readonly string[];
   /** Capabilities that a process of it must hold; they are checked, not granted. */
-  readonly requires?: readonly CapabilitySpec[];
+  readonly requires?: readonly CapabilitySpec<Resources>[];
   readonly recovery?: RecoveryDisposition;
   readonly retry?: RetryPolicy;
   readonly run: (ctx: Syscalls, args: Args) => BodyReturn;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { amount, label, parseSpec } from '../../base/spec.js';
-import type { DelegationSpec } from '../../capability/holding/capability.js';
-import { parseDelegationSpec } from '../../capability/holding/capability-spec.js';
+import type { DelegationSpec, Resources } from '../../capability/holding/capability.js';
+import { parseDelegationSpecs } from '../../capability/holding/capability-spec.js';
 import type { Budget } from '../../kernel/budget/budget.js';
 import { childSpec } from '../../kernel/specs.js';
 import { retryPolicy } from '../step/retry.js';
@@ -21,7 +21,7 @@ export interface SupervisedChild {
   readonly args?: JsonValue;
   readonly goal?: string | JsonObject;
   /** Derived from capabilities that the supervisor holds and may delegate. */
-  readonly delegate?: readonly DelegationSpec[];
+  readonly delegate?: readonly DelegationSpec<Resources>[];
   readonly budget?: Partial<Budget>;
   readonly restart: RestartRule;
   /** The grace when it is stopped; then it is killed. Default 5,000. */
@@ -75,7 +75,7 @@ export function parseSupervision(value: unknown, path: string): Supervision {
   const parsed = parseSpec(supervision, value, path);
   for (const [index, { delegate }] of parsed.children.entries()) {
     for (const [position, spec] of delegate.entries())
-      parseDelegationSpec(spec, `${path}.children.${index}.delegate.${position}`);
+      parseDelegationSpecs(spec, `${path}.children.${index}.delegate.${position}`);
   }
   // The parser copies plain data, in which no member is undefined.
   return parsed as Supervision;

@@ -10,6 +10,15 @@ import type { Db } from '../sqlite/connection.js';
 import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite } from './write-statements.js';
 
+/** The requested process, or any when none is requested. */
+const isSetOn = sql`${rules.pid} = coalesce(${sql.placeholder('pid')}, ${rules.pid})`;
+/** Not expired, and for all processes, or for one that lives or under which something spawned lives. */
+const bindsAt = sql`(${rules.expiresAt} IS NULL OR ${rules.expiresAt} > ${sql.placeholder('now')})
+  AND (${rules.n} = 0 OR EXISTS (SELECT 1 FROM processes AS target JOIN accounts AS account ON account.n = target.n
+    WHERE target.n = ${rules.n} AND (target.exited_at IS NULL OR account.children_used > 0)))`;
+/** Of rules of one time: as they were set. */
+const inOrder = sql`${rules}.rowid`;
+
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
     .select()
@@ -17,12 +26,12 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(eq(rules.id, sql.placeholder('id')))
     .prepare(),
   any: db.select({ id: rules.id }).from(rules).limit(1).prepare(),
-  all: db.select().from(rules).orderBy(rules.id).prepare(),
-  setOn: db
+  list: db.select().from(rules).where(isSetOn).orderBy(rules.createdAt, inOrder).prepare(),
+  listBinding: db
     .select()
     .from(rules)
-    .where(eq(rules.pid, sql.placeholder('pid')))
-    .orderBy(rules.id)
+    .where(sql`${isSetOn} AND ${bindsAt}`)
+    .orderBy(rules.createdAt, inOrder)
     .prepare(),
   findByTargets: db
     .select()
@@ -53,7 +62,11 @@ export class SqliteRuleRepository implements RuleRepository {
   }
 
   async list(tx: ReadTx, pid?: Pid | '*'): Promise<readonly RuleRecord[]> {
-    return pid === undefined ? statements.read(tx).all.all() : statements.read(tx).setOn.all({ pid });
+    return statements.read(tx).list.all({ pid: pid ?? null });
+  }
+
+  async listBinding(tx: ReadTx, pid: Pid | '*' | undefined, now: number): Promise<readonly RuleRecord[]> {
+    return statements.read(tx).listBinding.all({ pid: pid ?? null, now });
   }
 
   async findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { parseSpec } from '../../../src/base/spec.js';
+import type { Authority } from '../../../src/capability/holding/capability.js';
 import {
   capabilitySpec,
   delegationSpec,
-  parseCapabilitySpec,
-  parseDelegationSpec,
+  parseCapabilitySpecs,
+  parseDelegationSpecs,
+  type StatedAuthority,
 } from '../../../src/capability/holding/capability-spec.js';
 import { codeOf, errorOf } from '../../support/capability/thrown-code.js';
 
-const grant = (input: unknown) => parseCapabilitySpec(parseSpec(capabilitySpec, input, 'spec'));
-const delegation = (input: unknown) => parseDelegationSpec(parseSpec(delegationSpec, input, 'spec'));
+const grant = (input: unknown) => parseCapabilitySpecs(parseSpec(capabilitySpec, input, 'spec'))[0] as Authority;
+const delegation = (input: unknown) =>
+  parseDelegationSpecs(parseSpec(delegationSpec, input, 'spec'))[0] as StatedAuthority;
 
 describe('a capability spec', () => {
   it('is read into canonical form, with the default depth', () => {

@@ -5,6 +5,7 @@ import { writeJson, writeLine } from '../../output.js';
 import { findRuleTarget, fullName } from '../../pids.js';
 
 interface RuleOptions extends CommonOptions {
+  readonly id?: string;
   readonly reason?: string;
   /** In milliseconds. */
   readonly expiresIn?: number;
@@ -22,8 +23,9 @@ export async function setRule(
     options,
     (kernel) => findRuleTarget(kernel, pidOrSuffix),
     async ({ capabilities }, target) => {
-      const { reason, expiresIn } = options;
+      const { id, reason, expiresIn } = options;
       const rule = await capabilities[effect](target, {
+        ...(id === undefined ? {} : { id }),
         resource,
         // The kernel validates the rights.
         rights: rights as readonly Right[],

@@ -8,6 +8,8 @@ import { formatTimeLeft } from '../../times.js';
 
 interface RulesOptions extends CommonOptions {
   readonly full?: boolean;
+  /** Also those that bind nobody any more. */
+  readonly all?: boolean;
 }
 
 type Name = (id: string) => string;
@@ -17,8 +19,10 @@ const headings = ['ID', 'EFFECT', 'BINDS', 'RIGHTS', 'RESOURCE', 'ARGUMENTS', 'E
 /** Lists every rule, or those that bind one process, oldest first. */
 export async function rules(pidOrSuffix: string | undefined, options: RulesOptions): Promise<void> {
   const items = await withReadOnlyStore(options, async (kernel) => {
-    if (pidOrSuffix === undefined) return kernel.capabilities.rules();
-    return findBinding(kernel, await findRuleTarget(kernel, pidOrSuffix));
+    const found = await kernel.capabilities.rules(undefined, { all: options.all === true });
+    if (pidOrSuffix === undefined) return found;
+    const path = await findPath(kernel, await findRuleTarget(kernel, pidOrSuffix));
+    return found.filter(({ pid }) => path.has(pid));
   });
   if (options.json === true) return writeJson(items);
   const isFull = options.full === true;
@@ -28,14 +32,14 @@ export async function rules(pidOrSuffix: string | undefined, options: RulesOptio
   await writeLine(drawTable(headings, rows));
 }
 
-/** The rules on all processes, on this one, and on the processes it was spawned under, whatever its parent is now. */
-async function findBinding({ capabilities, processes }: Kernel, target: Pid | '*'): Promise<Rule[]> {
+/** What rules that bind this process are set on: all, itself, and the processes it was spawned under, whatever its parent is now. */
+async function findPath({ processes }: Kernel, target: Pid | '*'): Promise<ReadonlySet<string>> {
   const path = new Set<string>(['*']);
   for (let current: Pid | null = target === '*' ? null : target; current !== null; ) {
     path.add(current);
     current = (await processes.get(current)).bornUnder;
   }
-  return (await capabilities.rules()).filter(({ pid }) => path.has(pid));
+  return path;
 }
 
 function row(rule: Rule, idName: Name, pidName: Name): string[] {
