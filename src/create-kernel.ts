@@ -5,6 +5,7 @@ import { AuditRepository } from './audit/audit-repository.js';
 import { Checkpoints } from './audit/checkpoint/checkpoints.js';
 import { AuditVerifier } from './audit/verify/audit-verifier.js';
 import { AuditWriter } from './audit/writing/audit-writer.js';
+import { Inspections } from './audit/writing/inspections.js';
 import { Refusals } from './audit/writing/refusals.js';
 import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
@@ -238,6 +239,7 @@ class OpenKernel implements Kernel {
       if (this.options.readOnly) return report;
       await container.get(RevocationSweep).waitUntilIdle();
       await container.get(Refusals).close();
+      await container.get(Inspections).close();
       await container.get(Checkpoints).close();
       return report;
     } finally {

@@ -126,7 +126,7 @@ export {
 export type { JournalEntry } from './kernel/syscalls/history.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
-export type { ObjectVersion, StoredObject } from './memory/object/object.js';
+export type { ObjectInfo, ObjectVersion, StoredObject } from './memory/object/object.js';
 export {
   type Link,
   ObjectHandle,
@@ -140,9 +140,11 @@ export {
   type LinksOptions,
   type MaterializeOptions,
   type ObjectFilter,
+  type ObjectListFilter,
   ObjectMemory,
   type ObjectSpec,
   type ProcessMemory,
+  type UpdateOptions,
 } from './memory/object-memory.js';
 export type { ContextOrder } from './memory/rendering.js';
 export type { DiffSide } from './memory/syscalls/diff.js';

@@ -4,6 +4,7 @@ import { Checkpoints } from './checkpoint/checkpoints.js';
 import { AuditProofs } from './merkle/audit-proofs.js';
 import { AuditVerifier } from './verify/audit-verifier.js';
 import { AuditWriter } from './writing/audit-writer.js';
+import { Inspections } from './writing/inspections.js';
 import { Refusals } from './writing/refusals.js';
 
 export const auditModule = new ContainerModule(({ bind }) => {
@@ -13,4 +14,5 @@ export const auditModule = new ContainerModule(({ bind }) => {
   bind(AuditProofs).toSelf();
   bind(AuditLog).toSelf();
   bind(Refusals).toSelf();
+  bind(Inspections).toSelf();
 });

@@ -36,6 +36,7 @@ import { Exit } from './syscalls/exit.js';
 import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
 import { RunHistory } from './syscalls/history.js';
+import { InspectProcess } from './syscalls/inspect.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
@@ -89,6 +90,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     External,
     Fork,
     RunHistory,
+    InspectProcess,
     Prune,
     Queries,
     Receive,

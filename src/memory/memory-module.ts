@@ -11,6 +11,7 @@ import { ChangeView } from './syscalls/change-view.js';
 import { CreateObject } from './syscalls/create.js';
 import { DiffObjects } from './syscalls/diff.js';
 import { FindObjects } from './syscalls/find.js';
+import { InspectObjects } from './syscalls/inspect.js';
 import { Materialize } from './syscalls/materialize.js';
 import { MergeChild } from './syscalls/merge.js';
 import { ReadObject } from './syscalls/read.js';
@@ -44,6 +45,7 @@ export const memoryModule = new ContainerModule(({ bind }) => {
     CreateObject,
     DiffObjects,
     FindObjects,
+    InspectObjects,
     Materialize,
     MergeChild,
     ReadObject,
@@ -53,6 +55,8 @@ export const memoryModule = new ContainerModule(({ bind }) => {
   ];
   for (const part of [...parts, ...operations]) bind<object>(part).toSelf();
   bind(Tokenizer).to(GptTokenizer);
-  bind(ObjectMemory).toDynamicValue(({ get }) => hostMemory(get(MemorySyscalls), get(SweepObjects)));
+  bind(ObjectMemory).toDynamicValue(({ get }) =>
+    hostMemory(get(MemorySyscalls), get(SweepObjects), get(InspectObjects)),
+  );
   bind(ProvenanceQuery).to(ObjectProvenance);
 });

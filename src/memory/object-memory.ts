@@ -11,6 +11,7 @@ import type { JsonPatch } from './json-patch.js';
 import type {
   Link,
   ObjectHandle,
+  ObjectInfo,
   ObjectRef,
   ObjectType,
   ObjectVersion,
@@ -23,6 +24,7 @@ import { ChangeView } from './syscalls/change-view.js';
 import { CreateObject } from './syscalls/create.js';
 import { DiffObjects, type DiffSide } from './syscalls/diff.js';
 import { FindObjects, type MemoryView } from './syscalls/find.js';
+import { InspectObjects } from './syscalls/inspect.js';
 import { Materialize, type MaterializedContext } from './syscalls/materialize.js';
 import { MergeChild } from './syscalls/merge.js';
 import { ReadObject } from './syscalls/read.js';
@@ -55,6 +57,23 @@ export interface ObjectFilter {
   readonly text?: string;
   readonly namespace?: string;
   readonly createdBy?: Pid;
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+export interface UpdateOptions {
+  /** The version that it must be at. */
+  readonly ifVersion?: number;
+  /** Whether the version that is replaced stays in `history`; default true. */
+  readonly history?: boolean;
+}
+
+/** Selects objects for the host. */
+export interface ObjectListFilter {
+  /** The process that created them. */
+  readonly pid?: Pid;
+  readonly type?: ObjectType;
+  readonly name?: string;
   readonly limit?: number;
   readonly after?: string;
 }
@@ -100,14 +119,11 @@ export class MemorySyscalls {
     return this.reading.run(caller, pid, ref, options);
   }
 
-  /** Writes a new version. Throws IMMUTABLE, VERSION_CONFLICT. */
-  update(
-    caller: Caller,
-    pid: Pid,
-    ref: ObjectRef,
-    payload: JsonValue,
-    options?: { ifVersion?: number },
-  ): Promise<ObjectHandle> {
+  /**
+   * Writes a new version. `history: false` does not keep the version that it replaces, which only a fork that writes to its
+   * own copy does all the same. Throws IMMUTABLE, VERSION_CONFLICT.
+   */
+  update(caller: Caller, pid: Pid, ref: ObjectRef, payload: JsonValue, options?: UpdateOptions): Promise<ObjectHandle> {
     return this.updating.run(caller, pid, ref, payload, options);
   }
 
@@ -175,7 +191,17 @@ export interface ProcessMemory extends OwnFace<MemorySyscalls> {}
 
 /** The same for the host, which names the process that it acts for. Where a rule asks, it is APPROVAL_PENDING. */
 export interface ObjectMemory extends NamedFace<MemorySyscalls> {
-  /** Removes the payloads that nobody can reach any more; the record keeps the hashes. */
+  /**
+   * Any object, also of an ended process, as an act of the host that is on record. A payload that is not stored any more is
+   * null. Throws NO_SUCH_OBJECT.
+   */
+  inspect(ref: ObjectRef): Promise<StoredObject>;
+  /** Objects of all processes without their payloads, deleted ones too, in the order of their creation. */
+  list(filter?: ObjectListFilter): Promise<Page<ObjectInfo>>;
+  /**
+   * Removes the payloads that nobody can reach any more; the record keeps the hashes. Goals, results and transcripts stay
+   * until their processes are pruned.
+   */
   sweep(): Promise<{ reclaimed: number }>;
 }
 export const ObjectMemory: Token<ObjectMemory> = token('ObjectMemory');
@@ -186,6 +212,11 @@ export const processMemory = faceMaker<MemorySyscalls, [caller: ProcessCaller, p
 );
 
 /** The face of memory for the host. */
-export function hostMemory(syscalls: MemorySyscalls, sweeping: SweepObjects): ObjectMemory {
-  return { ...hostFaceOf(syscalls, (pid) => parseId(pid, 'pid')), sweep: async () => sweeping.run() };
+export function hostMemory(syscalls: MemorySyscalls, sweeping: SweepObjects, inspecting: InspectObjects): ObjectMemory {
+  return {
+    ...hostFaceOf(syscalls, (pid) => parseId(pid, 'pid')),
+    inspect: async (ref) => inspecting.run(ref),
+    list: async (filter) => inspecting.list(filter),
+    sweep: async () => sweeping.run(),
+  };
 }

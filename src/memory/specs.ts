@@ -31,7 +31,10 @@ export const createSpec = z.strictObject({
   sources: z.array(ref).max(1024).default([]),
 });
 export const readOptions = z.strictObject({ version: amount.min(1).optional() });
-export const updateOptions = z.strictObject({ ifVersion: amount.min(1).optional() });
+export const updateOptions = z.strictObject({
+  ifVersion: amount.min(1).optional(),
+  history: z.boolean().default(true),
+});
 export const relationSpec = z.enum(relations);
 export const linksOptions = z.strictObject({
   relation: relationSpec.optional(),
@@ -46,6 +49,14 @@ export const querySpec = z.strictObject({
   text: z.string().min(1).max(4096).optional(),
   namespace: namespace.optional(),
   createdBy: id.optional(),
+  limit: pageOptions.limit,
+  after: id.optional(),
+});
+
+export const listSpec = z.strictObject({
+  pid: id.optional(),
+  type: z.enum(objectTypes).optional(),
+  name: label.optional(),
   limit: pageOptions.limit,
   after: id.optional(),
 });

@@ -280,7 +280,7 @@ describe('any argument of any public method', () => {
     },
   ];
   const processes =
-    'spawn fork spawnChild exec wait waitAny waitAll result signal pause resume cancel kill exit complete fail progress abandon chdir charge reserve settle budget setBudget get list children ancestors tree journal prune'
+    'spawn fork spawnChild exec wait waitAny waitAll result signal pause resume cancel kill exit complete fail progress abandon chdir charge reserve settle budget setBudget get list children ancestors tree journal goal transcript prune'
       .split(' ')
       .map((name) => on((kernel) => kernel.processes, name));
   const capabilities = 'grant check explain list get chain'
@@ -293,7 +293,7 @@ describe('any argument of any public method', () => {
   const methodsOfMemory =
     'create read update delete link links diff history lookup query share view addToView removeFromView merge materialize';
   const memory = [
-    ...`${methodsOfMemory} sweep`.split(' ').map((name) => on((kernel) => kernel.memory, name)),
+    ...`${methodsOfMemory} sweep inspect list`.split(' ').map((name) => on((kernel) => kernel.memory, name)),
     ...methodsOfMemory.split(' ').map((name) => on((kernel) => kernel.as('p_none').memory, name)),
   ];
   const events = 'on list stream'.split(' ').map((name) => on((kernel) => kernel.events, name));

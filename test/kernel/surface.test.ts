@@ -66,6 +66,8 @@ const hostMembers: Record<keyof ProcessManager, true> = {
   ancestors: true,
   tree: true,
   journal: true,
+  goal: true,
+  transcript: true,
   readOutput: true,
   waitOutput: true,
   prune: true,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { eventsAfter, kernelFixture, lastSeq } from '../support/kernel-fixture.js';
 import { ownerAndStranger, refusalDetails, unknownId } from '../support/memory/owner-and-stranger.js';
+import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('updating an object', () => {
   it('gives it a new version and keeps the earlier ones, also after a restart', async () => {
@@ -24,6 +25,24 @@ describe('updating an object', () => {
     expect(payloads).toEqual([{ n: 1 }, { n: 2 }, 'three']);
     expect(await again.memory.read(owner, handle, { version: 1 })).toEqual(first);
     await checkInvariants(again, path);
+  });
+
+  it('keeps no earlier one with history: false, and is charged for what is stored only', async () => {
+    const { kernel, owner, note } = await ownerAndStranger();
+    const handle = await note({ n: 1 });
+    const before = (await kernel.processes.get(owner)).used.storedBytes ?? 0;
+    for (const letter of ['a', 'b', 'c']) {
+      await kernel.memory.update(owner, handle, letter.repeat(5_000), { history: false });
+    }
+    const history = await kernel.memory.history(owner, handle);
+    expect(history.map(({ version }) => version)).toEqual([4]);
+    expect((await kernel.memory.read(owner, handle)).payload).toBe('c'.repeat(5_000));
+    const used = (await kernel.processes.get(owner)).used.storedBytes ?? 0;
+    expect(used - before).toBe(5_002 - JSON.stringify({ n: 1 }).length);
+    await kernel.memory.update(owner, handle, 'last');
+    expect((await kernel.memory.history(owner, handle)).map(({ version }) => version)).toEqual([4, 5]);
+    expect((await kernel.memory.read(owner, handle, { version: 4 })).payload).toBe('c'.repeat(5_000));
+    expect(await findInconsistencies(kernel)).toEqual([]);
   });
 
   it('counts a version also for a payload that is the same', async () => {

@@ -1,11 +1,12 @@
 import type { ModelMessage, ToolModelMessage, ToolResultPart } from 'ai';
-import type { JsonObject, JsonValue, Syscalls } from '../../index.js';
+import type { JsonValue, Syscalls } from '../../index.js';
 import { modelFor, modelResource } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
 import { usageInFailure } from './model-error.js';
 import { askModel, type RequestedCall, type Turn } from './model-turn.js';
 import { type ModelUsage, noUsage, sumUsage } from './model-usage.js';
-import { refusalFrom, toolErrorValue } from './tool-error-value.js';
+import { toolErrorValue } from './tool-error-value.js';
+import { Transcript } from './transcript.js';
 import { estimateUsage, reserveTurn, settleTurn } from './turn-budget.js';
 
 /** The result of an agent's process. */
@@ -26,20 +27,33 @@ export type AgentResult = {
 export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Promise<AgentResult> {
   const model = await modelFor(ctx, agent.model);
   const resource = modelResource(model);
-  const messages: ModelMessage[] = [{ role: 'user', content: await openingPrompt(ctx, args, agent.contextTokens) }];
-  let usage = noUsage;
-  for (let turns = 1; ; turns++) {
-    const turn = await runTurn(turns);
-    usage = sumUsage(usage, turn.usage);
-    messages.push(...turn.messages);
-    const isLast = turn.calls.length === 0 || turns === agent.maxTurns;
-    ctx.progress(turns, isLast ? turns : agent.maxTurns);
-    if (isLast) {
-      await saveTranscript(ctx, messages);
-      const finishReason = turn.calls.length === 0 ? turn.finishReason : 'max_turns';
-      return { text: turn.text, turns, finishReason, usage };
+  const transcript = new Transcript(ctx);
+  const content = await openingPrompt(ctx, args, agent.contextTokens, transcript);
+  const messages: ModelMessage[] = [{ role: 'user', content }];
+  try {
+    return await runTurns();
+  } catch (error) {
+    // The error is the one to report, whether or not the last results can be stored.
+    await transcript.save(messages).catch(() => undefined);
+    throw error;
+  }
+
+  async function runTurns(): Promise<AgentResult> {
+    let usage = noUsage;
+    for (let turns = 1; ; turns++) {
+      const turn = await runTurn(turns);
+      usage = sumUsage(usage, turn.usage);
+      messages.push(...turn.messages);
+      const isLast = turn.calls.length === 0 || turns === agent.maxTurns;
+      ctx.progress(turns, isLast ? turns : agent.maxTurns);
+      if (isLast) {
+        // Also what is stored already: a turn that a crash has cut off was stored with another answer.
+        await transcript.saveAll(messages);
+        const finishReason = turn.calls.length === 0 ? turn.finishReason : 'max_turns';
+        return { text: turn.text, turns, finishReason, usage };
+      }
+      messages.push(await runToolCalls(ctx, turn.calls));
     }
-    messages.push(await runToolCalls(ctx, turn.calls));
   }
 
   /** Reserves before the model is asked and charges after. All of it is journalled, so a rerun pays for no turn again. */
@@ -47,7 +61,7 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
     await ctx.capabilities.require('call', resource);
     const estimated = estimateUsage(agent, messages);
     const reservation = await reserveTurn(ctx, agent, estimated);
-    const request = { model, resource, messages, estimated };
+    const request = { model, resource, messages, estimated, transcript };
     const turn = await askModel(ctx, agent, `turn ${turnNumber}`, request).catch(async (error: unknown) => {
       const used = usageInFailure(error);
       // The error of the model is the one to report, whatever the price function says.
@@ -59,12 +73,14 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
   }
 }
 
-/** The first message to the model: memory, goal and arguments. A step, so a rerun gets the same text. */
-function openingPrompt(ctx: Syscalls, args: JsonValue, contextTokens: number): Promise<string> {
+/** The first message to the model: memory, goal and arguments. A step, so a rerun gets the same text. It begins the transcript. */
+function openingPrompt(ctx: Syscalls, args: JsonValue, contextTokens: number, transcript: Transcript): Promise<string> {
   return ctx.step('context', async () => {
     const { payload } = await ctx.memory.read(ctx.goal);
     const parts = [await memoryText(ctx, contextTokens), toText(payload), argumentsText(args)];
-    return parts.filter((part) => part !== '').join('\n\n') || 'Begin.';
+    const content = parts.filter((part) => part !== '').join('\n\n') || 'Begin.';
+    await transcript.begin([{ role: 'user', content }]);
+    return content;
   });
 }
 
@@ -116,34 +132,4 @@ function limitResult(result: JsonValue): JsonOutput {
   const text = JSON.stringify(result);
   if (text.length <= resultCharactersMax) return result as JsonOutput;
   return { cut: true, characters: text.length, text: text.slice(0, resultCharactersMax).toWellFormed() };
-}
-
-/** Limits of the texts in a transcript: of each one, and of all together. */
-const textMax = 4_000;
-const textsMax = 150_000;
-
-/**
- * Stores the messages as an object of the process, with its goal as the source. The transcript is for people: a refusal to
- * create it does not fail the agent.
- */
-async function saveTranscript(ctx: Syscalls, messages: readonly ModelMessage[]): Promise<void> {
-  try {
-    const payload = { messages: shortenMessages(messages) };
-    await ctx.memory.create({ type: 'message', title: 'transcript', payload, sources: [ctx.goal] });
-  } catch (error) {
-    refusalFrom(ctx, error);
-  }
-}
-
-function shortenMessages(messages: readonly ModelMessage[]): JsonObject[] {
-  let left = textsMax;
-  return messages.flatMap(({ role, content }) => {
-    const text = truncate(typeof content === 'string' ? content : JSON.stringify(content));
-    left -= text.length;
-    return left < 0 ? [] : [{ role, text }];
-  });
-}
-
-function truncate(text: string): string {
-  return text.length <= textMax ? text : `${text.slice(0, textMax)}…`.toWellFormed();
 }

@@ -7,6 +7,7 @@ import { countsIn, measureUsage } from './measured-model.js';
 import { modelFailed, modelRetry } from './model-error.js';
 import { estimateTokens, type ModelUsage, noUsage, sumUsage, usageFrom } from './model-usage.js';
 import { toolDeclarations } from './tools-for.js';
+import type { Transcript } from './transcript.js';
 
 /** A tool call that the model requests. */
 export interface RequestedCall {
@@ -34,15 +35,21 @@ export interface TurnRequest {
   readonly resource: string;
   readonly messages: readonly ModelMessage[];
   readonly estimated: ModelUsage;
+  readonly transcript: Transcript;
 }
 
 /** Asks the model once, as a step: a rerun gets the stored answer. Throws MODEL_FAILED, with the usage of all attempts. */
 export function askModel(ctx: Syscalls, agent: Agent, stepName: string, request: TurnRequest): Promise<Turn> {
   const retry = modelRetry(agent.retry);
+  const { messages, transcript } = request;
   let failedAttempts = noUsage;
   const attempt = async () => {
+    await transcript.save(messages);
     const outcome = await generateTurn(ctx, agent, request);
-    if (!('error' in outcome)) return { ...outcome, usage: sumUsage(failedAttempts, outcome.usage) };
+    if (!('error' in outcome)) {
+      await transcript.save([...messages, ...outcome.messages]);
+      return { ...outcome, usage: sumUsage(failedAttempts, outcome.usage) };
+    }
     failedAttempts = sumUsage(failedAttempts, outcome.used);
     throw modelFailed(request.resource, outcome.error, failedAttempts);
   };

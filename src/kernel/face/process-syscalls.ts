@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { Pid, ReservationId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Page } from '../../base/page.js';
+import type { StoredObject } from '../../memory/object/object.js';
 import type { Caller, ProcessCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import type { Budget, BudgetReport, ReserveOptions, Usage } from '../budget/budget.js';
@@ -26,6 +27,7 @@ import { Exit } from '../syscalls/exit.js';
 import { External } from '../syscalls/external.js';
 import { Fork } from '../syscalls/fork.js';
 import { type JournalEntry, RunHistory } from '../syscalls/history.js';
+import { InspectProcess } from '../syscalls/inspect.js';
 import { Prune } from '../syscalls/prune.js';
 import { Queries } from '../syscalls/queries.js';
 import { Receive } from '../syscalls/receive.js';
@@ -234,6 +236,7 @@ export class HostSyscalls {
     @inject(Queries) private readonly queries: Queries,
     @inject(SetOwner) private readonly owners: SetOwner,
     @inject(RunHistory) private readonly histories: RunHistory,
+    @inject(InspectProcess) private readonly inspecting: InspectProcess,
     @inject(Prune) private readonly pruning: Prune,
   ) {}
 
@@ -318,6 +321,19 @@ export class HostSyscalls {
    */
   journal(_caller: Caller, pid: Pid): Promise<JournalEntry[]> {
     return this.histories.journalOf(pid);
+  }
+
+  /** The goal, also of an ended process, as an act of the host that is on record. Throws NO_SUCH_PROCESS. */
+  goal(_caller: Caller, pid: Pid): Promise<StoredObject> {
+    return this.inspecting.goal(pid);
+  }
+
+  /**
+   * The object that the process has named `transcript` in its own namespace, as agents do turn by turn; undefined where there
+   * is none. It is on record, as `goal` is. Throws NO_SUCH_PROCESS.
+   */
+  transcript(_caller: Caller, pid: Pid): Promise<StoredObject | undefined> {
+    return this.inspecting.transcript(pid);
   }
 
   /** Removes the rows of processes that ended before a time; the audit log keeps their history. */

@@ -1,12 +1,27 @@
-import type { ObjectId } from '../../base/ids.js';
+import type { ObjectId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
-import type { Link, NewObject, NewVersion, ObjectRecord, Relation, Version } from './object.js';
+import type { Link, NewObject, NewVersion, ObjectRecord, ObjectType, Relation, Version } from './object.js';
 
 export interface LinkScan {
   readonly direction: 'out' | 'in';
   readonly relation?: Relation;
   readonly limit: number;
+}
+
+/** Null: any. */
+export interface ObjectScan {
+  readonly createdBy: Pid | null;
+  readonly type: ObjectType | null;
+  readonly name: string | null;
+}
+
+/** An object without its payload. */
+export type ObjectDescription = Omit<ObjectRecord, 'payload'>;
+
+export interface ScannedObjects {
+  readonly found: readonly ObjectDescription[];
+  readonly last: ObjectId | undefined;
 }
 
 /** Rows of objects, their versions and their links. Every method works inside the caller's unit. */
@@ -15,9 +30,16 @@ export interface ObjectRepository {
   find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined>;
   /** The live object of this name. */
   findByName(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined>;
+  /**
+   * Examines up to `limit` objects after an id, in the order of their ids, deleted ones too. Answers with those that the
+   * scan selects, and with the last id that it examined; undefined at the end.
+   */
+  scan(tx: ReadTx, scan: ObjectScan, after: ObjectId, limit: number): Promise<ScannedObjects>;
   insert(tx: WriteTx, object: NewObject): Promise<void>;
   /** Replaces the newest version, which moves to the history. */
   update(tx: WriteTx, before: ObjectRecord, next: NewVersion): Promise<void>;
+  /** Replaces the newest version, which is not kept. */
+  replace(tx: WriteTx, id: ObjectId, next: NewVersion): Promise<void>;
   /** Moves the object to another namespace and sets its name. */
   move(tx: WriteTx, id: ObjectId, to: { readonly namespace: string; readonly name: string | null }): Promise<void>;
   delete(tx: WriteTx, id: ObjectId, at: number): Promise<void>;

@@ -180,7 +180,12 @@ export interface StoredObject {
   readonly tokens: number;
   /** The objects that this version was made from. */
   readonly sources: readonly ObjectId[];
+  /** Of a deleted object, which only the host sees. */
+  readonly deletedAt?: number;
 }
+
+/** An object without its payload. */
+export type ObjectInfo = Omit<StoredObject, 'payload'>;
 
 /** One version of an object. */
 export interface ObjectVersion {

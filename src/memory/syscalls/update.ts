@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
+import { canonicalJson } from '../../base/json.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
@@ -8,6 +9,7 @@ import { MemoryCharges } from '../memory-charges.js';
 import { MemoryRecorder } from '../memory-recorder.js';
 import { mintHandle, type ObjectHandle } from '../object/object.js';
 import { ObjectAccess } from '../object/object-access.js';
+import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
 import { parseMemorySpec, refSpec, updateOptions } from '../specs.js';
@@ -18,6 +20,7 @@ export class UpdateObject {
     @inject(Units) private readonly units: Units,
     @inject(PayloadParser) private readonly payloadParser: PayloadParser,
     @inject(ObjectAccess) private readonly access: ObjectAccess,
+    @inject(ObjectRepository) private readonly objects: ObjectRepository,
     @inject(VersionWriter) private readonly versionWriter: VersionWriter,
     @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
@@ -36,7 +39,7 @@ export class UpdateObject {
   ): Promise<ObjectHandle> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
     const payload = this.payloadParser.parse(payloadInput, 'payload');
-    const { ifVersion } = parseMemorySpec(updateOptions, options, 'options');
+    const { ifVersion, history } = parseMemorySpec(updateOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.authorize(tx, act, pid, id, 'write');
@@ -46,8 +49,16 @@ export class UpdateObject {
       const { version } = target.before;
       if (ifVersion !== undefined && ifVersion !== version) throw versionConflict(id, ifVersion, version);
       const next = newVersion(version + 1, payload, null, pid, act.at);
-      await this.charges.chargeStored(tx, pid, storedBytesOf(next));
-      await this.versionWriter.write(tx, target, next);
+      if (history || target.view !== undefined) {
+        await this.charges.chargeStored(tx, pid, storedBytesOf(next));
+        await this.versionWriter.write(tx, target, next);
+      } else {
+        const { madeBy, payload: replaced } = target.before;
+        const bytes = storedBytesOf({ payload: canonicalJson(replaced) });
+        await this.charges.returnStored(tx, new Map([[madeBy, bytes]]));
+        await this.charges.chargeStored(tx, pid, storedBytesOf(next));
+        await this.objects.replace(tx, id, next);
+      }
       this.recorder.recordUpdate(tx, act, pid, id, next, target.view?.n ?? null, authorization);
       return mintHandle(id, rightsOfMask(await this.access.handleRights(tx, accessed)), authorization.capability);
     });

@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
-import { and, eq, gt, isNull, lte, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, isNull, lte, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Link, NewObject, NewVersion, ObjectRecord, Version } from '../../memory/object/object.js';
-import type { LinkScan, ObjectRepository } from '../../memory/object/object-repository.js';
+import type { LinkScan, ObjectRepository, ObjectScan, ScannedObjects } from '../../memory/object/object-repository.js';
 import { links, objects, objectVersions } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
@@ -16,6 +16,7 @@ const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(ob
 /** The requested relation, or any when none is requested. */
 const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
 const limit = sql.placeholder('limit');
+const { payload: _payload, ...columnsWithoutPayload } = getTableColumns(objects);
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db.select().from(objects).where(byId).prepare(),
@@ -29,6 +30,27 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
         isNull(objects.deletedAt),
       ),
     )
+    .prepare(),
+  pageIds: db
+    .select({ id: objects.id })
+    .from(objects)
+    .where(gt(objects.id, sql.placeholder('after')))
+    .orderBy(objects.id)
+    .limit(limit)
+    .prepare(),
+  scan: db
+    .select(columnsWithoutPayload)
+    .from(objects)
+    .where(
+      and(
+        gt(objects.id, sql.placeholder('after')),
+        lte(objects.id, sql.placeholder('last')),
+        sql`${objects.createdBy} = coalesce(${sql.placeholder('createdBy')}, ${objects.createdBy})`,
+        sql`${objects.type} = coalesce(${sql.placeholder('type')}, ${objects.type})`,
+        sql`${objects.name} IS coalesce(${sql.placeholder('name')}, ${objects.name})`,
+      ),
+    )
+    .orderBy(objects.id)
     .prepare(),
   insert: compileWrite(raw, db.insert(objects).values(allColumns(objects))),
   update: compileWrite(
@@ -88,9 +110,20 @@ export class SqliteObjectRepository implements ObjectRepository {
   async find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined> {
     const found = statements.read(tx).find.get({ id });
     if (found === undefined) return undefined;
-    const { updatedBy, updatedAt, ...row } = found;
-    const made = { madeBy: updatedBy ?? row.createdBy, madeAt: updatedAt ?? row.createdAt };
-    return { ...row, ...made, payload: loadPayload(tx, row) };
+    return { ...withMaker(found), payload: loadPayload(tx, found) };
+  }
+
+  async scan(tx: ReadTx, scan: ObjectScan, after: ObjectId, limit: number): Promise<ScannedObjects> {
+    const page = statements.read(tx).pageIds.all({ after, limit });
+    const last = page.at(-1)?.id;
+    if (last === undefined) return { found: [], last };
+    return {
+      found: statements
+        .read(tx)
+        .scan.all({ ...scan, after, last })
+        .map(withMaker),
+      last,
+    };
   }
 
   async findByName(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined> {
@@ -108,6 +141,13 @@ export class SqliteObjectRepository implements ObjectRepository {
     const payload = storePayload(tx, next);
     const { madeBy: updatedBy, madeAt: updatedAt } = next;
     statements.write(tx).update.run({ ...next, id: before.id, payload, updatedBy, updatedAt });
+    return done;
+  }
+
+  /** The payload is stored in the row whatever its size: one under a hash would stay there until the next sweep. */
+  replace(tx: WriteTx, id: ObjectId, next: NewVersion): Promise<void> {
+    const { madeBy: updatedBy, madeAt: updatedAt } = next;
+    statements.write(tx).update.run({ ...next, id, updatedBy, updatedAt });
     return done;
   }
 
@@ -147,6 +187,14 @@ export class SqliteObjectRepository implements ObjectRepository {
     const row = { object, branch: 0, version, hash, payload: stored, tokens, sources, madeBy, madeAt };
     statements.write(tx).archive.run(row);
   }
+}
+
+type ObjectRow = typeof objects.$inferSelect;
+
+/** The author and the time of the newest version, which are those of the object where it has only one. */
+function withMaker<Row extends Omit<ObjectRow, 'payload'>>(found: Row) {
+  const { updatedBy, updatedAt, ...row } = found;
+  return { ...row, madeBy: updatedBy ?? row.createdBy, madeAt: updatedAt ?? row.createdAt };
 }
 
 /** Converts a row of an earlier version. */

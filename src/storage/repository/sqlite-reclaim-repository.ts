@@ -13,8 +13,16 @@ import { compileWrite } from './write-statements.js';
 const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespace}, 9) || '/', '/') - 1)`;
 
 /**
+ * Whether an object tells what a process was asked, did or said: a goal or the transcript in its own namespace, or its goal or
+ * result in whatever namespace. The host can read it until the process is pruned.
+ */
+const isTold = sql`(${objects.id} IN (SELECT goal FROM processes UNION ALL SELECT result FROM processes WHERE result IS NOT NULL)
+  OR ((${objects.type} = 'goal' OR ${objects.name} IS 'transcript') AND EXISTS (SELECT 1 FROM processes AS teller
+    WHERE teller.pid = ${owner} AND ${objects.namespace} = 'process/' || teller.pid)))`;
+
+/**
  * Whether an object belongs to a process that was pruned, or that has ended and whose parent has ended or has merged
- * it. Objects and results of roots belong to the host and are kept.
+ * it. Objects of roots belong to the host and are kept.
  */
 const isLeftBehind = sql`${objects.namespace} LIKE 'process/%'
   AND NOT EXISTS (SELECT 1 FROM processes AS maker
@@ -22,7 +30,7 @@ const isLeftBehind = sql`${objects.namespace} LIKE 'process/%'
     LEFT JOIN views AS view ON view.n = maker.view
     WHERE maker.pid = ${owner} AND (maker.exited_at IS NULL OR maker.parent IS NULL
     OR (parent.exited_at IS NULL AND view.state IS NULL)))
-  AND ${objects.id} NOT IN (SELECT result FROM processes WHERE parent IS NULL AND result IS NOT NULL)`;
+  AND NOT ${isTold}`;
 
 /**
  * The resources of usable capabilities of live holders on objects and private namespaces. A capability with a wildcard

@@ -37,18 +37,24 @@ describe('an agent', () => {
     ]);
     expect(first?.tools?.map(({ name }) => name)).toEqual(['math_add']);
     expect((await kernel.processes.get(pid)).used).toMatchObject({ tokens: 30, costMicros: 0, toolCalls: 1 });
-    expect((await kernel.processes.journal(pid)).map(({ key }) => key)).toEqual([
+    const transcript = (await kernel.processes.transcript(pid))?.id ?? '';
+    expect((await kernel.processes.journal(pid)).map(({ key }) => key.replaceAll(transcript, 'ID'))).toEqual([
+      'step context #1 > memory.create transcript #1',
+      'step context #1 > memory.removeFromView ID #1',
       'step context #1',
       'require model:mock/scripted #1',
       'reserve #1',
+      'step turn 1 #1 > memory.update ID #1',
       'step turn 1 #1',
       'settle #1',
       'tool math.add #1',
       'require model:mock/scripted #2',
       'reserve #2',
+      'step turn 2 #1 > memory.update ID #1',
+      'step turn 2 #1 > memory.update ID #2',
       'step turn 2 #1',
       'settle #2',
-      'memory.create message #1',
+      'memory.update ID #1',
     ]);
     expect(await findInconsistencies(kernel)).toEqual([]);
   });
@@ -194,7 +200,7 @@ describe('an agent', () => {
       .map(({ data }) => data as { object: string; type: string })
       .find(({ type }) => type === 'message');
     const { nodes } = await kernel.audit.provenance(made?.object ?? '');
-    expect(nodes[0]).toMatchObject({ action: 'memory.create', madeBy: pid });
+    expect(nodes[0]).toMatchObject({ action: 'memory.update', madeBy: pid });
   });
 
   it('ends also where its transcript cannot be kept', async () => {
