@@ -123,7 +123,7 @@ export {
   type SignalReport,
   type SignalScope,
 } from './kernel/signal/signal.js';
-export type { JournalEntry } from './kernel/syscalls/history.js';
+export type { JournalEntry, JournalOptions } from './kernel/syscalls/history.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { ObjectInfo, ObjectVersion, StoredObject } from './memory/object/object.js';

@@ -52,9 +52,22 @@ function buildProgram(): Command {
     .option('--full', 'whole pids')
     .action(async (pid, _, self) => (await import('./commands/process/tree.js')).tree(pid, self.optsWithGlobals()));
 
-  command(program, 'show', 'show one process: its record, budget and capabilities')
+  command(program, 'show', 'show one process: its record, goal, arguments, result, budget and capabilities')
     .argument('<pid>')
     .action(async (pid, _, self) => (await import('./commands/process/show.js')).show(pid, self.optsWithGlobals()));
+
+  command(program, 'transcript', 'print what a process was told and said')
+    .argument('<pid>')
+    .action(async (pid, _, self) =>
+      (await import('./commands/process/transcript.js')).transcript(pid, self.optsWithGlobals()),
+    );
+
+  command(program, 'journal', 'list the calls that the body of a process has made')
+    .argument('<pid>')
+    .option('--values', 'with their answers')
+    .action(async (pid, _, self) =>
+      (await import('./commands/process/journal.js')).journal(pid, self.optsWithGlobals()),
+    );
 
   command(program, 'signal', 'send a signal: pause, resume, cancel, kill or user.NAME')
     .argument('<pid>')

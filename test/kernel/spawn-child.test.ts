@@ -128,7 +128,7 @@ describe('spawnChild with an id', () => {
     const pid = await kernel.processes.spawnChild(root, { id: 'a' });
     expect(await refused(() => kernel.processes.spawnChild(root, { id: 'a', goal: 'b' }))).toEqual({
       code: 'CONFLICT',
-      facts: { id: 'a', pid },
+      facts: { id: 'a', pid, members: ['goal'] },
     });
     expect((await refused(() => kernel.processes.spawnChild(root, { id: 'a', delegate: [search] }))).code).toBe(
       'CONFLICT',

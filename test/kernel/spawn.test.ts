@@ -260,7 +260,7 @@ describe('spawn with an id', () => {
     const pid = await kernel.processes.spawn({ id: 'job', goal: 'a' });
     expect(await refused(() => kernel.processes.spawn({ id: 'job', goal: 'b' }))).toEqual({
       code: 'CONFLICT',
-      facts: { id: 'job', pid },
+      facts: { id: 'job', pid, members: ['goal'] },
     });
     expect((await refused(() => kernel.processes.spawn({ id: 'job' }))).code).toBe('CONFLICT');
     expect((await refused(() => kernel.processes.spawn({ id: 'job', goal: 'a', budget: { tokens: 1 } }))).code).toBe(

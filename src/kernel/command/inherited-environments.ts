@@ -36,6 +36,11 @@ export class InheritedEnvironments {
     });
   }
 
+  /** The names of the variables of an environment, sorted. */
+  async namesOf(tx: ReadTx, hash: string): Promise<string[]> {
+    return Object.keys(await this.find(tx, hash)).sort();
+  }
+
   private async find(tx: ReadTx, hash: string | null | undefined): Promise<Environment> {
     return typeof hash === 'string' ? ((await this.extras.findEnvironment(tx, hash)) ?? {}) : {};
   }

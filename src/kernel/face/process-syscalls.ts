@@ -26,7 +26,7 @@ import { Exec } from '../syscalls/exec.js';
 import { Exit } from '../syscalls/exit.js';
 import { External } from '../syscalls/external.js';
 import { Fork } from '../syscalls/fork.js';
-import { type JournalEntry, RunHistory } from '../syscalls/history.js';
+import { type JournalEntry, type JournalOptions, RunHistory } from '../syscalls/history.js';
 import { InspectProcess } from '../syscalls/inspect.js';
 import { Prune } from '../syscalls/prune.js';
 import { Queries } from '../syscalls/queries.js';
@@ -317,10 +317,11 @@ export class HostSyscalls {
 
   /**
    * The journal of its body: answered calls in that order, then those that have begun. Entries of an earlier run have a
-   * lower fence than those of this one: they were replayed. Throws NO_SUCH_PROCESS.
+   * lower fence than those of this one: they were replayed. `values` shows the answers, each up to 16,384 characters of JSON.
+   * Throws NO_SUCH_PROCESS.
    */
-  journal(_caller: Caller, pid: Pid): Promise<JournalEntry[]> {
-    return this.histories.journalOf(pid);
+  journal(_caller: Caller, pid: Pid, options?: JournalOptions): Promise<JournalEntry[]> {
+    return this.histories.journalOf(pid, options);
   }
 
   /** The goal, also of an ended process, as an act of the host that is on record. Throws NO_SUCH_PROCESS. */

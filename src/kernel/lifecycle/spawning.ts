@@ -41,12 +41,15 @@ export type Goal =
   | { readonly payload: JsonValue }
   | { readonly object: ObjectId; readonly readableBy: CapabilityId | 'host' };
 
-/** The id that a spec is registered under. */
+/** The id of a new process, and the spec that the id stands for. */
 export interface NewRegistration {
   readonly id: string;
   readonly hash: string;
+  readonly members: Readonly<Record<string, string>>;
   /** The hash that older versions registered for the same spec, where it differs. */
   readonly olderHash?: string;
+  /** Whether the process that has the id is the answer, whatever its spec was. */
+  readonly keepsExisting: boolean;
 }
 
 /** A process to be created, from a spec that has been checked. */
@@ -237,8 +240,8 @@ export class Spawning {
     if (row.labels !== null || row.owner !== null) await this.extras.insertTags(tx, row.n, row);
     if (row.env !== null && env !== null) await this.extras.insertEnvironment(tx, row.env, env);
     if (registration === null) return;
-    const { id, hash } = registration;
-    await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash, members: null });
+    const { id, hash, members } = registration;
+    await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash, members });
   }
 
   private recordSpawn(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: ProcessRow, granted: Granted): void {

@@ -183,6 +183,8 @@ export interface ProcessRecord {
   readonly cwd: string;
   readonly goal: ObjectId;
   readonly args: JsonValue;
+  /** The names of the variables that it was spawned with; their values are not shown. */
+  readonly env?: readonly string[];
   readonly result?: ObjectId;
   readonly recovery: RecoveryDisposition;
   readonly budget: Partial<Budget>;

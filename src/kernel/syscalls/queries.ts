@@ -7,6 +7,7 @@ import { Turns } from '../../base/turns.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
+import { InheritedEnvironments } from '../command/inherited-environments.js';
 import { NodeWaits } from '../node/node-waits.js';
 import {
   type ProcessRecord,
@@ -36,6 +37,7 @@ export class Queries {
     @inject(NodeWaits) private readonly nodeWaits: NodeWaits,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPaths) private readonly outputPaths: OutputPaths,
+    @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
@@ -158,6 +160,7 @@ export class Queries {
       used: usageOf(account),
       createdAt,
       updatedAt,
+      ...(row.env === null ? {} : { env: await this.environments.namesOf(tx, row.env) }),
       ...(kind === 'command' ? await this.findCommand(tx, row.n) : {}),
       ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)) as Partial<ProcessRecord>),
     };

@@ -19,7 +19,7 @@ import { CommandPlans } from '../command/command-ports.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
 import { secretQuestions } from '../command/secret-access.js';
 import { RootDefaults } from '../lifecycle/root-defaults.js';
-import { SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
+import { type Registration, SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
 import { SpawnGate } from '../lifecycle/spawn-gate.js';
 import { type Goal, type NewProcess, type NewRegistration, Spawning } from '../lifecycle/spawning.js';
 import { defaultImage, type ImageFacts, Images } from '../process/images.js';
@@ -116,7 +116,7 @@ export class Spawn {
     const actor = parsePid(parentPid, 'parent');
     const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
     const delegate = spec.delegate.flatMap((stated, index) => parseDelegationSpecs(stated, `spec.delegate.${index}`));
-    const image = new ChildImage(spec.image, () => this.findParentImage(actor));
+    const image = new ChildImage(spec.image, () => this.findParentImage(actor), !this.gate.isGuarded);
     // In older versions a child that named no image was of the default one.
     const older = spec.image === undefined ? { ...spec, image: defaultImage } : undefined;
     return this.units.commitPrepared(
@@ -182,7 +182,7 @@ export class Spawn {
       deadlineMs: spec.deadlineMs ?? planned.command?.timeoutMs ?? defaults.deadlineMs ?? null,
       onParentExit: spec.onParentExit,
       held: spec.held,
-      registration: spec.id === undefined ? null : { id: spec.id, ...registrationHashes(parent, original, older) },
+      registration: spec.id === undefined ? null : toRegistration(parent, spec.id, original, older),
       ...planned,
     };
     return { ...prepared, isRegistered: await this.askPolicy({ caller, action }, parent, prepared) };
@@ -217,16 +217,19 @@ export class Spawn {
     return { command: this.commandPlans.planImage(image, args, parent, { inherited, cwd }), cwd };
   }
 
-  /** The process that was spawned with the same id and spec before, if any. Throws CONFLICT for another spec. */
+  /**
+   * The process that was spawned with the same id and spec before, if any; with `onConflict: 'keep'`, with any spec. Throws
+   * CONFLICT for another spec.
+   */
   async findExisting(tx: ReadTx, parent: Pid | null, prepared: PreparedSpawn): Promise<Pid | undefined> {
     const { registration } = prepared;
     if (registration === null) return undefined;
-    const { id, hash, olderHash } = registration;
+    const { id, hash, olderHash, keepsExisting } = registration;
     const found = await this.extras.findRegistration(tx, parent, id);
     if (found === undefined && prepared.isRegistered) throw new OutdatedPreparation(id);
-    if (found === undefined || found.hash === hash) return found?.pid;
+    if (found === undefined || found.hash === hash || keepsExisting) return found?.pid;
     if (found.members === null && found.hash === olderHash) return found.pid;
-    throw spawnIdTaken(id, found.pid);
+    throw spawnIdTaken(found, registration);
   }
 
   /** As `findExisting`. Throws INVALID_INPUT for a new id with a dot; one that an older version registered still answers. */
@@ -288,37 +291,60 @@ export function prepareGoal(
   return { payload: payloads.parse(typeof goal === 'string' ? { text: goal } : goal, 'spec.goal') };
 }
 
-function registrationHashes(
+function toRegistration(
   parent: Pid | null,
-  original: OriginalSpec,
+  id: string,
+  { onConflict, ...spec }: OriginalSpec,
   older: OriginalSpec | undefined,
-): Omit<NewRegistration, 'id'> {
-  const hash = registrationHash(parent, original);
-  return older === undefined ? { hash } : { hash, olderHash: registrationHash(parent, older) };
+): NewRegistration {
+  const goal = goalForHash(spec);
+  const given = Object.entries({ ...spec, goal }).filter(([name, value]) => name !== 'id' && !isAbsent(value));
+  const members = given.map(([name, value]) => [name, memberHash(value as JsonValue)] as const);
+  return {
+    id,
+    hash: registrationHash(parent, spec),
+    members: Object.fromEntries(members),
+    ...(older === undefined ? {} : { olderHash: registrationHash(parent, older) }),
+    keepsExisting: onConflict === 'keep',
+  };
 }
 
-/** Over the parent and the spec; a handle counts by its object. */
+/** Over the parent and the spec. */
 function registrationHash(parent: Pid | null, { onConflict: _onConflict, ...spec }: OriginalSpec): string {
-  const goal = ObjectHandle.is(spec.goal) ? { object: spec.goal.id } : (spec.goal ?? null);
-  return sha256Hex(canonicalJson({ parent, spec: { ...spec, goal } as JsonValue }));
+  return sha256Hex(canonicalJson({ parent, spec: { ...spec, goal: goalForHash(spec) } as JsonValue }));
+}
+
+/** A handle counts by its object. */
+function goalForHash({ goal }: OriginalSpec): JsonValue {
+  return ObjectHandle.is(goal) ? { object: goal.id } : (goal ?? null);
+}
+
+/** Whether a member of a spec is as if it were not given. */
+function isAbsent(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/** Short, because it only tells which members differ: whether a spec is the same is decided by the whole hash. */
+function memberHash(value: JsonValue): string {
+  return sha256Hex(canonicalJson(value)).slice(0, 16);
 }
 
 /**
  * The image that a child is prepared with: the one that its spec names, else the parent's. Most parents are of the default
- * image, so that is tried first, without a read.
+ * image, so that is tried first, without a read, unless somebody is asked about each image.
  */
 class ChildImage {
-  private isFirst = true;
-
   constructor(
     private readonly named: string | undefined,
     private readonly findParentImage: () => Promise<string>,
+    private triesDefault: boolean,
   ) {}
 
   async next(): Promise<string> {
     if (this.named !== undefined) return this.named;
-    if (!this.isFirst) return this.findParentImage();
-    this.isFirst = false;
+    if (!this.triesDefault) return this.findParentImage();
+    this.triesDefault = false;
     return defaultImage;
   }
 
@@ -343,10 +369,13 @@ function detachIsForHost(): InputError {
   });
 }
 
-function spawnIdTaken(id: string, pid: Pid): ProcessError {
-  return new ProcessError('CONFLICT', `The id ${id} was used for process ${pid} with another spec.`, {
-    facts: { id, pid },
-    hint: 'Use another id, or exactly the same spec.',
+function spawnIdTaken({ pid, members: before }: Registration, { id, members }: NewRegistration): ProcessError {
+  const names = before === null ? [] : [...new Set([...Object.keys(before), ...Object.keys(members)])];
+  const differing = names.filter((name) => before?.[name] !== members[name]).sort();
+  const told = differing.length === 0 ? '' : `: ${differing.join(', ')}`;
+  return new ProcessError('CONFLICT', `The id ${id} was used for process ${pid} with another spec${told}.`, {
+    facts: { id, pid, ...(differing.length === 0 ? {} : { members: differing }) },
+    hint: "Use another id, exactly the same spec, or onConflict: 'keep' for the process that is there.",
   });
 }
 

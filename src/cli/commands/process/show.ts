@@ -1,4 +1,4 @@
-import type { BudgetReport, Capability, ProcessRecord } from '../../../index.js';
+import type { BudgetReport, Capability, JsonValue, Kernel, ProcessRecord } from '../../../index.js';
 import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, paintStatus, writeJson, writeLine } from '../../output.js';
 import { findPid } from '../../pids.js';
@@ -6,26 +6,39 @@ import { safeJson, safeText } from '../../safe-text.js';
 import { drawTable } from '../../table.js';
 import { formatTime } from '../../times.js';
 
-/** Shows one process: its record, budget and capabilities. */
+/** Shows one process: its record, what it was asked and what came of it, its budget and capabilities. */
 export async function show(pidOrSuffix: string, options: CommonOptions): Promise<void> {
   const details = await withReadOnlyStore(options, async (kernel) => {
     const pid = await findPid(kernel, pidOrSuffix);
+    const process = await kernel.processes.get(pid);
     return {
-      process: await kernel.processes.get(pid),
+      process,
+      goal: (await kernel.processes.goal(pid)).payload,
+      ...(await findResult(kernel, process)),
       budget: await kernel.processes.budget(pid),
       capabilities: await kernel.capabilities.list(pid, { status: 'any' }),
     };
   });
   if (options.json === true) return writeJson(details);
   const { process, budget, capabilities } = details;
-  for (const [field, value] of fields(process)) await writeLine(`${paint.dim(field.padEnd(14))}${value}`);
+  for (const [field, value] of fields(process, details)) await writeLine(`${paint.dim(field.padEnd(14))}${value}`);
   await writeLine(`\n${paint.bold('Budget')}`);
   await writeLine(drawTable(['DIMENSION', 'LIMIT', 'USED', 'RESERVED', 'LEFT', 'BOUND BY'], budgetRows(budget)));
   await writeLine(`\n${paint.bold('Capabilities')}`);
   await writeLine(drawTable(['ID', 'RESOURCE', 'RIGHTS', 'STATUS', 'GRANTED BY'], capabilities.map(capabilityRow)));
 }
 
-function fields(process: ProcessRecord): [string, string][] {
+/** The payloads that are shown beside a record. */
+interface Payloads {
+  readonly goal: JsonValue;
+  readonly result?: JsonValue;
+}
+
+async function findResult({ memory }: Kernel, { result }: ProcessRecord): Promise<Pick<Payloads, 'result'>> {
+  return result === undefined ? {} : { result: (await memory.inspect(result)).payload };
+}
+
+function fields(process: ProcessRecord, { goal, result }: Payloads): [string, string][] {
   const { name, outcome, message, wait, progress, labels, owner, startedAt, exitedAt, deadlineAt, command } = process;
   const line = (field: string, value: string | undefined): [string, string][] =>
     value === undefined ? [] : [[field, value]];
@@ -43,6 +56,10 @@ function fields(process: ProcessRecord): [string, string][] {
     ...line('OS pid', command?.osPid === undefined ? undefined : String(command.osPid)),
     ...line('output', command === undefined ? undefined : safeText(command.outputFile, 500)),
     ['image', safeText(process.image)],
+    ['goal', payload(goal)],
+    ['arguments', payload(process.args)],
+    ...line('result', result === undefined ? undefined : payload(result)),
+    ...line('env', process.env === undefined ? undefined : safeText(process.env.join(' '), 500)),
     ['parent', process.parent === null ? '-' : safeText(process.parent, 512)],
     ['born under', process.bornUnder === null ? '-' : safeText(process.bornUnder, 512)],
     ['root', safeText(process.root, 512)],
@@ -57,6 +74,14 @@ function fields(process: ProcessRecord): [string, string][] {
     ...line('ended', time(exitedAt)),
     ...line('deadline', time(deadlineAt)),
   ];
+}
+
+/** Texts as they are, everything else as JSON. */
+function payload(value: JsonValue): string {
+  const { text = value } = (value ?? {}) as { text?: JsonValue };
+  const isText = typeof value === 'object' && value !== null && Object.keys(value).length === 1;
+  const shown = isText ? text : value;
+  return safeText(typeof shown === 'string' ? shown : safeJson(shown), 1_000);
 }
 
 function budgetRows(budget: BudgetReport): string[][] {
