@@ -71,6 +71,7 @@ export {
   type ReserveOptions,
   type Usage,
 } from './kernel/budget/budget.js';
+export type { AdoptedCheckpoint, AdoptedEnd, AdoptedProcess, AdoptSpec } from './kernel/command/adoption.js';
 export type {
   CommandHandle,
   CommandResult,
@@ -98,6 +99,7 @@ export type { SpawnFacts } from './kernel/lifecycle/spawn-gate.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message/message.js';
 export type { HostIdentity } from './kernel/node/node-repository.js';
 export type {
+  AdoptedFacts,
   CommandFacts,
   OnBudget,
   OnParentExit,
@@ -174,6 +176,7 @@ export type { RecoveryReport } from './runtime/node/recovery-report.js';
 export type { CommandMarks } from './runtime/os/command-marks.js';
 export { OsGroups, type StartedProcess } from './runtime/os/os-groups.js';
 export { OsProcesses } from './runtime/os/os-processes.js';
+export { type OsProgram, OsPrograms, type OwnProgram } from './runtime/os/os-programs.js';
 export type { OsProcess, ProcessSweep } from './runtime/os/process-sweep.js';
 export type { Syscalls } from './runtime/run/body-context.js';
 export { RunEnded } from './runtime/run/run-errors.js';

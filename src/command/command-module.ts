@@ -1,15 +1,25 @@
 import { ContainerModule } from 'inversify';
 import { ProgramNames } from '../capability/resource/program-names.js';
-import { CommandOutput, CommandPlans, CommandRuns, OutputPaths } from '../kernel/command/command-ports.js';
+import {
+  Adoptions,
+  CommandIdentities,
+  CommandOutput,
+  CommandPlans,
+  CommandRuns,
+  OutputPaths,
+} from '../kernel/command/command-ports.js';
 import { CommandRecovery } from '../runtime/node/recovery.js';
 import { CommandService } from './command-service.js';
+import { AdoptionChecks } from './drive/adoption-checks.js';
 import { CommandClaimer } from './drive/command-claimer.js';
 import { CommandDriverDeps } from './drive/command-driver.js';
 import { CommandDrivers } from './drive/command-drivers.js';
 import { CommandGuard } from './drive/command-guard.js';
 import { CommandRecorder } from './drive/command-recorder.js';
 import { CommandRunner } from './drive/command-runner.js';
+import { OsAdoptions } from './drive/os-adoptions.js';
 import { OsCommandRecovery } from './drive/os-command-recovery.js';
+import { OsIdentities } from './drive/os-identities.js';
 import { PipedCommands } from './drive/piped-commands.js';
 import { SecretResolver } from './drive/secret-resolver.js';
 import { TreeWatch } from './drive/tree-watch.js';
@@ -26,6 +36,7 @@ export function commandModule(outputFolder: OutputFolder): ContainerModule {
   return new ContainerModule(({ bind }) => {
     bind(OutputFolder).toConstantValue(outputFolder);
     const parts = [
+      AdoptionChecks,
       CommandClaimer,
       CommandDrivers,
       CommandPlanner,
@@ -48,6 +59,8 @@ export function commandModule(outputFolder: OutputFolder): ContainerModule {
     bind(ProgramNames).toService(SystemProgramNames);
     bind(CommandPlans).toService(CommandPlanner);
     bind(CommandRuns).to(CommandRunner);
+    bind(CommandIdentities).to(OsIdentities);
+    bind(Adoptions).to(OsAdoptions);
     bind(CommandRecovery).to(OsCommandRecovery);
   });
 }

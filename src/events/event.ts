@@ -152,6 +152,7 @@ export const eventTypes = {
     data<{ from: Pid | null; to: Pid | null }>(),
   ),
   'process.owned': event('A process got other owner keys.', [], data<{ keys: string[] }>()),
+  'process.checkpointed': event('The host told new facts about an adopted program.', [], data<{ fields: string[] }>()),
   'process.moved': event('A process changed its working directory.', [], data<{ cwd: string }>()),
   'process.progressed': event('A process reported progress.', [], data<{ done: number; total: number | null }>()),
   'process.waited': event('The result of an ended process was collected.', [], data<{ by: Pid }>()),

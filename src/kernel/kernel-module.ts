@@ -7,6 +7,7 @@ import { hostFaceOf } from '../unit/faces.js';
 import { ProcessGate } from '../unit/process-gate.js';
 import { RefusalObserver } from '../unit/refusal-observer.js';
 import { AccountCharges, Accounts } from './budget/accounts.js';
+import { AdoptedEnds } from './command/adopted-ends.js';
 import { CommandEnds } from './command/command-ends.js';
 import { InheritedEnvironments } from './command/inherited-environments.js';
 import { Effects } from './effect/effects.js';
@@ -29,6 +30,7 @@ import { ProcessLookup } from './process/process-lookup.js';
 import { ProcessResults } from './process/process-results.js';
 import { ShareableObjects } from './process/shareable-objects.js';
 import { SignalTargets } from './signal/signal-targets.js';
+import { SignalledCommands } from './signal/signalled-commands.js';
 import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
@@ -67,6 +69,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Spawning,
     UnusedEnvironments,
     Effects,
+    AdoptedEnds,
     CommandEnds,
     Attachments,
     ExitWait,
@@ -106,6 +109,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ...syscalls,
     ShareableObjects,
     SignalTargets,
+    SignalledCommands,
     WorkingDirectories,
     FolderAccess,
     HostSyscalls,

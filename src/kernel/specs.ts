@@ -143,6 +143,30 @@ export const commandSpec = z.strictObject({
   survive: z.boolean().default(false),
   owner: ownerKeys.optional(),
 });
+const osPid = z
+  .number()
+  .int()
+  .min(2, 'is not the pid of a program that can be adopted')
+  .max(2 ** 31 - 1);
+const adoptedFields = {
+  command: argument.min(1).optional(),
+  args: z.array(argument).max(4096).optional(),
+  cwd: z.string().min(1).max(4096).refine(hasNoNul, 'has a NUL character').optional(),
+  owner: ownerKeys.optional(),
+};
+export const adoptSpec = z.strictObject({
+  osPid,
+  groupPid: osPid.optional(),
+  startedAt: amount.optional(),
+  ...adoptedFields,
+  parent: pid.optional(),
+  name: label.optional(),
+  deadlineMs: durationMs.optional(),
+});
+export const adoptedCheckpoint = z.strictObject(adoptedFields);
+export const adoptedEnd = z
+  .strictObject({ exitCode: z.number().int().optional(), error: reasonText.optional() })
+  .refine(({ exitCode, error }) => exitCode === undefined || error === undefined, 'has an exit code and an error');
 const outputPosition = { stream: z.enum(['stdout', 'stderr']).default('stdout'), offset: amount.default(0) };
 const mebibyte = 1024 * 1024;
 export const readOutputOptions = z.strictObject({

@@ -14,6 +14,7 @@ import { Releases } from './node/releases.js';
 import { UnplacedProcesses } from './node/unplaced-processes.js';
 import { OsGroups, SystemOsGroups } from './os/os-groups.js';
 import { OsProcesses, SystemOsProcesses } from './os/os-processes.js';
+import { OsPrograms, SystemOsPrograms } from './os/os-programs.js';
 import { BodyCalls } from './run/body-calls.js';
 import { BodyContexts } from './run/body-context.js';
 import { BodyRunner } from './run/body-runner.js';
@@ -33,6 +34,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(LiveNodes).to(LiveOffers);
   bind(OsProcesses).to(SystemOsProcesses);
   bind(OsGroups).to(SystemOsGroups);
+  bind(OsPrograms).to(SystemOsPrograms);
   const parts = [
     BodyRunner,
     BodyCalls,

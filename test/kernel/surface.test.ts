@@ -59,6 +59,8 @@ const hostMembers: Record<keyof ProcessManager, true> = {
   budget: true,
   setBudget: true,
   setOwner: true,
+  adopt: true,
+  checkpoint: true,
   find: true,
   get: true,
   list: true,

@@ -22,7 +22,9 @@ import { withToken } from '../plan/environment.js';
 import { CommandGuard } from './command-guard.js';
 import { CommandProcesses, isNothing } from './command-processes.js';
 import { type CommandEnd, type CommandExit, CommandRecorder } from './command-recorder.js';
-import { type Launch, type LaunchFailure, startProgram } from './launch.js';
+import { DrivenOutput } from './driven-output.js';
+import type { Driver } from './driver.js';
+import { type Launch, startProgram } from './launch.js';
 import { SecretResolver } from './secret-resolver.js';
 import { StopSequence } from './stop-sequence.js';
 import { TreeWatch } from './tree-watch.js';
@@ -66,7 +68,7 @@ export class CommandDriverDeps {
 }
 
 /** Drives one command from its start, or its adoption, to its end. */
-export class CommandDriver {
+export class CommandDriver implements Driver {
   /** Set when the end is recorded. */
   outcomeKind: OutcomeKind | undefined;
   private command: DrivenCommand | undefined;
@@ -83,17 +85,20 @@ export class CommandDriver {
   private child: ChildProcess | undefined;
   private isShuttingDown = false;
   private isRecordingEnd = false;
-  private outputPoll: NodeJS.Timeout | undefined;
   private deadline: Disposable | undefined;
-  private charging: Promise<void> | undefined;
-  /** Set when its output is copied: resolves when that has begun. */
-  private copying: Promise<void> | undefined;
+  private readonly output: DrivenOutput;
   private completion: Promise<void> = Promise.resolve();
 
   constructor(
     readonly pid: Pid,
     private readonly deps: CommandDriverDeps,
-  ) {}
+  ) {
+    this.output = new DrivenOutput(pid, deps, {
+      isStopping: () => this.killAt !== undefined,
+      isEnding: () => this.killAt !== undefined || this.isShuttingDown || this.ownership !== 'held',
+      orderStopAtLimit: () => this.orderStop('budget_exhausted', 'process.budgetExhausted'),
+    });
+  }
 
   get survives(): boolean {
     return this.command?.survive === true;
@@ -112,7 +117,7 @@ export class CommandDriver {
     const isCopied = command.hasOutputLimit && launch.isPiped !== true;
     const environment = await secrets.resolve(launch.variables);
     if ('failure' in environment) return this.recordNotStarted({ kind: 'not_started', ...environment.failure });
-    const failure = isCopied ? await this.makePipes(row.n) : undefined;
+    const failure = isCopied ? await this.output.makePipes(row.n) : undefined;
     if (this.killAt !== undefined || this.isShuttingDown)
       return this.recordNotStarted({ kind: 'not_started', reason: 'stopped' });
     if (failure !== undefined) return this.recordNotStarted({ kind: 'not_started', ...failure });
@@ -120,7 +125,7 @@ export class CommandDriver {
     if (!survive) guard.addToken(token, row.n);
     const variables = withToken(environment.variables, token);
     const child = await (isCopied
-      ? this.startCopied(launch, variables, row.n, token)
+      ? this.output.startCopied(launch, variables, row.n, token)
       : startProgram(launch, variables, () => files.open(row.n, token)));
     if ('errno' in child) return this.recordNotStarted({ kind: 'not_started', ...child });
     const leader = groups.identify(child.pid ?? 0);
@@ -186,7 +191,7 @@ export class CommandDriver {
 
   /** Starts to meter the output if it has a limit now. */
   async meterIfLimited(): Promise<void> {
-    if (this.outputPoll === undefined && (await this.deps.meter.hasLimit(this.pid))) this.startOutputPoll();
+    await this.output.meterIfLimited(this.rowNumber);
   }
 
   /** The node shuts down: stops the command, whose outcome is then `abandoned`. */
@@ -206,7 +211,7 @@ export class CommandDriver {
     exit: Promise<CommandExit>,
   ): Promise<ProcessRow | 'lost' | HostIdentity> {
     const early =
-      isAwaited && this.copying === undefined ? await Promise.race([exit, sleep(briefRunMs, undefined)]) : undefined;
+      isAwaited && !this.output.isCopied ? await Promise.race([exit, sleep(briefRunMs, undefined)]) : undefined;
     const isOver =
       early !== undefined && this.killAt === undefined && !this.isShuttingDown && this.ownership === 'held';
     if (isOver && this.processes?.isSurelyGone() === true) return leader;
@@ -225,9 +230,7 @@ export class CommandDriver {
       const exit = await exiting;
       if (this.ownership === 'released') return;
       const isClean = 'n' in started ? await this.stopRemaining() : true;
-      await this.finishOutput();
-      clearInterval(this.outputPoll);
-      await this.charging;
+      await this.output.finish(this.rowNumber, this.child !== undefined);
       this.isRecordingEnd = true;
       const { command } = this;
       if (command === undefined || this.ownership !== 'held') return;
@@ -256,64 +259,9 @@ export class CommandDriver {
     if (this.processes !== undefined) treeWatch.add(this.processes);
     if (row.status === 'stopping') this.stop(row.alarmAt ?? 0);
     if (row.status === 'paused') this.pause();
-    if (this.command?.hasOutputLimit === true) this.startOutputPoll();
+    if (this.command?.hasOutputLimit === true) this.output.startMetering(row.n);
     if (row.deadlineAt === null || settings.executor) return;
     this.deadline = timers.callAt(row.deadlineAt, () => void this.orderStop('timed_out', 'process.timeout'));
-  }
-
-  /** Gives why the pipes could not be made. */
-  private async makePipes(n: number): Promise<LaunchFailure | undefined> {
-    try {
-      await this.deps.copier.makePipes(n);
-      return undefined;
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      const errno = typeof code === 'string' ? code : 'EIO';
-      return { errno, message: `The pipes for its output could not be made: ${errno}.` };
-    }
-  }
-
-  /** Starts the program so that its output is copied as far as its limit allows. */
-  private async startCopied(
-    launch: Launch,
-    variables: Readonly<Record<string, string>>,
-    n: number,
-    token: string,
-  ): Promise<ChildProcess | LaunchFailure> {
-    const { copier, files, logger } = this.deps;
-    let readers: readonly number[] = [];
-    const child = await startProgram(launch, variables, () => {
-      const descriptors = files.openPipes(n, token);
-      readers = descriptors.readers;
-      return descriptors;
-    });
-    if ('errno' in child) {
-      copier.discard(n, readers);
-      return child;
-    }
-    this.copying = copier
-      .add(this.pid, n, readers, () => void this.stopAtLimit())
-      .catch((error: unknown) => {
-        logger.error({ pid: this.pid, error: String(error) }, 'the output of a command is not copied');
-        copier.remove(this.pid, false);
-      });
-    return child;
-  }
-
-  /** Waits until everything that was written is in the files. A command that was cut off at its limit is one that was stopped. */
-  private async finishOutput(): Promise<void> {
-    const { copier } = this.deps;
-    if (this.copying === undefined) {
-      if (this.child === undefined) await copier.waitForOther(this.command?.row.n ?? 0);
-      return;
-    }
-    await this.copying;
-    if (await copier.finish(this.pid)) await this.stopAtLimit();
-  }
-
-  private async stopAtLimit(): Promise<void> {
-    if (this.killAt === undefined && !this.isShuttingDown && this.ownership === 'held')
-      await this.orderStop('budget_exhausted', 'process.budgetExhausted');
   }
 
   /** Kills a program whose start or end could not be recorded. */
@@ -339,9 +287,9 @@ export class CommandDriver {
     return {
       ...(exit === undefined ? {} : { exit }),
       ...this.outcomeOf(exit, survivors),
-      outputBytes: this.outputBytes(),
+      outputBytes: this.deps.files.bytesWritten(this.rowNumber),
       ...(this.runtimeMs === undefined ? {} : { runtimeMs: this.runtimeMs }),
-      result: { pid: this.pid, exitCode, signal, ...this.deps.files.toResultFields(this.command?.row.n ?? 0) },
+      result: { pid: this.pid, exitCode, signal, ...this.deps.files.toResultFields(this.rowNumber) },
     };
   }
 
@@ -368,32 +316,10 @@ export class CommandDriver {
   private async recordNotStarted(evidence: JsonObject): Promise<undefined> {
     const { command } = this;
     this.isRecordingEnd = true;
-    if (command?.hasOutputLimit === true) this.deps.copier.discard(command.row.n, []);
+    if (command?.hasOutputLimit === true) this.output.discard(command.row.n);
     if (command !== undefined && this.ownership === 'held')
       await this.deps.recorder.recordNotStarted(command.row, evidence);
     this.cleanUp();
-  }
-
-  /** Charges the output while it grows. Polls in real time, which the timers of the kernel's clock do not measure. */
-  private startOutputPoll(): void {
-    let chargedSize = 0;
-    this.outputPoll = setInterval(() => {
-      const size = this.outputBytes();
-      if (size === chargedSize || this.charging !== undefined || this.killAt !== undefined) return;
-      chargedSize = size;
-      this.charging = this.chargeOutput(size).finally(() => {
-        this.charging = undefined;
-      });
-    }, pollMs).unref();
-  }
-
-  private async chargeOutput(size: number): Promise<void> {
-    try {
-      if (await this.deps.meter.charge(this.pid, size)) await this.deps.copier.refresh();
-      else await this.orderStop('budget_exhausted', 'process.budgetExhausted');
-    } catch (error) {
-      this.deps.logger.error({ pid: this.pid, error: String(error) }, 'the output of a command was not charged');
-    }
   }
 
   private async orderStop(kind: 'timed_out' | 'budget_exhausted', action: AuditAction): Promise<void> {
@@ -401,8 +327,9 @@ export class CommandDriver {
     if (command !== undefined) await this.deps.recorder.orderStop(command.row, kind, action);
   }
 
-  private outputBytes(): number {
-    return this.deps.files.bytesWritten(this.command?.row.n ?? 0);
+  /** The number of its row; 0 before it has one. */
+  private get rowNumber(): number {
+    return this.command?.row.n ?? 0;
   }
 
   /** Resolves when the program is gone. Polls, because an adopted program is not a child of this one. */
@@ -417,11 +344,9 @@ export class CommandDriver {
   }
 
   private cleanUp(): void {
-    clearInterval(this.outputPoll);
     this.deadline?.[Symbol.dispose]();
     if (this.processes !== undefined) this.deps.treeWatch.remove(this.processes);
-    if (this.ownership === 'released') this.deps.copier.release(this.pid);
-    else this.deps.copier.remove(this.pid, this.survives && this.killAt === undefined);
+    this.output.close(this.ownership === 'released', this.survives && this.killAt === undefined);
     if (this.command !== undefined) this.deps.guard.remove(this.command.token);
   }
 }

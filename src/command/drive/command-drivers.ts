@@ -7,15 +7,20 @@ import { EventFeed } from '../../events/event-feed.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { NodeLease, type RelinquishedProcesses } from '../../runtime/node/node-lease.js';
+import { AdoptedDriver, type InterruptFunction } from './adopted-driver.js';
+import type { AdoptedProgram } from './adopted-processes.js';
 import { CommandDriver, CommandDriverDeps, type DrivenCommand } from './command-driver.js';
+import type { Driver } from './driver.js';
 import type { Launch } from './launch.js';
 
 /** The drivers of all commands that this node holds. Passes the events of their processes on to them. */
 @injectable()
 export class CommandDrivers {
-  private readonly drivers = new Map<Pid, CommandDriver>();
+  private readonly drivers = new Map<Pid, Driver>();
+  /** Of adopted programs that have not ended. */
+  private readonly interrupts = new Map<Pid, InterruptFunction>();
   /** Resolve when the driver is done. */
-  private readonly running = new Map<CommandDriver, Promise<unknown>>();
+  private readonly running = new Map<Driver, Promise<unknown>>();
   /** False once the kernel is being closed: no more commands are started or adopted. */
   isOpen = true;
   private subscriptions: Disposable[] = [];
@@ -40,7 +45,31 @@ export class CommandDrivers {
     return driver;
   }
 
-  forget(driver: CommandDriver): void {
+  /** As `register`, for a program that somebody else has started. If the commit fails, call `forgetAdopted`. */
+  registerAdopted(pid: Pid, program: AdoptedProgram, interrupt?: InterruptFunction): AdoptedDriver {
+    if (this.subscriptions.length === 0) this.subscribe();
+    if (interrupt !== undefined) this.interrupts.set(pid, interrupt);
+    const driver = new AdoptedDriver(pid, this.deps, program, this.interrupts.get(pid));
+    this.drivers.set(pid, driver);
+    return driver;
+  }
+
+  /** Watches an adopted program; a kernel that is being closed leaves that to the next one. */
+  beginAdopted(driver: AdoptedDriver, row: ProcessRow): void {
+    if (this.isOpen) {
+      driver.begin(row);
+      this.track(driver, Promise.resolve());
+    } else {
+      this.release(driver);
+    }
+  }
+
+  forgetAdopted(driver: AdoptedDriver): void {
+    this.interrupts.delete(driver.pid);
+    this.forget(driver);
+  }
+
+  forget(driver: Driver): void {
     if (this.drivers.get(driver.pid) === driver) this.drivers.delete(driver.pid);
   }
 
@@ -86,7 +115,10 @@ export class CommandDrivers {
         'process.stopping': ({ pid = '', data }) => this.drivers.get(pid)?.stop(data.alarmAt),
         'process.paused': ({ pid = '' }) => this.drivers.get(pid)?.pause(),
         'process.resumed': ({ pid = '' }) => this.drivers.get(pid)?.resume(),
-        'process.exited': ({ pid = '' }) => this.drivers.get(pid)?.onEndedElsewhere(),
+        'process.exited': ({ pid = '' }) => {
+          this.interrupts.delete(pid);
+          this.drivers.get(pid)?.onEndedElsewhere();
+        },
         'process.adopted': ({ pid = '', data }) => {
           const driver = this.drivers.get(pid);
           if (driver !== undefined && data.node !== this.node.nodeId) this.release(driver);
@@ -98,13 +130,13 @@ export class CommandDrivers {
     ];
   }
 
-  private release(driver: CommandDriver): void {
+  private release(driver: Driver): void {
     driver.release();
     this.forget(driver);
     this.running.delete(driver);
   }
 
-  private track(driver: CommandDriver, starting: Promise<unknown>): void {
+  private track(driver: Driver, starting: Promise<unknown>): void {
     const completion = starting
       .then(() => driver.done)
       .catch((error: unknown) => {

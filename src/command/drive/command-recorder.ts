@@ -180,14 +180,37 @@ export class CommandRecorder {
     });
   }
 
-  private async startRow(tx: WriteTx, act: Act, row: ProcessRow, leader: HostIdentity): Promise<ProcessRow> {
+  /**
+   * Ends an adopted program that is gone: as it was ordered to, if it was being stopped, otherwise as abandoned. Undefined
+   * when this node does not hold it any more.
+   */
+  recordAdoptedGone(fenced: FencedCommand, reason: string, facts: JsonObject): Promise<OutcomeKind | undefined> {
+    return this.writeFenced(fenced, async (tx, act, row) => {
+      if (row.status === 'stopping') {
+        await this.processEnds.endStopping(tx, act, row, 'command.end');
+        return row.stop?.kind ?? 'cancelled';
+      }
+      const outcome: Outcome = { kind: 'abandoned', reason, evidence: { kind: reason, ...facts } };
+      await this.processEnds.end(tx, act, { row, ended: nextState(row, 'abandon'), outcome, action: 'command.end' });
+      return outcome.kind;
+    });
+  }
+
+  /** Records the start of a program, unless it is recorded, in the caller's unit. Gives the row in its new state. */
+  async startRow(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    leader: HostIdentity,
+    startedAt = act.at,
+  ): Promise<ProcessRow> {
     if (!isUnstarted(row.status) && !(row.status === 'paused' && isUnstarted(row.previous))) return row;
     // One that was paused while its program was being started stays paused, with a command that runs behind it.
     const started =
       row.status === 'paused'
         ? ({ ...row, previous: 'running', version: row.version + 1 } as const)
         : nextState(row, 'start');
-    const next: ProcessRow = { ...started, startedAt: act.at, updatedAt: act.at };
+    const next: ProcessRow = { ...started, startedAt, updatedAt: act.at };
     await saveProcess(this.processes, tx, next);
     const { nodeId } = this.node;
     this.recorder.record(tx, act, next, {

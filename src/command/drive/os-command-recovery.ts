@@ -102,6 +102,7 @@ export class OsCommandRecovery implements CommandRecovery {
     const row = await this.commandRecorder.adopt(orphan.row, node);
     if (row === undefined) return emptyReport;
     const { command, hasOutputLimit } = orphan;
+    if (command.adopted !== null) return this.recoverAdopted(node, row, command, state);
     const { token, survive } = command;
     if (state.kind === 'alive') {
       this.drivers.adopt({ row, token, survive, hasOutputLimit, isAwaited: false }, state.leader, row);
@@ -119,8 +120,25 @@ export class OsCommandRecovery implements CommandRecovery {
     return isStopped ? { ...emptyReport, stopped: 1 } : { ...emptyReport, abandoned: { [state.reason]: 1 } };
   }
 
+  /** A program that somebody else has started is watched on, or its end is recorded; nothing is signalled. */
+  private async recoverAdopted(
+    node: NodeId,
+    row: ProcessRow,
+    { leader, adopted }: CommandRow,
+    state: OrphanState,
+  ): Promise<RecoveryReport> {
+    if (state.kind === 'alive') {
+      const driver = this.drivers.registerAdopted(row.pid, { leader: state.leader, group: adopted?.group ?? null });
+      this.drivers.beginAdopted(driver, row);
+      return { ...emptyReport, adopted: 1 };
+    }
+    const reason = state.kind === 'lost' ? state.reason : ownerLost;
+    await this.commandRecorder.recordAdoptedGone(row, reason, { node, pid: leader?.pid ?? null });
+    return row.status === 'stopping' ? { ...emptyReport, stopped: 1 } : { ...emptyReport, abandoned: { [reason]: 1 } };
+  }
+
   /** Compares the recorded machine, boot and start time with those of now; the first case that matches decides. */
-  private async inspect({ row, command: { leader, token }, host }: OrphanedCommand): Promise<OrphanState> {
+  private async inspect({ row, command: { leader, token, adopted }, host }: OrphanedCommand): Promise<OrphanState> {
     const self = this.os.self();
     const recorded = leader ?? host;
     if (recorded === undefined || recorded.machine !== self.machine)
@@ -139,6 +157,8 @@ export class OsCommandRecovery implements CommandRecovery {
       const isReused = current !== undefined && leader.startTicks !== '' && current.startTicks !== leader.startTicks;
       return { kind: 'lost', reason: isReused ? 'pid_reused' : 'pid_gone', isHere: true };
     }
+    // An adopted program has no marks: its start proves who it is.
+    if (adopted !== null) return { kind: 'alive', leader };
     const carriesMarks = await this.groups.carries(leader.pid, this.files.marksOf(row.n, token));
     if (carriesMarks === undefined) return { kind: 'unknown' };
     return carriesMarks ? { kind: 'alive', leader } : { kind: 'lost', reason: 'pid_reused', isHere: true };

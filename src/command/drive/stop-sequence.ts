@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deferred } from '../../base/deferred.js';
-import { type CommandProcesses, type FoundProcesses, isNothing } from './command-processes.js';
+import { type FoundProcesses, isNothing } from './command-processes.js';
 
 const firstPollMs = 5;
 const pollMsMax = 50;
@@ -8,6 +8,18 @@ const pollMsMax = 50;
 const killMs = 1_000;
 /** A kill can take effect late, such as while a disk does not answer. */
 const killsMax = 10;
+
+/** The processes that are to be stopped. */
+export interface StoppableProcesses {
+  find(): Promise<FoundProcesses>;
+  /** Whether any process of the last look is still there. */
+  isAnyLeft(found: FoundProcesses): boolean;
+  /** Each process is signalled only if it is still the one that was found. */
+  signal(found: FoundProcesses, signal: NodeJS.Signals): void;
+}
+
+/** Asks a program to end in its own way, instead of the first signal. Calls `onFailure` when that could not be done. */
+export type Interrupt = (onFailure: () => void) => void;
 
 /**
  * Stops a command and everything that it has started: SIGTERM to all its processes, time to end, then SIGKILL until no
@@ -21,8 +33,9 @@ export class StopSequence {
   private signalling: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly processes: CommandProcesses,
+    private readonly processes: StoppableProcesses,
     private readonly now: () => number,
+    private readonly interrupt?: Interrupt,
   ) {}
 
   /** At `killAt` the processes are killed; a later call can only make it earlier. Resolves with whether no process is left. */
@@ -45,7 +58,9 @@ export class StopSequence {
     let found = await this.processes.find();
     if (isNothing(found)) return true;
     if ((this.killAt ?? 0) > this.now()) {
-      this.askToEnd(found);
+      const first = found;
+      if (this.interrupt === undefined) this.askToEnd(first);
+      else this.interrupt(() => this.askToEnd(first));
       const left = await this.waitUntilGone(
         found,
         () => this.killAt ?? 0,

@@ -6,6 +6,7 @@ import { invalidInput, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
 import type { CommandOutput, OutputMatch, OutputPart } from '../../kernel/command/command-ports.js';
+import { CommandRepository } from '../../kernel/command/command-repository.js';
 import { isTerminal, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { parse, parsePid, readOutputOptions, waitOutputOptions } from '../../kernel/specs.js';
@@ -29,6 +30,7 @@ export class OutputReader implements CommandOutput {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
+    @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputFiles) private readonly files: OutputFiles,
   ) {}
 
@@ -84,12 +86,14 @@ export class OutputReader implements CommandOutput {
   }
 
   private async findFile(caller: Caller, pid: Pid, stream: Stream): Promise<FoundOutput> {
-    const row = await this.store.read(async (tx) => {
+    const { row, isAdopted } = await this.store.read(async (tx) => {
       if (caller.face === 'process') await this.lookup.getLive(tx, caller.pid);
-      return this.lookup.get(tx, pid).catch((error) => hideMissing(caller, pid, error));
+      const found = await this.lookup.get(tx, pid).catch((error) => hideMissing(caller, pid, error));
+      const command = await this.commands.find(tx, found.n);
+      return { row: found, isAdopted: command !== undefined && command.adopted !== null };
     });
     if (caller.face === 'process' && row.parent !== caller.pid) throw notAChild(caller.pid, pid);
-    if (row.kind !== 'command') throw notACommand(row);
+    if (row.kind !== 'command' || isAdopted) throw hasNoOutput(row);
     const { outputFile, errorFile } = this.files.of(row.n);
     const { status, outcome } = row;
     return { file: stream === 'stdout' ? outputFile : errorFile, ended: isTerminal(status), outcome };
@@ -135,9 +139,10 @@ function notAChild(pid: Pid, child: Pid): ProcessError {
   });
 }
 
-function notACommand({ pid, kind }: ProcessRow): ProcessError {
-  return new ProcessError('INVALID_TRANSITION', `Process ${pid} is of kind ${kind}: it has no output.`, {
+function hasNoOutput({ pid, kind }: ProcessRow): ProcessError {
+  const what = kind === 'command' ? 'a program that was adopted' : `of kind ${kind}`;
+  return new ProcessError('INVALID_TRANSITION', `Process ${pid} is ${what}: it has no output.`, {
     facts: { pid, kind },
-    hint: 'Only commands write to files; the result of another process is given by wait.',
+    hint: 'Only commands that the kernel starts write to its files; the result of another process is given by wait.',
   });
 }

@@ -27,11 +27,11 @@ export class CommandEnds {
 
   /**
    * Records the outcome of the effect, and sends the parent a message if the command ran in the background. `row`: the row
-   * before the end; a command that no node has driven had no effect. `body`: added to the message.
+   * before the end; a command that no node has driven, or that was adopted, is no effect. `body`: added to the message.
    */
   async recordEnd(tx: WriteTx, act: Act, row: ProcessRow, outcome: Outcome, body: JsonObject): Promise<void> {
     const command = row.kind === 'command' && row.node !== null ? await this.commands.find(tx, row.n) : undefined;
-    if (command === undefined) return;
+    if (command === undefined || command.adopted !== null) return;
     this.recordOutcome(tx, act, row, command, outcome);
     if (command.background && !unreportedOutcomes.has(outcome.kind))
       await this.reportToParent(tx, act, row, outcome, body);

@@ -5,6 +5,7 @@ import type { Question } from '../../capability/decision/question.js';
 import type { Caller, ProcessCaller } from '../../unit/caller.js';
 import type { ImageFacts } from '../process/images.js';
 import type { CommandResult, Environment } from './command.js';
+import type { HeldCommand } from './command-repository.js';
 
 /* Ports that the layer of OS commands implements. */
 
@@ -116,3 +117,22 @@ export interface OutputPaths {
   remove(processes: readonly number[]): void;
 }
 export const OutputPaths: Token<OutputPaths> = token('OutputPaths');
+
+/** Why a signal does not reach a command: its OS process is gone or another one, or it cannot be signalled from here. */
+export type UnreachableReason = 'stale' | 'unavailable';
+
+/** Compares commands with what the operating system knows of them. */
+export interface CommandIdentities {
+  /** Those of `commands` that a signal does not reach. Looks at the system, so it is not for units. */
+  findUnreachable(commands: readonly HeldCommand[]): Promise<ReadonlyMap<Pid, UnreachableReason>>;
+}
+export const CommandIdentities: Token<CommandIdentities> = token('CommandIdentities');
+
+/** Makes processes of programs that somebody else has started. */
+export interface Adoptions {
+  /** Throws INVALID_INPUT, NO_SUCH_PROCESS, PROCESS_TERMINATED, TREE_STOPPING, BUDGET_EXCEEDED, UNSUPPORTED. */
+  adopt(caller: Caller, spec: unknown): Promise<Pid>;
+  /** Throws INVALID_INPUT, NO_SUCH_PROCESS, PROCESS_TERMINATED, INVALID_TRANSITION for what was not adopted. */
+  checkpoint(caller: Caller, pid: unknown, checkpoint: unknown): Promise<void>;
+}
+export const Adoptions: Token<Adoptions> = token('Adoptions');

@@ -1,4 +1,4 @@
-import type { ApprovalId, CapabilityId } from '../../base/ids.js';
+import type { ApprovalId, CapabilityId, NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import type { HostIdentity } from '../node/node-repository.js';
@@ -33,11 +33,20 @@ export interface Adopted {
   readonly group: number | null;
 }
 
+/** A command that a node holds. */
+export interface HeldCommand {
+  readonly pid: Pid;
+  readonly node: NodeId;
+  readonly command: CommandRow;
+}
+
 /** Rows of OS commands, beside their rows in the process table. */
 export interface CommandRepository {
   /** Replaces the command that the process had before. */
   put(tx: WriteTx, command: CommandRow): Promise<void>;
   find(tx: ReadTx, process: number): Promise<CommandRow | undefined>;
+  /** All commands that nodes hold, in the order of creation. */
+  findHeld(tx: ReadTx): Promise<HeldCommand[]>;
   update(tx: WriteTx, command: CommandRow): Promise<void>;
   remove(tx: WriteTx, process: number): Promise<void>;
 }

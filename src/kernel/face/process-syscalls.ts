@@ -6,8 +6,10 @@ import type { StoredObject } from '../../memory/object/object.js';
 import type { Caller, ProcessCaller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
 import type { Budget, BudgetReport, ReserveOptions, Usage } from '../budget/budget.js';
+import type { AdoptedCheckpoint, AdoptedEnd, AdoptedProcess, AdoptSpec } from '../command/adoption.js';
 import type { CommandHandle, CommandResult, CommandSpec } from '../command/command.js';
 import {
+  Adoptions,
   CommandOutput,
   CommandRuns,
   type OutputMatch,
@@ -234,6 +236,7 @@ export class HostSyscalls {
     @inject(External) private readonly external: External,
     @inject(Budgets) private readonly budgets: Budgets,
     @inject(Queries) private readonly queries: Queries,
+    @inject(Adoptions) private readonly adoptions: Adoptions,
     @inject(SetOwner) private readonly owners: SetOwner,
     @inject(RunHistory) private readonly histories: RunHistory,
     @inject(InspectProcess) private readonly inspecting: InspectProcess,
@@ -260,8 +263,29 @@ export class HostSyscalls {
     return this.waiting.waitResult(pid, options);
   }
 
-  /** Ends an external process with its result. Throws INVALID_TRANSITION. */
-  complete(caller: Caller, pid: Pid, result?: JsonValue): Promise<void> {
+  /**
+   * Makes a process of a program of this machine that somebody else has started: it is watched, and stopped by cancel, kill,
+   * its deadline and the end of its parent, never because a kernel ends. Throws INVALID_INPUT, TREE_STOPPING, UNSUPPORTED.
+   */
+  async adopt(caller: Caller, spec: AdoptSpec): Promise<AdoptedProcess> {
+    const pid = await this.adoptions.adopt(caller, spec);
+    return {
+      pid,
+      checkpoint: (checkpoint) => this.adoptions.checkpoint(caller, pid, checkpoint),
+      complete: (end) => this.external.complete(caller, pid, end),
+    };
+  }
+
+  /** Tells new facts about an adopted program; those not named stay. Throws INVALID_TRANSITION, PROCESS_TERMINATED. */
+  checkpoint(caller: Caller, pid: Pid, checkpoint: AdoptedCheckpoint): Promise<void> {
+    return this.adoptions.checkpoint(caller, pid, checkpoint);
+  }
+
+  /**
+   * Ends an external process with its result, or an adopted program as `{ exitCode }` or `{ error }` tells. Throws
+   * INVALID_TRANSITION, PROCESS_TERMINATED.
+   */
+  complete(caller: Caller, pid: Pid, result?: JsonValue | AdoptedEnd): Promise<void> {
     return this.external.complete(caller, pid, result);
   }
 

@@ -214,8 +214,16 @@ export interface CommandFacts {
   readonly line: string;
   /** The pid of the operating system; absent until it has started. */
   readonly osPid?: number;
-  readonly outputFile: string;
-  readonly errorFile: string;
+  /** Absent of an adopted program, which has no output. */
+  readonly outputFile?: string;
+  readonly errorFile?: string;
+  /** Of a program that somebody else has started. */
+  readonly adopted?: AdoptedFacts;
+}
+
+export interface AdoptedFacts {
+  /** The process group that signals go to; absent: they go to the process alone. */
+  readonly groupPid?: number;
 }
 
 export interface ProcessTree extends ProcessRecord {

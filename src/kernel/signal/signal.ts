@@ -51,14 +51,18 @@ export interface Refusal {
 }
 
 export interface SignalReport {
+  /** Each matched process stands in exactly one of the lists. */
   readonly matched: number;
   readonly delivered: Pid[];
   /** Live processes that are already as the signal would make them: paused ones for pause, others for resume. */
   readonly unchanged: Pid[];
   readonly alreadyTerminal: Pid[];
   readonly refused: Refusal[];
-  /** Commands whose OS process could not be verified and was left alone. */
+  /** Commands and adopted programs whose OS process is gone or another one: the row is changed, nothing is signalled. */
   readonly stale: Pid[];
-  /** Commands that this program cannot signal; the order is in the process table. */
+  /**
+   * Commands and adopted programs that another machine drives, or that this user may not signal: the order is in the
+   * process table, for whoever drives them.
+   */
   readonly unavailable: Pid[];
 }

@@ -1,8 +1,10 @@
 import { inject, injectable } from 'inversify';
 import { ProcessError } from '../../base/errors.js';
+import type { ReadTx } from '../../base/store.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
+import { AdoptedEnds } from '../command/adopted-ends.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
@@ -11,7 +13,7 @@ import { nextState } from '../process/transitions.js';
 import { parse, parsePid, parseReason, progressSpec } from '../specs.js';
 import { Exit } from './exit.js';
 
-/** Reports on processes that run outside the kernel: complete, fail, progress, abandon. */
+/** Reports on processes that run outside the kernel, and on adopted programs: complete, fail, progress, abandon. */
 @injectable()
 export class External {
   constructor(
@@ -21,10 +23,11 @@ export class External {
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Exit) private readonly exit: Exit,
+    @inject(AdoptedEnds) private readonly adopted: AdoptedEnds,
   ) {}
 
   async complete(caller: Caller, pid: unknown, result: unknown): Promise<void> {
-    await this.assertExternal(caller, pid);
+    if (await this.isAdopted(caller, pid)) return this.adopted.complete(caller, pid, result);
     await this.exit.run(caller, pid, result === undefined ? {} : { result });
   }
 
@@ -98,10 +101,23 @@ export class External {
     });
   }
 
-  private async assertExternal(caller: Caller, input: unknown): Promise<void> {
+  private assertExternal(caller: Caller, input: unknown): Promise<ProcessRow> {
+    return this.read(caller, input, async (_tx, row) => requireExternal(row));
+  }
+
+  /** Whether it is an adopted program. Throws INVALID_TRANSITION for one that is not external either. */
+  private isAdopted(caller: Caller, input: unknown): Promise<boolean> {
+    return this.read(caller, input, async (tx, row) => {
+      const isAdopted = await this.adopted.has(tx, row);
+      if (!isAdopted) requireExternal(row);
+      return isAdopted;
+    });
+  }
+
+  private async read<T>(caller: Caller, input: unknown, work: (tx: ReadTx, row: ProcessRow) => Promise<T>): Promise<T> {
     const pid = parsePid(input);
     const call: Call = { caller, actor: 'host', action: 'process.exit', target: pid };
-    await this.units.read(call, async (tx) => requireExternal(await this.lookup.getLive(tx, pid)));
+    return this.units.read(call, async (tx) => work(tx, await this.lookup.getLive(tx, pid)));
   }
 }
 

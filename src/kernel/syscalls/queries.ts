@@ -169,8 +169,10 @@ export class Queries {
   private async findCommand(tx: ReadTx, rowNumber: number): Promise<Pick<ProcessRecord, 'command'>> {
     const found = await this.commands.find(tx, rowNumber);
     if (found === undefined) return {};
-    const { line, leader } = found;
-    return { command: { line, ...(leader === null ? {} : { osPid: leader.pid }), ...this.outputPaths.of(rowNumber) } };
+    const { line, leader, adopted } = found;
+    const program = { line, ...(leader === null ? {} : { osPid: leader.pid }) };
+    if (adopted === null) return { command: { ...program, ...this.outputPaths.of(rowNumber) } };
+    return { command: { ...program, adopted: adopted.group === null ? {} : { groupPid: adopted.group } } };
   }
 }
 

@@ -20,6 +20,7 @@ import { nextState, type ProcessEvent } from '../process/transitions.js';
 import { isUserSignal, type Refusal, type SignalName, type SignalReport } from '../signal/signal.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { SignalTargets, type Target } from '../signal/signal-targets.js';
+import { SignalledCommands, type UnreachableCommands } from '../signal/signalled-commands.js';
 import { parse, parsePid, signalName, signalOptions, signalScope } from '../specs.js';
 import { Waker } from '../waiting/waker.js';
 
@@ -31,6 +32,7 @@ export class Signal {
   constructor(
     @inject(Units) private readonly units: Units,
     @inject(SignalTargets) private readonly targets: SignalTargets,
+    @inject(SignalledCommands) private readonly commands: SignalledCommands,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
@@ -45,8 +47,13 @@ export class Signal {
     const target = caller.face === 'process' ? parsePid(rawTarget, 'child') : parseTarget(rawTarget);
     const signal = parse(signalName, name, 'signal');
     const options = parse(signalOptions, rawOptions, 'options');
+    if (isUserSignal(signal) && options.tree === true) throw userSignalToTree();
+    return this.commands.inspectFor((unreachable) => this.send(caller, { target, signal, options }, unreachable));
+  }
+
+  private send(caller: Caller, sent: SentSignal, known: UnreachableCommands): Promise<SignalReport> {
+    const { target, signal, options } = sent;
     const isUser = isUserSignal(signal);
-    if (isUser && options.tree === true) throw userSignalToTree();
     const call: Call = { caller, actor: 'host', action: isUser ? 'process.signal' : `process.${signal}` };
     return this.units.commit({ ...call, ...(typeof target === 'string' ? { target } : {}) }, async (tx, plainAct) => {
       const act = await this.authorize(tx, caller, plainAct, target, signal);
@@ -55,15 +62,17 @@ export class Signal {
       if (earlierReport !== undefined) return earlierReport;
       const matched = await this.targets.match(tx, target, options.tree ?? !isUser);
       const live = matched.filter(({ status }) => !isTerminal(status));
-      const { delivered, unchanged = [], refused } = await this.deliver(tx, act, live, { target, signal, options });
+      // A user signal is for bodies: it goes to no OS process.
+      const unreachable = await this.commands.assertInspected(tx, isUser ? [] : live, known);
+      const { delivered, unchanged = [], refused } = await this.deliver(tx, act, live, sent);
       const report: SignalReport = {
         matched: matched.length,
-        delivered: delivered.map(({ pid }) => pid),
+        delivered: delivered.flatMap(({ pid }) => (unreachable.has(pid) ? [] : [pid])),
         unchanged: unchanged.map(({ pid }) => pid),
         alreadyTerminal: matched.filter(({ status }) => isTerminal(status)).map(({ pid }) => pid),
         refused,
-        stale: [],
-        unavailable: [],
+        stale: delivered.flatMap(({ pid }) => (unreachable.get(pid) === 'stale' ? [pid] : [])),
+        unavailable: delivered.flatMap(({ pid }) => (unreachable.get(pid) === 'unavailable' ? [pid] : [])),
       };
       if (options.id !== undefined) {
         await this.signals.insertReceipt(tx, options.id, { hash, report: report as object as JsonObject });
@@ -95,7 +104,7 @@ export class Signal {
     if (receipt === undefined) return undefined;
     if (receipt.hash !== hash) throw signalIdTaken(id ?? '');
     // A receipt of an older version has fewer members.
-    const older = { unchanged: [], unavailable: [] };
+    const older = { unchanged: [], stale: [], unavailable: [] };
     return { ...older, ...(receipt.report as object as SignalReport) };
   }
 

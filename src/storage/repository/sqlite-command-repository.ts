@@ -1,9 +1,10 @@
 import type Database from 'better-sqlite3';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { CommandRepository, CommandRow } from '../../kernel/command/command-repository.js';
+import type { CommandRepository, CommandRow, HeldCommand } from '../../kernel/command/command-repository.js';
 import { commands } from '../schema/effects.js';
+import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite, updateColumns } from './write-statements.js';
@@ -12,6 +13,13 @@ const ofProcess = eq(commands.process, sql.placeholder('process'));
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   insert: compileWrite(raw, db.insert(commands).values(allColumns(commands))),
+  findHeld: db
+    .select({ pid: processes.pid, node: processes.node, command: commands })
+    .from(processes)
+    .innerJoin(commands, eq(commands.process, processes.n))
+    .where(and(isNotNull(processes.node), eq(processes.kind, 'command')))
+    .orderBy(processes.n)
+    .prepare(),
   find: db.select().from(commands).where(ofProcess).prepare(),
   update: compileWrite(
     raw,
@@ -32,6 +40,11 @@ export class SqliteCommandRepository implements CommandRepository {
 
   async find(tx: ReadTx, process: number): Promise<CommandRow | undefined> {
     return statements.read(tx).find.get({ process });
+  }
+
+  async findHeld(tx: ReadTx): Promise<HeldCommand[]> {
+    const rows = statements.read(tx).findHeld.all();
+    return rows.flatMap(({ pid, node, command }) => (node === null ? [] : [{ pid, node, command }]));
   }
 
   async update(tx: WriteTx, { process, leader, outputBytes }: CommandRow): Promise<void> {

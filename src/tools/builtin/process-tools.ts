@@ -94,8 +94,14 @@ async function wait({ pid, timeoutMs }: z.output<typeof waitArgs>, context: Tool
 }
 
 async function signal({ pid, signal: name, reason }: z.output<typeof signalArgs>, { process }: ToolContext) {
-  const { delivered, unchanged, alreadyTerminal } = await process[name](pid, reason);
-  return { delivered: [...delivered], unchanged: [...unchanged], alreadyTerminal: [...alreadyTerminal] };
+  const { delivered, unchanged, alreadyTerminal, stale, unavailable } = await process[name](pid, reason);
+  return {
+    delivered: [...delivered],
+    unchanged: [...unchanged],
+    alreadyTerminal: [...alreadyTerminal],
+    stale: [...stale],
+    unavailable: [...unavailable],
+  };
 }
 
 function describeResult({ pid, status, outcome, value, message, exitCode }: ProcessResult): JsonObject {

@@ -54,7 +54,7 @@ function fields(process: ProcessRecord, { goal, result }: Payloads): [string, st
     ['kind', process.kind],
     ...line('command', command === undefined ? undefined : safeText(command.line, 500)),
     ...line('OS pid', command?.osPid === undefined ? undefined : String(command.osPid)),
-    ...line('output', command === undefined ? undefined : safeText(command.outputFile, 500)),
+    ...line('output', command?.outputFile === undefined ? undefined : safeText(command.outputFile, 500)),
     ['image', safeText(process.image)],
     ['goal', payload(goal)],
     ['arguments', payload(process.args)],

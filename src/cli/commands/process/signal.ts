@@ -30,7 +30,9 @@ function formatReport(name: string, report: SignalReport): string[] {
     ...unchanged.map((pid) => `${fullName(pid)} unchanged`),
     ...alreadyTerminal.map((pid) => `${fullName(pid)} had ended before`),
     ...refused.map(({ pid, code, message }) => `${fullName(pid)} refused, ${code}: ${safeText(message)}`),
-    ...stale.map((pid) => `${fullName(pid)} could not be verified and was left alone`),
-    ...unavailable.map((pid) => `${fullName(pid)} is out of reach from here; the order is on record`),
+    ...stale.map((pid) => `${fullName(pid)} stale: its program is gone; nothing was signalled`),
+    ...unavailable.map(
+      (pid) => `${fullName(pid)} unavailable: it cannot be signalled from here; the order is on record`,
+    ),
   ];
 }
