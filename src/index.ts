@@ -61,7 +61,7 @@ export { FilePlaces } from './capability/resource/workspace-files.js';
 export type { Rule, RuleSpec } from './capability/rule/rule.js';
 export type { RevocationReport } from './capability/syscalls/revoke.js';
 export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.js';
-export type { EventData, EventType, KernelEvent } from './events/event.js';
+export type { EventData, EventType, KernelEvent, UserEventType } from './events/event.js';
 export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
 export {
   type Budget,

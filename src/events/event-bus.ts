@@ -224,7 +224,7 @@ function unknownType(input: unknown): InputError {
   const type = typeof input === 'string' ? input.slice(0, 100) : typeof input;
   return new InputError('INVALID_INPUT', `There is no event type ${JSON.stringify(type)}.`, {
     facts: { type },
-    hint: "Name a type such as 'process.exited', or '*' for all.",
+    hint: "Name a type of docs/tables.md such as 'process.exited', 'user.NAME' for one of an image, or '*' for all.",
   });
 }
 

@@ -123,6 +123,11 @@ export const eventTypes = {
     ['inbox'],
     data<{ from: Pid; message: string; kind: string }>(),
   ),
+  'message.refused': event(
+    'A message in the mailbox did not fit the schema of the image, and was not handed over.',
+    [],
+    data<{ from: Pid; message: string }>(),
+  ),
   'message.received': event('The process took a message from its mailbox.', [], data<{ from: Pid; message: string }>()),
   'process.paused': event('A process was paused.', ['commandDrivers', 'executor'], data<{ previous: string }>()),
   'process.resumed': event(
@@ -133,6 +138,11 @@ export const eventTypes = {
   'process.signalled': event(
     'A user signal was sent to the process.',
     ['inbox'],
+    data<{ signal: string; ordinal: number }>(),
+  ),
+  'signal.refused': event(
+    'A user signal did not fit the schema of the image, and was not handed over.',
+    [],
     data<{ signal: string; ordinal: number }>(),
   ),
   'process.received': event('The process received a user signal.', [], data<{ signal: string; ordinal: number }>()),
@@ -274,9 +284,14 @@ export const eventTypes = {
   'processes.pruned': event('Rows of ended processes were removed.', ['authority'], data<{ count: number }>()),
 };
 
+type KernelEventType = keyof typeof eventTypes;
+
+/** The type of an event that an image declares and its bodies emit. */
+export type UserEventType = `user.${string}`;
+
 export type EventData = {
-  [Type in keyof typeof eventTypes]: NonNullable<(typeof eventTypes)[Type]['data']>;
-};
+  [Type in KernelEventType]: NonNullable<(typeof eventTypes)[Type]['data']>;
+} & { [Type in UserEventType]: JsonObject };
 export type EventType = keyof EventData;
 
 export type KernelEvent<T extends EventType = EventType> = {
@@ -285,8 +300,8 @@ export type KernelEvent<T extends EventType = EventType> = {
 
 /** The types that a part of the kernel must handle. */
 type EventTypesOf<Consumer extends EventConsumer> = {
-  [Type in EventType]: Consumer extends (typeof eventTypes)[Type]['consumers'][number] ? Type : never;
-}[EventType];
+  [Type in KernelEventType]: Consumer extends (typeof eventTypes)[Type]['consumers'][number] ? Type : never;
+}[KernelEventType];
 
 /** A handler for every type that a part of the kernel must handle; a missing one is a compile error. */
 export type EventHandlers<Consumer extends EventConsumer> = {
@@ -312,6 +327,10 @@ export type NewEvent<T extends EventType = EventType> = {
   };
 }[T];
 
+/** The name of an event of an image; its type is `user.NAME`. */
+export const userEventName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
 export function isEventType(value: unknown): value is EventType {
-  return typeof value === 'string' && Object.hasOwn(eventTypes, value);
+  if (typeof value !== 'string') return false;
+  return Object.hasOwn(eventTypes, value) || (value.startsWith('user.') && userEventName.test(value.slice(5)));
 }

@@ -24,6 +24,7 @@ import { Spawning } from './lifecycle/spawning.js';
 import { Timers } from './lifecycle/timers.js';
 import { UnusedEnvironments } from './lifecycle/unused-environments.js';
 import { Attachments } from './message/attachments.js';
+import { InboxChecks } from './message/inbox-checks.js';
 import { NodeWaits } from './node/node-waits.js';
 import { ProcessLineage } from './process/process-lineage.js';
 import { ProcessLookup } from './process/process-lookup.js';
@@ -72,6 +73,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     AdoptedEnds,
     CommandEnds,
     Attachments,
+    InboxChecks,
     ExitWait,
     ExitWatch,
     ResumeWatch,

@@ -24,6 +24,7 @@ import { RunOutcomes } from './run/run-outcomes.js';
 import { RunTable } from './run/run-table.js';
 import { RunTools } from './run/run-tools.js';
 import { Sleeps } from './run/sleeps.js';
+import { UserEvents } from './run/user-events.js';
 import { Steps } from './step/steps.js';
 import { Supervisors } from './supervision/supervisor.js';
 
@@ -56,6 +57,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     Sleeps,
     Steps,
     BodyContexts,
+    UserEvents,
   ];
   for (const part of parts) bind<object>(part).toSelf();
 });

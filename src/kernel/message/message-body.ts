@@ -15,7 +15,7 @@ export interface Attachment {
 export interface ParsedBody {
   /** With null in the place of handles. */
   readonly body: JsonValue;
-  readonly attachments: readonly Attachment[];
+  readonly attachments: readonly MessageHandle[];
 }
 
 /** Each handle is a capability that is created in the unit of the send. */

@@ -30,6 +30,8 @@ export interface MessageRepository {
   countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number>;
   /** Whether there is a message, from `from` if that is given. */
   has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean>;
+  /** The oldest message, from `from` if that is given. */
+  peek(tx: ReadTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined>;
   /** Removes the oldest message, from `from` if that is given, and answers with it. */
   take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined>;
   clear(tx: WriteTx, to: Pid): Promise<void>;

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import { type Token, token } from '../../base/token.js';
 import type { Authority } from '../../capability/holding/capability.js';
 import type { CommandSpec } from '../command/command.js';
+import type { MessageBody } from '../message/message.js';
 import type { ProcessKind, RecoveryDisposition } from './process.js';
 
 /** The part of an image that the kernel needs to create a process of it. */
@@ -22,6 +23,10 @@ export interface ImageFacts {
   readonly command?: (args: JsonValue) => CommandSpec;
   /** Validates arguments by the input schema of the image and answers with its output. Throws INVALID_INPUT. */
   parseArgs(args: JsonValue): Promise<JsonValue>;
+  /** Validates the body of a message and answers with the output of the schema. Absent: any body fits. Throws INVALID_INPUT. */
+  readonly parseMessage?: (body: MessageBody) => Promise<unknown>;
+  /** By user signal, with the prefix `user.`: as `parseMessage`, for its payload. */
+  readonly parseSignal?: ReadonlyMap<string, (payload: JsonValue) => Promise<unknown>>;
 }
 
 /** The image of a root that names none. */
@@ -30,6 +35,12 @@ export const defaultImage = 'base';
 export interface Images {
   /** Takes `name@version`, or `name` for the version that was registered last. Throws NO_SUCH_IMAGE. */
   resolve(reference: string): ImageFacts;
+  /** The image `name@version`, if this program has it. */
+  find(reference: string): ImageFacts | undefined;
+  /** Whether an image of this program has a schema for messages. */
+  readonly hasMessageSchemas: boolean;
+  /** Whether an image of this program has a schema for that user signal. */
+  hasSignalSchema(signal: string): boolean;
 }
 export const Images: Token<Images> = token('Images');
 

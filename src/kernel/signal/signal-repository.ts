@@ -10,7 +10,7 @@ export interface SignalReceipt {
   readonly report: JsonObject;
 }
 
-/** A user signal that a wait received. */
+/** A user signal that a wait receives. */
 export interface TakenSignal {
   readonly ordinal: number;
   readonly payload: JsonValue;
@@ -22,6 +22,8 @@ export interface SignalRepository {
   push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number>;
   /** Whether there is a signal of that name that no wait has received. */
   has(tx: ReadTx, pid: Pid, name: string): Promise<boolean>;
+  /** The oldest one of that name that no wait has received. */
+  peek(tx: ReadTx, pid: Pid, name: string): Promise<TakenSignal | undefined>;
   /** Marks the oldest one of that name as received; the row stays, because ordinals count it. */
   take(tx: WriteTx, pid: Pid, name: string): Promise<TakenSignal | undefined>;
   findReceipt(tx: ReadTx, id: string): Promise<SignalReceipt | undefined>;

@@ -4,7 +4,7 @@ import { IdSource, type Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
-import { plainQuestion } from '../../capability/decision/question.js';
+import { plainQuestion, type Question } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { MemoryCharges } from '../../memory/memory-charges.js';
@@ -13,6 +13,7 @@ import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { type Attached, Attachments } from '../message/attachments.js';
+import { InboxChecks } from '../message/inbox-checks.js';
 import { type ParsedBody, parseBody } from '../message/message-body.js';
 import { MessageRepository } from '../message/message-repository.js';
 import type { ProcessRow } from '../process/process.js';
@@ -37,17 +38,19 @@ export class Send {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Waker) private readonly waker: Waker,
     @inject(IdSource) private readonly ids: IdSource,
+    @inject(InboxChecks) private readonly checks: InboxChecks,
   ) {}
 
   /**
    * Appends a message to the mailbox of another process and wakes it. A process without the right and a pid that does not
    * exist are refused alike, with CAPABILITY_DENIED. Throws PROCESS_TERMINATED, MAILBOX_FULL, BUDGET_EXCEEDED, NO_SUCH_OBJECT
-   * for a handle that may not be handed on, INVALID_INPUT.
+   * for a handle that may not be handed on, INVALID_INPUT, also for what does not fit the schema of the receiver's image.
    */
   async run(caller: Caller, input: unknown, rawTo: unknown, message: unknown): Promise<void> {
     const from = parsePid(input);
     const to = parsePid(rawTo, 'to');
     const parsed = parseBody(message);
+    await this.checks.checkMessage(to, parsed, questionOf(from, to, parsed));
     await this.units.commit({ caller, actor: from, action: 'message.send', target: to }, async (tx, act) => {
       const authorization = await this.authorize(tx, act, from, to, parsed);
       const receiver = await this.lookup.getLive(tx, to);
@@ -73,17 +76,9 @@ export class Send {
   }
 
   /** The message is part of the question, so that an approval is for this message and no other. */
-  private async authorize(
-    tx: WriteTx,
-    act: Act,
-    from: Pid,
-    to: Pid,
-    { body, attachments }: ParsedBody,
-  ): Promise<Authorization> {
+  private async authorize(tx: WriteTx, act: Act, from: Pid, to: Pid, parsed: ParsedBody): Promise<Authorization> {
     await this.lookup.getLive(tx, from);
-    const objects = attachments.map(({ path, object }) => ({ path, object }));
-    const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
-    return this.authorizer.authorize(tx, act, plainQuestion(from, 'send', parseRequest(`process:${to}`), args));
+    return this.authorizer.authorize(tx, act, questionOf(from, to, parsed));
   }
 
   private recordSend(
@@ -110,6 +105,12 @@ export class Send {
       lineage: given.length > 0,
     });
   }
+}
+
+function questionOf(from: Pid, to: Pid, { body, attachments }: ParsedBody): Question {
+  const objects = attachments.map(({ path, object }) => ({ path, object }));
+  const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
+  return plainQuestion(from, 'send', parseRequest(`process:${to}`), args);
 }
 
 interface SentMessage {

@@ -6,18 +6,19 @@ import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../..
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
 import { Authorizer } from '../../capability/decision/authorizer.js';
-import { plainQuestion } from '../../capability/decision/question.js';
+import { plainQuestion, type Question } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { type Act, signallerOf } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { ProcessEnds } from '../lifecycle/process-ends.js';
+import { InboxChecks } from '../message/inbox-checks.js';
 import { isTerminal, type ProcessRow, pauserOf } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState, type ProcessEvent } from '../process/transitions.js';
-import { isUserSignal, type Refusal, type SignalName, type SignalReport } from '../signal/signal.js';
+import { isUserSignal, type Refusal, type SignalName, type SignalReport, type UserSignal } from '../signal/signal.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { SignalTargets, type Target } from '../signal/signal-targets.js';
 import { SignalledCommands, type UnreachableCommands } from '../signal/signalled-commands.js';
@@ -40,15 +41,21 @@ export class Signal {
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Waker) private readonly waker: Waker,
+    @inject(InboxChecks) private readonly checks: InboxChecks,
   ) {}
 
-  /** Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal or an empty scope. */
-  run(caller: Caller, rawTarget: unknown, name: unknown, rawOptions: unknown = {}): Promise<SignalReport> {
+  /**
+   * Throws NO_SUCH_PROCESS for an unknown pid, INVALID_INPUT for an unknown signal, an empty scope, or a payload that does
+   * not fit the schema of the one process that is named.
+   */
+  async run(caller: Caller, rawTarget: unknown, name: unknown, rawOptions: unknown = {}): Promise<SignalReport> {
     const target = caller.face === 'process' ? parsePid(rawTarget, 'child') : parseTarget(rawTarget);
     const signal = parse(signalName, name, 'signal');
     const options = parse(signalOptions, rawOptions, 'options');
     if (isUserSignal(signal) && options.tree === true) throw userSignalToTree();
-    return this.commands.inspectFor((unreachable) => this.send(caller, { target, signal, options }, unreachable));
+    const misfits = isUserSignal(signal) ? await this.findMisfits(caller, target, signal, options) : noMisfits;
+    const sent = { target, signal, options, misfits };
+    return this.commands.inspectFor((unreachable) => this.send(caller, sent, unreachable));
   }
 
   private send(caller: Caller, sent: SentSignal, known: UnreachableCommands): Promise<SignalReport> {
@@ -81,6 +88,12 @@ export class Signal {
     });
   }
 
+  private findMisfits(caller: Caller, target: Target, signal: UserSignal, { payload = null }: Options) {
+    const isProcess = caller.face === 'process' && typeof target === 'string';
+    const question = isProcess ? questionOf(caller.pid, target, signal) : undefined;
+    return this.checks.findMisfits(target, signal, payload, question);
+  }
+
   /**
    * The act with the authority by which a process signals: as the parent of the target, or by a capability on it. A target
    * that does not exist is refused like one that is no child. Throws NOT_A_CHILD, CAPABILITY_DENIED where a rule forbids
@@ -91,8 +104,7 @@ export class Signal {
     const { pid } = caller;
     await this.lookup.getLive(tx, pid);
     try {
-      const question = plainQuestion(pid, 'signal', parseRequest(`process:${target}`), { signal });
-      const { capability, approval } = await this.authorizer.authorize(tx, act, question);
+      const { capability, approval } = await this.authorizer.authorize(tx, act, questionOf(pid, target, signal));
       return { ...act, capability, ...(approval === undefined ? {} : { approval }) };
     } catch (error) {
       throw isUnheld(error) ? notSignallable(pid, target) : error;
@@ -112,15 +124,16 @@ export class Signal {
     tx: WriteTx,
     act: Act,
     rows: readonly ProcessRow[],
-    { target, signal, options }: SentSignal,
+    { target, signal, options, misfits }: SentSignal,
   ): Promise<Delivery> {
     if (isUserSignal(signal)) {
+      const { delivered, refused } = splitByFit(rows, misfits, target);
       const turns = new Turns();
-      for (const row of rows) {
+      for (const row of delivered) {
         await turns.next();
         await this.pushUserSignal(tx, act, row, signal, options);
       }
-      return { delivered: rows, refused: [] };
+      return { delivered, refused };
     }
     switch (signal) {
       case 'pause':
@@ -194,12 +207,29 @@ interface SentSignal {
   readonly target: Target;
   readonly signal: SignalName;
   readonly options: Options;
+  /** The refusals of the payload of a user signal, by image. */
+  readonly misfits: ReadonlyMap<string, KernelError>;
 }
+
+const noMisfits: ReadonlyMap<string, KernelError> = new Map();
 
 interface Delivery {
   readonly delivered: readonly ProcessRow[];
   readonly unchanged?: readonly ProcessRow[];
   readonly refused: Refusal[];
+}
+
+/** Throws INVALID_INPUT where the one process that is named is of an image that the payload does not fit. */
+function splitByFit(rows: readonly ProcessRow[], misfits: ReadonlyMap<string, KernelError>, target: Target): Delivery {
+  const refused: Refusal[] = [];
+  const delivered = rows.filter(({ pid, image }) => {
+    const misfit = misfits.get(image);
+    if (misfit === undefined) return true;
+    if (pid === target) throw misfit;
+    refused.push({ pid, code: misfit.code, message: misfit.message, facts: misfit.facts });
+    return false;
+  });
+  return { delivered, refused };
 }
 
 /** What is paused stays as it is, unless the host takes over a pause that a process made. */
@@ -268,6 +298,10 @@ function parseTarget(target: unknown): Target {
     facts: { path: 'target' },
     hint: 'Name at least one selector, such as { owner: { session } } or { tree: pid }.',
   });
+}
+
+function questionOf(pid: Pid, target: Pid, signal: string): Question {
+  return plainQuestion(pid, 'signal', parseRequest(`process:${target}`), { signal });
 }
 
 function isUnheld(error: unknown): boolean {

@@ -1,13 +1,15 @@
 import { inject, injectable } from 'inversify';
 import type { JsonValue } from '../../base/json.js';
-import type { WriteTx } from '../../base/store.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { InboxChecks } from '../message/inbox-checks.js';
+import { Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { parse, parsePid, userSignal, waitOptions } from '../specs.js';
-import { InboxWait } from '../waiting/inbox-wait.js';
+import { type AwaitedItem, InboxWait, refusedItem } from '../waiting/inbox-wait.js';
 
 @injectable()
 export class WaitSignal {
@@ -15,11 +17,13 @@ export class WaitSignal {
     @inject(InboxWait) private readonly inbox: InboxWait,
     @inject(SignalRepository) private readonly signals: SignalRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
+    @inject(Images) private readonly images: Images,
+    @inject(InboxChecks) private readonly checks: InboxChecks,
   ) {}
 
   /**
    * The payload of the oldest signal `user.NAME` that no wait has received, or of the next that comes. `name` may have the
-   * prefix `user.` or not. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT.
+   * prefix `user.` or not. One that does not fit the schema of the image is dropped. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT.
    */
   async run(caller: Caller, input: unknown, name: unknown, options: unknown = {}): Promise<JsonValue> {
     const pid = parsePid(input);
@@ -33,15 +37,57 @@ export class WaitSignal {
         reason: { kind: 'signal', what: signal, on: [`signal:${signal}`] },
         hasArrived: (tx) => this.signals.has(tx, pid, signal),
         take: (tx, act, row) => this.take(tx, act, row, signal),
+        findCheck: (tx, row) => this.findCheck(tx, row, signal),
       },
       limits,
     );
   }
 
   private async take(tx: WriteTx, act: Act, row: ProcessRow, signal: string): Promise<JsonValue | undefined> {
+    // The image has got a schema since the process was looked at.
+    if (this.images.find(row.image)?.parseSignal?.has(signal) === true) return undefined;
     const taken = await this.signals.take(tx, row.pid, signal);
-    if (taken === undefined) return undefined;
-    const { ordinal, payload } = taken;
+    return taken === undefined ? undefined : this.handOver(tx, act, row, signal, taken.ordinal, taken.payload);
+  }
+
+  private async findCheck(
+    tx: ReadTx,
+    { pid, image }: ProcessRow,
+    signal: string,
+  ): ReturnType<AwaitedItem<JsonValue>['findCheck']> {
+    const parse = this.images.find(image)?.parseSignal?.get(signal);
+    const next = parse === undefined ? undefined : await this.signals.peek(tx, pid, signal);
+    if (parse === undefined || next === undefined) return undefined;
+    return async () => {
+      const { ordinal, payload } = next;
+      const verdict = await this.checks.parseSignal(parse, payload);
+      return async (unitTx, act, row) => {
+        const taken = row.image === image ? await this.signals.take(unitTx, pid, signal) : undefined;
+        if (taken?.ordinal !== ordinal) return undefined;
+        if ('value' in verdict) return this.handOver(unitTx, act, row, signal, ordinal, verdict.value);
+        const data = { signal, ordinal };
+        const { message: problem } = verdict.refusal;
+        const change = {
+          event: 'signal.refused',
+          data,
+          action: 'signal.refuse',
+          facts: data,
+          payload: { problem },
+        } as const;
+        this.recorder.record(unitTx, act, row, change);
+        return refusedItem;
+      };
+    };
+  }
+
+  private handOver(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    signal: string,
+    ordinal: number,
+    payload: JsonValue,
+  ): JsonValue {
     this.recorder.record(tx, act, row, {
       event: 'process.received',
       data: { signal, ordinal },

@@ -22,8 +22,18 @@ export interface AwaitedItem<T> {
   readonly reason: WaitReason;
   hasArrived(tx: ReadTx): Promise<boolean>;
   /** Takes it and records that; undefined where another call was faster. */
-  take(tx: WriteTx, act: Act, row: ProcessRow): Promise<T | undefined>;
+  take: TakeItem<T>;
+  /**
+   * Where the image has a schema for what has arrived: a check that is made outside of units, and that answers with how
+   * it is taken. Undefined where there is none.
+   */
+  findCheck(tx: ReadTx, row: ProcessRow): Promise<(() => Promise<TakeItem<T | typeof refusedItem>>) | undefined>;
 }
+
+type TakeItem<T> = (tx: WriteTx, act: Act, row: ProcessRow) => Promise<T | undefined>;
+
+/** The item was taken, and not handed over because it does not fit. */
+export const refusedItem = Symbol('refused');
 
 /** Takes a message or signal of a process, or waits until one comes. A call that finds nothing writes nothing. */
 @injectable()
@@ -76,24 +86,33 @@ export class InboxWait {
     item: AwaitedItem<T>,
   ): Promise<{ value: T } | 'taken by another' | Pick<ProcessRow, 'deadlineAt'>> {
     const { pid, reason } = item;
-    const { deadlineAt, hasArrived } = await this.units.read(call, async (tx) => {
+    const { deadlineAt, hasArrived, check } = await this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
       const hasArrived = await item.hasArrived(tx);
       if (!hasArrived && row.status === 'stopping') throw receiverStopped(row, reason);
-      return { deadlineAt: row.deadlineAt, hasArrived };
+      return { deadlineAt: row.deadlineAt, hasArrived, check: hasArrived ? await item.findCheck(tx, row) : undefined };
     });
-    return hasArrived ? ((await this.takeInUnit(call, item)) ?? 'taken by another') : { deadlineAt };
+    if (!hasArrived) return { deadlineAt };
+    const take = check === undefined ? item.take : await check();
+    return (await this.takeInUnit(call, pid, take)) ?? 'taken by another';
   }
 
-  /** Undefined where another call was faster: the unit is undone, so that nothing is written or journalled. */
-  private async takeInUnit<T>(call: Call, { pid, take }: AwaitedItem<T>): Promise<{ value: T } | undefined> {
+  /**
+   * Undefined where another call was faster: the unit is undone, so that nothing is written or journalled. Undefined too
+   * where the item was refused, which is no answer of the call.
+   */
+  private async takeInUnit<T>(
+    call: Call,
+    pid: Pid,
+    take: TakeItem<T | typeof refusedItem>,
+  ): Promise<{ value: T } | undefined> {
     try {
-      const value = await this.units.commit(call, async (tx, act) => {
+      const taken = await this.units.commit(call, async (tx, act) => {
         const value = await take(tx, act, await this.lookup.getLive(tx, pid));
         if (value === undefined) throw new OutdatedPreparation(pid);
-        return value;
+        return value === refusedItem ? undefined : value;
       });
-      return { value };
+      return taken === undefined ? undefined : { value: taken };
     } catch (error) {
       if (error instanceof OutdatedPreparation) return undefined;
       throw error;

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../../base/errors.js';
 import { capabilitySpec } from '../../capability/holding/capability-spec.js';
+import { userEventName } from '../../events/event.js';
 import { processKinds } from '../../kernel/process/process.js';
+import { userSignal } from '../../kernel/specs.js';
 import { retryPolicy } from '../step/retry.js';
 import { stepList } from '../step/step-list.js';
 import { parseSupervision, type Supervision } from '../supervision/supervision.js';
@@ -24,6 +26,9 @@ const definition = z.strictObject({
   requires: z.array(capabilitySpec),
   recovery: z.enum(['rerun', 'fail']),
   retry: retryPolicy.optional(),
+  events: z.record(z.string().regex(userEventName, 'is not the name of an event'), z.custom<Schema>()).optional(),
+  signals: z.record(z.string(), z.custom<Schema>()).optional(),
+  messages: z.custom<Schema>().optional(),
   run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
   steps: stepList.optional(),
   supervision: z.custom<Supervision>().optional(),
@@ -33,8 +38,13 @@ const definition = z.strictObject({
 type Definition = z.output<typeof definition>;
 
 /** An image whose parts are all validated and copied: later changes of the caller's object have no effect. */
-export type ParsedImage = Omit<Definition, 'input' | 'supervision' | 'command'> & {
+export type ParsedImage = Omit<Definition, 'input' | 'events' | 'signals' | 'messages' | 'supervision' | 'command'> & {
   readonly input?: StandardSchema;
+  /** By name, without the prefix `user.`. */
+  readonly events?: ReadonlyMap<string, StandardSchema>;
+  /** By name, with the prefix `user.`. */
+  readonly signals?: ReadonlyMap<string, StandardSchema>;
+  readonly messages?: StandardSchema;
   readonly supervision?: Supervision;
   readonly command?: CommandProgram;
 };
@@ -56,7 +66,7 @@ function parseShape(image: unknown): Definition {
   throw invalidImage(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
 }
 
-function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
+function parseParts({ input, supervision, events, signals, messages, ...shape }: Definition): ParsedImage {
   const { kind, run, steps, command, ...facts } = shape;
   if (kind === 'steps' && steps === undefined) throw invalidImage('image.steps', 'is missing');
   if (kind !== 'steps' && steps !== undefined) throw invalidImage('image.steps', `does not go with kind ${kind}`);
@@ -71,15 +81,52 @@ function parseParts({ input, supervision, ...shape }: Definition): ParsedImage {
     throw invalidImage('image.run', 'does not go with kind command');
   if (facts.acknowledge !== undefined && kind !== 'external')
     throw invalidImage('image.acknowledge', `does not go with kind ${kind}`);
+  assertExchanges({ events, signals, messages }, supervision === undefined ? kind : 'supervisor');
   return {
     ...facts,
     kind,
+    ...(events === undefined ? {} : { events: toSchemas(events, 'image.events', (name) => name) }),
+    ...(signals === undefined ? {} : { signals: toSchemas(signals, 'image.signals', parseSignalName) }),
+    ...(messages === undefined ? {} : { messages: toStandardSchema(messages, 'image.messages') }),
     ...(run === undefined ? {} : { run }),
     ...(steps === undefined ? {} : { steps }),
     ...(command === undefined ? {} : { command: command as CommandProgram }),
     ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }),
     ...(supervision === undefined ? {} : { supervision: parseSupervision(supervision, 'image.supervision') }),
   };
+}
+
+/** Commands and supervisors receive nothing by a body of their own, and external work has no `ctx` to emit with. */
+function assertExchanges(
+  exchanges: Pick<Definition, 'events' | 'signals' | 'messages'>,
+  kind: Definition['kind'] | 'supervisor',
+): void {
+  if (kind === 'agent' || kind === 'steps') return;
+  for (const [name, value] of Object.entries(exchanges)) {
+    if (value === undefined || (kind === 'external' && name !== 'events')) continue;
+    throw invalidImage(`image.${name}`, `does not go with ${kind === 'supervisor' ? 'a supervisor' : `kind ${kind}`}`);
+  }
+}
+
+function toSchemas(
+  schemas: Readonly<Record<string, Schema>>,
+  path: string,
+  toName: (name: string, path: string) => string,
+): ReadonlyMap<string, StandardSchema> {
+  const parsed = new Map<string, StandardSchema>();
+  for (const [given, schema] of Object.entries(schemas)) {
+    const at = `${path}.${given}`;
+    const name = toName(given, at);
+    if (parsed.has(name)) throw invalidImage(at, `${name} has a schema already`);
+    parsed.set(name, toStandardSchema(schema, at));
+  }
+  return parsed;
+}
+
+function parseSignalName(name: string, path: string): string {
+  const parsed = userSignal.safeParse(name);
+  if (parsed.success) return parsed.data;
+  throw invalidImage(path, parsed.error.issues[0]?.message ?? 'is not the name of a signal');
 }
 
 function invalidImage(path: string, problem: string): InputError {

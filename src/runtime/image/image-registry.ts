@@ -27,7 +27,9 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly runnableImages = new Map<string, ParsedImage>();
   private readonly programs = new Map<string, ParsedImage>();
   private readonly toolTables = new Map<string, readonly string[]>();
+  private readonly signalsWithSchema = new Set<string>();
   private readonly listeners = new Listeners();
+  hasMessageSchemas = false;
 
   constructor() {
     this.register(baseImage);
@@ -51,7 +53,10 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
         input === undefined ? args : ((await validate(input, args, argsContext(reference))) as JsonValue),
+      ...inboxParsersOf(parsed, reference),
     };
+    if (parsed.messages !== undefined) this.hasMessageSchemas = true;
+    for (const signal of parsed.signals?.keys() ?? []) this.signalsWithSchema.add(signal);
     this.byReference.set(reference, facts);
     this.latest.set(name, facts);
     if (parsed.tools !== undefined) this.toolTables.set(reference, parsed.tools);
@@ -89,6 +94,14 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
     return [...this.byReference.keys()];
   }
 
+  find(reference: string): ImageFacts | undefined {
+    return this.byReference.get(reference);
+  }
+
+  hasSignalSchema(signal: string): boolean {
+    return this.signalsWithSchema.has(signal);
+  }
+
   resolve(reference: string): ImageFacts {
     const found = this.byReference.get(reference) ?? this.latest.get(reference);
     if (found !== undefined) return found;
@@ -101,6 +114,32 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
 
 function argsContext(reference: string): ValidationContext {
   return { path: 'spec.args', hint: `See the input schema of image ${reference}.`, facts: { image: reference } };
+}
+
+/** The checks of what is sent to processes of the image. */
+function inboxParsersOf(
+  { messages, signals }: ParsedImage,
+  reference: string,
+): Pick<ImageFacts, 'parseMessage' | 'parseSignal'> {
+  const facts = { image: reference };
+  const parseMessage =
+    messages === undefined
+      ? {}
+      : {
+          parseMessage: (body: unknown) =>
+            validate(messages, body, {
+              path: 'message',
+              hint: `See the schema of messages of image ${reference}.`,
+              facts,
+            }),
+        };
+  if (signals === undefined) return parseMessage;
+  const parsers = [...signals].map(([signal, schema]) => {
+    const hint = `See the schema of ${signal} of image ${reference}.`;
+    const context = { path: 'options.payload', hint, facts: { ...facts, signal } };
+    return [signal, (payload: unknown) => validate(schema, payload, context)] as const;
+  });
+  return { ...parseMessage, parseSignal: new Map(parsers) };
 }
 
 function alreadyRegistered(reference: string): ProcessError {

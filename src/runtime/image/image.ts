@@ -26,6 +26,9 @@ export interface Image {
   readonly requires: readonly CapabilitySpec<Resources>[];
   readonly recovery: RecoveryDisposition;
   readonly retry?: RetryPolicy;
+  readonly events?: Readonly<Record<string, Schema>>;
+  readonly signals?: Readonly<Record<string, Schema>>;
+  readonly messages?: Schema;
   readonly run?: ImageBody;
   readonly steps?: readonly StepSpec[];
   readonly supervision?: Supervision;
@@ -46,6 +49,12 @@ export interface ImageSpec<Args = JsonValue> {
   readonly requires?: readonly CapabilitySpec<Resources>[];
   readonly recovery?: RecoveryDisposition;
   readonly retry?: RetryPolicy;
+  /** The events that its bodies emit with `ctx.emit(NAME, data)`, by name; each is stored as `user.NAME`. */
+  readonly events?: Readonly<Record<string, Schema>>;
+  /** Schemas of the payloads of user signals, by the name of the signal. Others may have any payload. */
+  readonly signals?: Readonly<Record<string, Schema>>;
+  /** The schema of the bodies of messages that are sent to its processes. */
+  readonly messages?: Schema;
   readonly run: (ctx: Syscalls, args: Args) => BodyReturn;
 }
 
@@ -130,7 +139,8 @@ export function commandImage<Args = JsonValue>(spec: CommandImageSpec<Args>): Im
   return { ...named, ...(input === undefined ? {} : { input }), command };
 }
 
-export interface ExternalImageSpec extends Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires'> {
+export interface ExternalImageSpec
+  extends Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires' | 'signals' | 'messages'> {
   /**
    * A process of it that is stopped stays `stopping` until the worker outside answers with complete, fail or exit, or its
    * grace is over. Default: it ends at once.

@@ -55,6 +55,7 @@ export const resultsAnswer: AnswerCodec<ProcessResult[]> = {
 /** For messages. The handles in the body are stored beside it, and put back when it is revived. */
 export const messageAnswer: AnswerCodec<Message> = {
   encode: (answer) => {
+    if (answer === undefined) return undefined;
     const { id, from, at, kind, body } = answer as Message;
     return { id, from, at, kind, ...extractHandles(body) } as object as JsonValue;
   },

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import { amount, parseSpec } from '../../base/spec.js';
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
 import type { CommandSpec } from '../../kernel/command/command.js';
@@ -34,6 +34,7 @@ import type { Run } from './run.js';
 import { RunEnded } from './run-errors.js';
 import { RunTools } from './run-tools.js';
 import { Sleeps } from './sleeps.js';
+import { type DeclaredEvents, UserEvents } from './user-events.js';
 
 /**
  * The `ctx` that the body of an image receives: the face of its process, journalled and fenced. A call that has been
@@ -52,6 +53,11 @@ export interface Syscalls extends ProcessFace {
   /** The n-th wait gets the n-th signal `user.NAME` that is sent to it. Throws WAIT_TIMEOUT, CANCELLED. */
   waitSignal(name: string, options?: WaitOptions): Promise<JsonValue>;
   sleep(ms: number): Promise<void>;
+  /**
+   * Stores an event that the image declares in `events`, as `user.NAME`, with the output of its schema: at most 16 KiB of
+   * JSON. A rerun does not emit it again. Throws INVALID_INPUT, BUDGET_EXCEEDED.
+   */
+  emit(name: string, data?: JsonObject): Promise<void>;
   /** Shown in the process table, at most a few times a second. */
   progress(done: number, total?: number, text?: string): void;
 }
@@ -68,10 +74,12 @@ export class BodyContexts {
     @inject(WaitSignal) readonly waitSignal: WaitSignal,
     @inject(RunTools) readonly runTools: RunTools,
     @inject(CommandRuns) readonly commandRuns: CommandRuns,
+    @inject(UserEvents) readonly userEvents: UserEvents,
   ) {}
 
-  of(run: Run): Syscalls {
-    return new BodyContext(run, this) as object as Syscalls;
+  /** `events`: those that the image of the run declares. */
+  of(run: Run, events: DeclaredEvents = new Map()): Syscalls {
+    return new BodyContext(run, this, events) as object as Syscalls;
   }
 }
 
@@ -161,10 +169,12 @@ class BodyContext {
   #capabilities: ProcessCapabilities | undefined;
   readonly #run: Run;
   readonly #deps: BodyContexts;
+  readonly #events: DeclaredEvents;
 
-  constructor(run: Run, deps: BodyContexts) {
+  constructor(run: Run, deps: BodyContexts, events: DeclaredEvents) {
     this.#run = run;
     this.#deps = deps;
+    this.#events = events;
     Object.freeze(this);
   }
 
@@ -221,6 +231,10 @@ class BodyContext {
         await journal.commit(run, call, 'call.end', (tx, act) => journal.recordAnswer(tx, act, run, call, true));
       });
     };
+  }
+
+  get emit(): Syscalls['emit'] {
+    return (name, data = {}) => this.#deps.userEvents.emit(this.#run, this.#events, name, data);
   }
 
   get progress(): Syscalls['progress'] {

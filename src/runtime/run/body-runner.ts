@@ -15,8 +15,8 @@ export class BodyRunner {
     @inject(Supervisors) private readonly supervisors: Supervisors,
   ) {}
 
-  async run(run: Run, { run: body, steps, supervision }: ParsedImage): Promise<ImageResult> {
-    const ctx = withHandledRejections(this.contexts.of(run));
+  async run(run: Run, { run: body, steps, supervision, events }: ParsedImage): Promise<ImageResult> {
+    const ctx = withHandledRejections(this.contexts.of(run, events));
     if (steps !== undefined) return runSteps(ctx, steps);
     if (supervision !== undefined) {
       await this.supervisors.run(run, ctx, supervision);

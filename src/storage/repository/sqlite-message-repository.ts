@@ -51,6 +51,14 @@ export class SqliteMessageRepository implements MessageRepository {
     return findOldest(tx, to, from) !== undefined;
   }
 
+  async peek(tx: ReadTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
+    const n = findOldest(tx, to, from);
+    const found = n === undefined ? undefined : statements.read(tx).find.get({ n });
+    if (found === undefined) return undefined;
+    const { n: _n, to: _to, ...message } = found;
+    return message;
+  }
+
   async take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
     const n = findOldest(tx, to, from);
     const found = n === undefined ? undefined : statements.read(tx).find.get({ n });

@@ -53,6 +53,10 @@ export class SqliteSignalRepository implements SignalRepository {
     return statements.read(tx).first.get({ pid, name }) !== undefined;
   }
 
+  async peek(tx: ReadTx, pid: Pid, name: string): Promise<TakenSignal | undefined> {
+    return statements.read(tx).first.get({ pid, name });
+  }
+
   async take(tx: WriteTx, pid: Pid, name: string): Promise<TakenSignal | undefined> {
     const found = statements.read(tx).first.get({ pid, name });
     if (found === undefined) return undefined;
