@@ -7,8 +7,9 @@ import { Signer } from './audit/checkpoint/signer.js';
 import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
 import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
 import { IdSource, TimeOrderedIds } from './base/ids.js';
-import { Logger, silentLogger } from './base/logger.js';
+import { Logger, safeLogger, silentLogger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
+import { StderrLogger } from './base/stderr-logger.js';
 import { capabilityModule } from './capability/capability-module.js';
 import { commandModule } from './command/command-module.js';
 import type { OutputFolder } from './command/output/output-files.js';
@@ -66,7 +67,7 @@ export function prepareFiles(container: Container, { path: file, state, workspac
 
 function baseModule(options: ParsedOptions): ContainerModule {
   const { seed, workspace, logger, ids, node, payloadBytesMax, secrets, defaults, beforeSpawn } = options;
-  const log = logger ?? silentLogger;
+  const log = loggerOf(logger);
   return new ContainerModule(({ bind }) => {
     bind(Clock).toConstantValue(
       new KernelClock(options.clock ?? (seed === undefined ? loggedClock(log) : seededClock())),
@@ -87,6 +88,11 @@ function baseModule(options: ParsedOptions): ContainerModule {
     bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null });
     bind(CheckpointAnnouncer).toDynamicValue(({ get }) => checkpointAnnouncer(get(EventOutbox)));
   });
+}
+
+function loggerOf(option: ParsedOptions['logger']): Logger {
+  if (option === 'silent') return silentLogger;
+  return typeof option === 'string' ? new StderrLogger() : safeLogger(option);
 }
 
 /** The machine's clock; a large step forward is told to the logger before it is followed. */

@@ -11,9 +11,11 @@ import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
 import { type InputError, invalidInput, StoreError } from './base/errors.js';
 import type { NodeId, Pid } from './base/ids.js';
+import type { JsonObject } from './base/json.js';
 import { Logger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { amount, parseSpec } from './base/spec.js';
+import { StderrLogger } from './base/stderr-logger.js';
 import { Store } from './base/store.js';
 import { ApprovalQueue } from './capability/approval/approval-queue.js';
 import { ApprovalWatch } from './capability/approval/approval-watch.js';
@@ -120,6 +122,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   const tools = [...container.get(BuiltinTools).all(), ...options.tools];
   for (const tool of tools) container.get(ToolBroker).register(tool);
   await container.get(EventFeed).start();
+  if (options.logger === 'debug') logEvents(container);
   if (options.readOnly) return;
   await container.get(AuditVerifier).verifyTail();
   await container.get(Checkpoints).start();
@@ -137,6 +140,15 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
 async function startClaiming(container: Container): Promise<void> {
   await container.get(Executor).start();
   await container.get(CommandService).start();
+}
+
+/** Tells every event that is committed here. */
+function logEvents(container: Container): void {
+  const logger = container.get<Logger>(Logger);
+  if (!(logger instanceof StderrLogger)) return;
+  container.get(EventBus).on('*', ({ seq, type, pid, data }) => {
+    logger.debug({ ...(pid === undefined ? {} : { pid }), ...(data as JsonObject) }, `event ${seq} ${type}`);
+  });
 }
 
 /** The kernel continues from the newest time in its store, so that deadlines and expiries are that far ahead as well. */
@@ -258,6 +270,8 @@ class OpenKernel implements Kernel {
     container.get(InboxWatch).close();
     container.get(ResumeWatch).close();
     container.get(ApprovalWatch).close();
+    const logger = container.get<Logger>(Logger);
+    if (logger instanceof StderrLogger) logger[Symbol.dispose]();
   }
 
   /** Bodies are stopped first, while everything that they need still works. */

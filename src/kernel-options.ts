@@ -74,7 +74,11 @@ export interface KernelOptions {
   readonly signer?: Signer;
   readonly clock?: Clock;
   readonly ids?: IdSource;
-  readonly logger?: Logger;
+  /**
+   * Gets warnings and errors that no caller is told. Default, and `console`: one line each on standard error, the same message
+   * at most once in 10 s. `debug`: every event that is committed here as well. `silent`: nothing.
+   */
+  readonly logger?: 'silent' | 'console' | 'debug' | Logger;
   /** Seeds clock, ids, salts and the signing key, so that a repeated run gives the same audit root. */
   readonly seed?: string;
   /** The operator of this kernel in audit records; default: the user of the program. */
@@ -122,11 +126,21 @@ const schema = z.strictObject({
   signer: part<Signer>().optional(),
   clock: part<Clock>().optional(),
   ids: part<IdSource>().optional(),
-  logger: part<Logger>().optional(),
+  logger: z
+    .custom<NonNullable<KernelOptions['logger']>>(isLogger, "is not 'silent', 'console', 'debug' or a logger")
+    .default('console'),
   seed: z.string().optional(),
   operator: z.string().min(1).max(256).optional(),
   modules: z.array(part<ContainerModule>()).default([]),
 });
+
+/** A word for one of the kernel's own, or an object with the methods of one. */
+function isLogger(value: unknown): boolean {
+  if (typeof value === 'string') return ['silent', 'console', 'debug'].includes(value);
+  if (typeof value !== 'object' || value === null) return false;
+  const { warn, error } = value as Partial<Record<keyof Logger, unknown>>;
+  return typeof warn === 'function' && typeof error === 'function';
+}
 
 export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp'> & {
   readonly mcp: ReadonlyMap<string, ParsedTarget>;

@@ -1,6 +1,26 @@
 /** Control characters (C0, DEL and C1) and the bidi controls, which change the direction of text. */
 export const controlCharacters = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
+/** What a terminal, or a reader of lines, would not show as it is: control, format, bidi and line separating characters. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** The text on one line, with the characters that cannot be seen replaced by escapes such as `\n` and `\u{1b}`. */
+export function escapeUnprintable(text: string): string {
+  return text.replace(unprintable, (character) => {
+    if (character === '\n') return '\\n';
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}
+
+/** The beginning of a text, at most `bytesMax` bytes of UTF-8; one that is cut ends with `…`. */
+export function cutToBytes(text: string, bytesMax: number): string {
+  // A character of a text has one byte at least.
+  const bytes = Buffer.from(text.slice(0, bytesMax + 1));
+  if (text.length <= bytesMax && bytes.length <= bytesMax) return text;
+  const kept = bytes.subarray(0, Math.max(0, bytesMax - Buffer.byteLength('…')));
+  return `${kept.subarray(0, wholeCharacters(kept)).toString()}…`;
+}
+
 /** The length of `bytes` without a UTF-8 character that is cut off at its end: at most three bytes less. */
 export function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { Kernel, KernelOptions } from '../index.js';
 import { CliError } from './cli-error.js';
+import { errorLogger } from './logger.js';
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -46,7 +47,7 @@ async function withKernel<T>(
   const workspace = options.workspace ?? process.env.PROCURA_WORKSPACE;
   const state = options.state ?? process.env.PROCURA_STATE;
   const folders = { ...optional('workspace', workspace), ...optional('state', state) };
-  const kernel = await createKernel({ ...kernelOptions, ...folders, store: `sqlite:${file}` });
+  const kernel = await createKernel({ logger: errorLogger, ...kernelOptions, ...folders, store: `sqlite:${file}` });
   try {
     return await work(kernel);
   } finally {

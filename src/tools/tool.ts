@@ -92,7 +92,7 @@ export interface Tool extends Omit<ToolSpec<never, never>, 'run'> {
 
 /**
  * A tool. Its arguments are what its input schema gives back. Its result must be JSON after `toJSON` of the objects in it and
- * without undefined members; for any other the call is TOOL_FAILED, although the tool has run and its outcome is `ok` on record.
+ * without undefined members; for any other the call is TOOL_FAILED, but on record as `ok`, because the tool has run.
  *
  * @example
  * const add = defineTool({

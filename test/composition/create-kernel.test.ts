@@ -110,7 +110,7 @@ describe('opening', () => {
   it('keeps the clock at or after the newest time in the store', async () => {
     const store = newStore();
     const later = { now: () => Date.UTC(2040, 0, 1) };
-    const first = await createKernel({ store, clock: later });
+    const first = await createKernel({ logger: 'silent', store, clock: later });
     await first.processes.spawn({});
     await first.shutdown();
     const second = await openKernel({ store });
@@ -129,7 +129,7 @@ describe('opening', () => {
   });
 
   it('refuses every call after its shutdown, and a second shutdown is harmless', async () => {
-    const kernel = await createKernel({ store: newStore(), workspace: tempFolder() });
+    const kernel = await createKernel({ logger: 'silent', store: newStore(), workspace: tempFolder() });
     const pid = await kernel.processes.spawn({});
     const waiting = refusal(kernel.processes.result(pid));
     await kernel.shutdown();
@@ -142,7 +142,7 @@ describe('opening', () => {
   it('is disposed of by `await using`', async () => {
     const store = newStore();
     {
-      await using kernel = await createKernel({ store });
+      await using kernel = await createKernel({ logger: 'silent', store });
       await kernel.processes.spawn({});
     }
     const kernel = await openKernel({ store });

@@ -97,7 +97,7 @@ class Agents {
 
   /** Turns that are completed were not asked again, and what may happen once has; what was asked is paid once. */
   async check(): Promise<void> {
-    const kernel = await createKernel({ store: this.store, node: { executor: false } });
+    const kernel = await createKernel({ logger: 'silent', store: this.store, node: { executor: false } });
     try {
       const turns = await completedTurns(kernel);
       for (const turn of turns) {

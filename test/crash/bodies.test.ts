@@ -86,7 +86,7 @@ class Team {
 
   /** A step that is completed has not run again; there are no children but three; nothing is half done. */
   async check(): Promise<void> {
-    const kernel = await createKernel({ store: this.store, node: { executor: false } });
+    const kernel = await createKernel({ logger: 'silent', store: this.store, node: { executor: false } });
     try {
       const lines = this.lines();
       for (const step of await completedSteps(kernel)) {

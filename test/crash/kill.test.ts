@@ -40,7 +40,7 @@ describe('a program that is killed while it spawns and ends processes', () => {
         if (what === 'spawned' && pid !== undefined) spawned.add(pid);
         if (what === 'ended' && pid !== undefined) ended.add(pid);
       }
-      const kernel = await createKernel({ store, node: { executor: false } });
+      const kernel = await createKernel({ logger: 'silent', store, node: { executor: false } });
       expect({ kill, lost: await findLost(kernel, spawned, ended), faults: await findInconsistencies(kernel) }).toEqual(
         {
           kill,

@@ -23,7 +23,7 @@ describe('moving key, checkpoints and output into the state folder', () => {
     program.send('go');
     expect(await program.waitForEnd()).toBe(false);
     expect(readdirSync(`${store}.state`)).toHaveLength(killAt);
-    const kernel = await createKernel({ store });
+    const kernel = await createKernel({ logger: 'silent', store });
     expect((await kernel.audit.checkpoint()).key).toBe(key);
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
     await kernel.shutdown();

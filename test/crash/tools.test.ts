@@ -70,7 +70,7 @@ class ToolCallCrash {
       else if (answers[index] === call) expect({ call, times }).toEqual({ call, times: 1 });
       else expect({ call, atMostOnce: times <= 1 }).toEqual({ call, atMostOnce: true });
     }
-    const kernel = await createKernel({ store: this.store, node: { executor: false } });
+    const kernel = await createKernel({ logger: 'silent', store: this.store, node: { executor: false } });
     await checkInvariants(kernel, this.store);
     await kernel.shutdown();
     return unknown.length;

@@ -25,7 +25,14 @@ async function rootOf(seed: string, store: string): Promise<string> {
 }
 
 function openSeeded(seed: string, store: string): Promise<Kernel> {
-  return createKernel({ store, seed, workspace: tempFolder(), node: { executor: false }, images: [worker] });
+  return createKernel({
+    logger: 'silent',
+    store,
+    seed,
+    workspace: tempFolder(),
+    node: { executor: false },
+    images: [worker],
+  });
 }
 
 function idsIn(path: string): string[] {
@@ -80,7 +87,12 @@ describe('a seed', () => {
 
   it('is not needed: without one, two runs differ', async () => {
     const run = async () => {
-      await using kernel = await createKernel({ store: newStore(), workspace: tempFolder(), images: [worker] });
+      await using kernel = await createKernel({
+        logger: 'silent',
+        store: newStore(),
+        workspace: tempFolder(),
+        images: [worker],
+      });
       await kernel.processes.spawn({});
       return (await kernel.audit.verify()).root;
     };

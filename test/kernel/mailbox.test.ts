@@ -26,7 +26,7 @@ async function familyFixture(given?: KernelFixture): Promise<Family> {
 }
 
 function openSecondKernel(path: string): Promise<Kernel> {
-  return createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
+  return createKernel({ logger: 'silent', store: path, workspace: tempFolder(), node: { executor: false } });
 }
 
 const poll = { timeoutMs: 0 };

@@ -169,7 +169,7 @@ describe('through the face of a paused process', () => {
 describe('paused and resumed by another program', () => {
   it('a call waits, and goes on', async () => {
     const { kernel, path, pid, face } = await faceFamily({ node: { executor: false, pollMs: 10 } });
-    const other = await createKernel({ store: path, node: { executor: false, pollMs: 10 } });
+    const other = await createKernel({ logger: 'silent', store: path, node: { executor: false, pollMs: 10 } });
     try {
       await other.processes.pause(pid);
       const call = watched(face.charge({ tokens: 1 }));

@@ -229,7 +229,12 @@ describe('spawn', () => {
     const before = await first.kernel.processes.get(pid);
     await first.kernel.shutdown();
     const { createKernel } = await import('../../src/index.js');
-    await using second = await createKernel({ store: first.path, workspace: tempFolder(), node: { executor: false } });
+    await using second = await createKernel({
+      logger: 'silent',
+      store: first.path,
+      workspace: tempFolder(),
+      node: { executor: false },
+    });
     expect(await second.processes.get(pid)).toEqual(before);
     expect(findLost(first.path, [pid])).toEqual([]);
     expect(findLost(first.path, ['p_none'])).toEqual(['p_none is lost']);

@@ -9,7 +9,12 @@ describe('a store that is ahead of the clock', () => {
   /** The warnings of a kernel whose clock stands at `now`, on a store that was last written at `writtenAt`. */
   async function warningsOf(writtenAt: number, now: number, options: KernelOptions = {}): Promise<object[]> {
     const store = newStore();
-    const earlier = await createKernel({ store, clock: { now: () => writtenAt }, node: { executor: false } });
+    const earlier = await createKernel({
+      logger: 'silent',
+      store,
+      clock: { now: () => writtenAt },
+      node: { executor: false },
+    });
     await earlier.processes.spawn({});
     await earlier.shutdown();
     const warnings: object[] = [];

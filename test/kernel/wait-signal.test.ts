@@ -78,7 +78,12 @@ describe('waitSignal', () => {
 
   it('is woken by a signal that another kernel on the same file commits', async () => {
     const { kernel, path, pid } = await listenerFixture();
-    await using other = await createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
+    await using other = await createKernel({
+      logger: 'silent',
+      store: path,
+      workspace: tempFolder(),
+      node: { executor: false },
+    });
     const waiting = waitSignal(kernel, pid, 'far');
     await other.processes.signal(pid, 'user.far', { payload: 'away' });
     expect(await waiting).toBe('away');

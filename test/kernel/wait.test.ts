@@ -57,7 +57,12 @@ describe('wait', () => {
   it('is woken by an end that another kernel on the same file commits', async () => {
     const { kernel, path } = await kernelFixture();
     const [root, [child = '']] = await spawnFamily(kernel, 1);
-    await using other = await createKernel({ store: path, workspace: tempFolder(), node: { executor: false } });
+    await using other = await createKernel({
+      logger: 'silent',
+      store: path,
+      workspace: tempFolder(),
+      node: { executor: false },
+    });
     const waiting = kernel.processes.wait(root, child);
     await other.processes.complete(child, 'from afar');
     expect(await waiting).toMatchObject({ status: 'exited', value: 'from afar' });

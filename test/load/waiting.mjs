@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 const [library = '', store = '', count = '0'] = process.argv.slice(2);
 const { createKernel, defineImage } = await import(pathToFileURL(library).href);
 const waiter = defineImage({ name: 'waiter', run: async (ctx) => void (await ctx.receive()) });
-const kernel = await createKernel({ store, durability: 'normal', images: [waiter] });
+const kernel = await createKernel({ logger: 'silent', store, durability: 'normal', images: [waiter] });
 const root = await kernel.processes.spawn({});
 
 async function heapBytes() {

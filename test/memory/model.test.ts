@@ -28,7 +28,14 @@ class Subject {
 }
 
 function open(store: string, workspace: string): Promise<Kernel> {
-  return createKernel({ store, workspace, durability: 'normal', node: { executor: false }, images: [worker] });
+  return createKernel({
+    logger: 'silent',
+    store,
+    workspace,
+    durability: 'normal',
+    node: { executor: false },
+    images: [worker],
+  });
 }
 
 type Command = fc.AsyncCommand<MemoryModel, Subject>;

@@ -132,7 +132,7 @@ describe('a JSON Schema as the input of an image', () => {
       import { createRequire } from 'node:module';
       const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((name) => name.includes('/ajv/'));
       const image = externalImage({ name: 'x', input: { type: 'number' } });
-      const kernel = await createKernel({ images: [image] });
+      const kernel = await createKernel({ logger: 'silent', images: [image] });
       const before = isLoaded();
       await kernel.processes.spawn({ image: 'x', args: 1 });
       console.log(before, isLoaded());

@@ -44,7 +44,7 @@ describe('a node that runs processes', () => {
 
   it('is not registered by a kernel without an executor, or by one that only reads', async () => {
     const { kernel, path } = await kernelFixture();
-    const reader = await createKernel({ store: path, readOnly: true });
+    const reader = await createKernel({ logger: 'silent', store: path, readOnly: true });
     expect(nodesIn(path).all()).toEqual([]);
     await reader.shutdown();
     await kernel.shutdown();
@@ -220,7 +220,8 @@ describe('a node that comes back under the id it had', () => {
     const ids = {
       next: (kind: string) => (kind === 'node' ? 'n_same' : `${kind}-${process.hrtime.bigint()}-${++made}`),
     };
-    const open = () => createKernel({ store: path, ids, workspace: tempFolder(), durability: 'normal' });
+    const open = () =>
+      createKernel({ logger: 'silent', store: path, ids, workspace: tempFolder(), durability: 'normal' });
     const first = await open();
     edit(pid, { status: 'running', node: 'n_same', started_at: 1 });
     // As if it had been killed: its lease is not given back.

@@ -35,7 +35,7 @@ function runProgram(end: string, body = begunCalls, after = ''): string {
       name: 'busy',
       run: async (ctx) => {${body}},
     });
-    const kernel = await createKernel({ images: [image] });
+    const kernel = await createKernel({ logger: 'silent', images: [image] });
     const pid = await kernel.processes.spawn({ image: 'busy' });
     const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
     while ((await kernel.processes.get(pid)).status === 'runnable') await pause(5);

@@ -74,7 +74,7 @@ describe('while another connection holds the write lock', () => {
 
   it('shutdown ends after what was accepted has been refused', async () => {
     const store = newStore();
-    const kernel = await createKernel({ store });
+    const kernel = await createKernel({ logger: 'silent', store });
     const clock = stoppedClock();
     const lock = holdLock(store);
     const accepted = refusal(kernel.processes.spawn({}));
@@ -111,7 +111,7 @@ describe('while another connection holds the write lock', () => {
     const first = await openKernel({ store });
     const pid = await first.processes.spawn({});
     const lock = holdLock(store);
-    const opening = createKernel({ store });
+    const opening = createKernel({ logger: 'silent', store });
     setTimeout(() => lock.release(), 300);
     const second = await opening;
     expect(await second.processes.get(pid)).toMatchObject({ pid });
@@ -152,7 +152,7 @@ describe('several kernels of one program on one file', () => {
   it('go on when one of them is shut down in the middle', async () => {
     const store = newStore();
     const staying = await openKernel({ store });
-    const leaving = await createKernel({ store });
+    const leaving = await createKernel({ logger: 'silent', store });
     const root = await staying.processes.spawn({});
     const calls = Array.from({ length: 40 }, (_, n) =>
       (n % 2 === 0 ? staying : leaving).processes.spawnChild(root, {}),

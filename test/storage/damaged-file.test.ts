@@ -12,7 +12,7 @@ describe('a damaged page', () => {
   it('is STORE_CORRUPT for the call that meets it, and the program goes on', async () => {
     const store = await closedStore(50);
     overwrite(store, rootPage(store, 'processes'), 4096);
-    const opened = await createKernel({ store }).catch((error: unknown) => error);
+    const opened = await createKernel({ logger: 'silent', store }).catch((error: unknown) => error);
     if (opened instanceof KernelError) return expect(opened.code).toBe('STORE_CORRUPT');
     if (opened instanceof Error) throw opened;
     const kernel = opened as Awaited<ReturnType<typeof createKernel>>;
@@ -24,12 +24,12 @@ describe('a damaged page', () => {
   it('in the audit log keeps the kernel from opening', async () => {
     const store = await closedStore(50);
     overwrite(store, rootPage(store, 'audit_records'), 4096);
-    expect((await refusal(createKernel({ store }))).code).toBe('STORE_CORRUPT');
+    expect((await refusal(createKernel({ logger: 'silent', store }))).code).toBe('STORE_CORRUPT');
   });
 
   it('with the file header, under a running kernel, fails its calls and does not end the program', async () => {
     const store = join(tempFolder(), 'a.db');
-    const kernel = await createKernel({ store, node: { pollMs: 5 } });
+    const kernel = await createKernel({ logger: 'silent', store, node: { pollMs: 5 } });
     await kernel.processes.spawn({});
     execute(store, 'PRAGMA wal_checkpoint(TRUNCATE)');
     overwrite(store, 0, 100);
@@ -79,7 +79,7 @@ describe('a torn write-ahead log', () => {
 /** A closed database with so many processes in it. */
 async function closedStore(processes: number): Promise<string> {
   const store = join(tempFolder(), 'a.db');
-  const kernel = await createKernel({ store });
+  const kernel = await createKernel({ logger: 'silent', store });
   for (let n = 0; n < processes; n++) await kernel.processes.spawn({ name: `p${n}` });
   await kernel.shutdown();
   return store;
@@ -89,7 +89,7 @@ async function closedStore(processes: number): Promise<string> {
 async function crashedStore(processes: number): Promise<{ folder: string; spawned: string[] }> {
   const folder = tempFolder();
   const live = join(tempFolder(), 'a.db');
-  const kernel = await createKernel({ store: live });
+  const kernel = await createKernel({ logger: 'silent', store: live });
   const spawned: string[] = [];
   for (let n = 0; n < processes; n++) spawned.push(await kernel.processes.spawn({ name: `p${n}` }));
   copyCrashed(join(live, '..'), join(folder, 'a.db'));

@@ -28,6 +28,7 @@ describe('a store operation that fails under bodies', () => {
     it(`does not change how they end, whichever it is: ${when} its work`, { timeout: 120_000 }, async () => {
       const failing = new FailingRepositories();
       const kernel = await createKernel({
+        logger: 'silent',
         store: newStore(),
         durability: 'normal',
         modules: [failing.module()],

@@ -78,6 +78,7 @@ async function script(kernel: Kernel): Promise<void> {
 
 async function openWith(failing: FailingRepositories): Promise<Kernel> {
   return createKernel({
+    logger: 'silent',
     store: newStore(),
     durability: 'normal',
     modules: [failing.module()],

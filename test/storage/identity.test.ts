@@ -42,7 +42,7 @@ describe('a file that is to become a database', () => {
 
   it('is opened again with everything in it', async () => {
     const store = join(tempFolder(), 'again.db');
-    const first = await createKernel({ store });
+    const first = await createKernel({ logger: 'silent', store });
     const pid = await first.processes.spawn({ name: 'kept' });
     await first.shutdown();
     const second = await openKernel({ store });
@@ -64,7 +64,7 @@ describe('a file of somebody else is refused and stays as it was', () => {
   const refusedAs = async (folder: string, name: string, code: string) => {
     const before = hashFiles(folder);
     for (const readOnly of [false, true]) {
-      const call = createKernel({ store: `sqlite:${join(folder, name)}`, readOnly });
+      const call = createKernel({ logger: 'silent', store: `sqlite:${join(folder, name)}`, readOnly });
       expect(await refusal(call)).toMatchObject({ code });
       expect(hashFiles(folder)).toEqual(before);
     }
@@ -134,7 +134,7 @@ describe('a file of somebody else is refused and stays as it was', () => {
 
   it('when it was written by a newer release', async () => {
     const folder = tempFolder();
-    await (await createKernel({ store: join(folder, 'a.db') })).shutdown();
+    await (await createKernel({ logger: 'silent', store: join(folder, 'a.db') })).shutdown();
     execute(join(folder, 'a.db'), 'PRAGMA user_version = 1000');
     await refusedAs(folder, 'a.db', 'SCHEMA_NEWER');
   });
@@ -152,7 +152,9 @@ describe('a file of somebody else is refused and stays as it was', () => {
 
   it('when it is missing and only to be read', async () => {
     const folder = tempFolder();
-    expect(await refusal(createKernel({ store: join(folder, 'a.db'), readOnly: true }))).toMatchObject({
+    expect(
+      await refusal(createKernel({ logger: 'silent', store: join(folder, 'a.db'), readOnly: true })),
+    ).toMatchObject({
       code: 'STORE_IO',
     });
     expect(hashFiles(folder)).toEqual({});
@@ -161,7 +163,9 @@ describe('a file of somebody else is refused and stays as it was', () => {
   it('when its name holds a NUL', async () => {
     const folder = tempFolder();
     const store = `${join(folder, 'a.db')}\0.db`;
-    expect((await refusal(createKernel({ store }))).code).toMatch(/^(STORE_IO|INVALID_INPUT|INVALID_PATH)$/);
+    expect((await refusal(createKernel({ logger: 'silent', store }))).code).toMatch(
+      /^(STORE_IO|INVALID_INPUT|INVALID_PATH)$/,
+    );
     expect(hashFiles(folder)).toEqual({});
   });
 });
@@ -183,7 +187,7 @@ describe('a database that is being created', () => {
     const other = new Database(store);
     onTestFinished(() => void other.close());
     other.exec('BEGIN IMMEDIATE; CREATE TABLE notes (text)');
-    const opened = createKernel({ store });
+    const opened = createKernel({ logger: 'silent', store });
     opened.catch(() => undefined);
     await new Promise((resolve) => setTimeout(resolve, 100));
     other.exec('COMMIT');

@@ -26,7 +26,7 @@ it('kernels that name one file by different paths take turns on it', async () =>
 it('one database has one signing key, whichever link it was opened by', async () => {
   const folder = tempFolder();
   const file = join(folder, 'a.db');
-  const direct = await createKernel({ store: file });
+  const direct = await createKernel({ logger: 'silent', store: file });
   await direct.processes.spawn({});
   const first = await direct.audit.checkpoint();
   await direct.shutdown();

@@ -10,7 +10,7 @@ describe('a kernel that only reads', () => {
   it('answers questions, refuses every change with STORE_READONLY, and changes no byte', async () => {
     const { store, pid } = await closedStore();
     const before = hashFiles(dirname(store));
-    const kernel = await createKernel({ store, readOnly: true });
+    const kernel = await createKernel({ logger: 'silent', store, readOnly: true });
     expect(await kernel.processes.get(pid)).toMatchObject({ pid, name: 'kept' });
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
     expect(await findInconsistencies(kernel)).toEqual([]);
@@ -21,7 +21,7 @@ describe('a kernel that only reads', () => {
   });
 
   it('has nothing to read in memory, and says so', async () => {
-    expect(await refusal(createKernel({ readOnly: true }))).toMatchObject({ code: 'STORE_IO' });
+    expect(await refusal(createKernel({ logger: 'silent', readOnly: true }))).toMatchObject({ code: 'STORE_IO' });
   });
 
   it('sees what a running kernel commits', async () => {
@@ -41,7 +41,7 @@ describe('a file that may not be written', () => {
     chmodSync(store, 0o444);
     if (isWritable(store)) skip('this user may write every file');
     const before = hashFiles(dirname(store));
-    expect(await refusal(createKernel({ store }))).toMatchObject({ code: 'STORE_READONLY' });
+    expect(await refusal(createKernel({ logger: 'silent', store }))).toMatchObject({ code: 'STORE_READONLY' });
     expect(hashFiles(dirname(store))['test.db']).toEqual(before['test.db']);
   });
 
@@ -50,7 +50,7 @@ describe('a file that may not be written', () => {
     chmodSync(store, 0o000);
     if (isWritable(store)) skip('this user may read every file');
     for (const readOnly of [false, true]) {
-      expect(await refusal(createKernel({ store, readOnly }))).toMatchObject({ code: 'STORE_IO' });
+      expect(await refusal(createKernel({ logger: 'silent', store, readOnly }))).toMatchObject({ code: 'STORE_IO' });
     }
   });
 
@@ -58,7 +58,7 @@ describe('a file that may not be written', () => {
     const store = newStore();
     chmodSync(dirname(store), 0o555);
     if (isWritable(dirname(store))) skip('this user may write every folder');
-    expect(await refusal(createKernel({ store }))).toMatchObject({ code: 'STORE_IO' });
+    expect(await refusal(createKernel({ logger: 'silent', store }))).toMatchObject({ code: 'STORE_IO' });
   });
 });
 
@@ -81,7 +81,7 @@ function changes(kernel: Kernel, pid: string): (() => Promise<unknown>)[] {
 
 async function closedStore(): Promise<{ store: string; pid: string }> {
   const store = newStore();
-  const kernel = await createKernel({ store });
+  const kernel = await createKernel({ logger: 'silent', store });
   const pid = await kernel.processes.spawn({ name: 'kept' });
   await kernel.shutdown();
   return { store, pid };

@@ -74,17 +74,17 @@ describe('a store file', () => {
   it('that is replaced is not touched by the kernel that had it open', async () => {
     const { kernel, store, reports } = await running();
     const other = newStore();
-    const second = await createKernel({ store: other });
+    const second = await createKernel({ logger: 'silent', store: other });
     const pid = await second.processes.spawn({ name: 'other' });
     await second.shutdown();
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true });
     copyFileSync(other, store);
-    const third = await createKernel({ store, state: tempFolder() });
+    const third = await createKernel({ logger: 'silent', store, state: tempFolder() });
     await eventually(async () => expect(reports()).toHaveLength(1));
     const later = await third.processes.spawn({ name: 'later' });
     await kernel.shutdown().catch(() => undefined);
     await third.shutdown();
-    const fourth = await createKernel({ store, readOnly: true });
+    const fourth = await createKernel({ logger: 'silent', store, readOnly: true });
     expect(await fourth.processes.get(pid)).toMatchObject({ name: 'other' });
     expect(await fourth.processes.get(later)).toMatchObject({ name: 'later' });
     expect(await fourth.audit.verify()).toMatchObject({ ok: true });
@@ -93,7 +93,7 @@ describe('a store file', () => {
 
   it('that stays where it is, is not reported', async () => {
     const { kernel, store, pid, reports } = await running();
-    const second = await createKernel({ store, node: { executor: false } });
+    const second = await createKernel({ logger: 'silent', store, node: { executor: false } });
     await second.processes.exit(pid, { result: 1 });
     await second.shutdown();
     await eventually(async () => expect(await kernel.processes.result(pid)).toMatchObject({ value: 1 }));

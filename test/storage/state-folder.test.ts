@@ -40,7 +40,7 @@ describe('a store with key, checkpoints and output beside it', () => {
 
   it('keeps what is in the state folder already, and leaves another key where it is', async () => {
     const { store, key } = await oldLayout();
-    const first = await createKernel({ store });
+    const first = await createKernel({ logger: 'silent', store });
     await first.shutdown();
     writeFileSync(`${store}.key`, 'another key');
     mkdirSync(`${store}.output`);
@@ -74,8 +74,10 @@ describe('a state folder', () => {
     const store = newStore();
     const file = join(tempFolder(), 'file');
     writeFileSync(file, '');
-    expect(await refusal(createKernel({ store, state: join(file, 'state') }))).toMatchObject({ code: 'STORE_IO' });
-    expect(await refusal(createKernel({ store, state: file }))).toMatchObject({ code: 'STORE_IO' });
+    expect(await refusal(createKernel({ logger: 'silent', store, state: join(file, 'state') }))).toMatchObject({
+      code: 'STORE_IO',
+    });
+    expect(await refusal(createKernel({ logger: 'silent', store, state: file }))).toMatchObject({ code: 'STORE_IO' });
     await openKernel({ store });
   });
 });

@@ -18,7 +18,7 @@ export function newStore(): string {
 
 /** A kernel on a new store, or on the one that is named; shut down after the test. */
 export async function openKernel(options: KernelOptions = {}): Promise<Kernel> {
-  const kernel = await createKernel({ store: newStore(), workspace: tempFolder(), ...options });
+  const kernel = await createKernel({ logger: 'silent', store: newStore(), workspace: tempFolder(), ...options });
   onTestFinished(async () => void (await kernel.shutdown()));
   return kernel;
 }

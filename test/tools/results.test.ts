@@ -77,7 +77,7 @@ describe('the result of a tool', () => {
     expect(await kernel.as(pid).tools.call('give')).toEqual({ at: epoch });
     const wrong = await opened(() => ({ at: 'never' }), { output });
     expect(await refusal(wrong.kernel.as(wrong.pid).tools.call('give'))).toMatchObject({ code: 'TOOL_FAILED' });
-    expect(await outcomesOf(wrong.kernel)).toEqual(['intent', 'ok']);
+    expect(await outcomesOf(wrong.kernel)).toEqual(['intent', 'failed']);
   });
 
   it('that a tool does not give because it throws is on record as failed', async () => {

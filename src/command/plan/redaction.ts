@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { announcesSecret, headOfSecret, namesSecret, redactedMark, redactText } from './secret-patterns.js';
+import { announcesSecret, headOfSecret, namesSecret, redactedMark, redactText } from '../../base/secret-patterns.js';
 import { splitShellText } from './shell-words.js';
 
 const argumentCharsMax = 256;

@@ -12,6 +12,7 @@ import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
 import { BodyRunner } from '../run/body-runner.js';
+import { ProcessReports } from '../run/process-reports.js';
 import { ProgressReports } from '../run/progress-reports.js';
 import { Run, type RunStart } from '../run/run.js';
 import { leaseLost, nodeShutdown, processOver, processStopping, RunEnded } from '../run/run-errors.js';
@@ -62,6 +63,7 @@ export class Executor {
     @inject(BodyRunner) private readonly bodyRunner: BodyRunner,
     @inject(RunOutcomes) private readonly outcomes: RunOutcomes,
     @inject(ProgressReports) private readonly progressReports: ProgressReports,
+    @inject(ProcessReports) private readonly reports: ProcessReports,
     @inject(Logger) private readonly logger: Logger,
   ) {
     this.slots = new Slots(settings.concurrency, () => this.claimQueued());
@@ -217,6 +219,8 @@ export class Executor {
     let outcome: BodyOutcome;
     try {
       outcome = { value: await this.bodyRunner.run(run, image) };
+      if (run.endReason === undefined && image.supervision === undefined)
+        this.reports.returnedEarly(run, run.listOpenCalls());
     } catch (error) {
       outcome = { error };
     }

@@ -32,6 +32,8 @@ export class OpenCall {
     readonly key: string,
     /** The step that the call was made in. */
     readonly step: OpenCall | undefined,
+    /** Whether it is a report that the body does not wait for. */
+    readonly isReport = false,
   ) {}
 
   /** Whether it is at work itself: not blocked, and not a step that waits for its inner calls. */
@@ -70,8 +72,8 @@ export class CallTree {
   }
 
   /** Adds a call that has no entry in the journal. */
-  beginLive(step: OpenCall | undefined): OpenCall {
-    return this.add(new OpenCall('', step));
+  beginLive(step: OpenCall | undefined, isReport = false): OpenCall {
+    return this.add(new OpenCall('', step, isReport));
   }
 
   finish(call: OpenCall): void {

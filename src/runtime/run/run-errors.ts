@@ -73,6 +73,7 @@ export function nonDeterministic(recorded: string, asked: string): ProcessError 
   );
 }
 
-function pathOf(key: string): string {
+/** The key of a call as people read it. */
+export function pathOf(key: string): string {
   return key.replaceAll('\n', ' > ');
 }

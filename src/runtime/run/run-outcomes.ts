@@ -19,6 +19,7 @@ import { isPermanent, type RetryPlan, type RetryPolicy, randomOf, retryDelayMs }
 import { BodyCalls } from './body-calls.js';
 import type { OpenCall } from './call-tree.js';
 import { codeOfError, evidenceOf, messageOf } from './error-record.js';
+import { ProcessReports } from './process-reports.js';
 import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
 import { nonDeterministic } from './run-errors.js';
@@ -41,6 +42,7 @@ export class RunOutcomes {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Entropy) private readonly entropy: Entropy,
+    @inject(ProcessReports) private readonly reports: ProcessReports,
   ) {}
 
   /** Exits with the value that the body returned. A value that cannot be a result fails the process. */
@@ -63,25 +65,31 @@ export class RunOutcomes {
    * store was busy or full is released, to be run again; one whose policy allows it is retried; any other fails.
    */
   async commitThrow(run: Run, image: ParsedImage, error: unknown): Promise<void> {
+    let report: 'failed' | 'retried' | undefined;
     await this.runLastCall(run, (call) =>
       this.journal.commit(run, call, 'process.fail', async (tx, act) => {
         const row = (await this.processes.find(tx, run.pid)) as ProcessRow;
-        const retry = row.status === 'stopping' ? undefined : this.planRetry(row, image, error);
-        if (row.status !== 'stopping' && isRetryableStoreError(error))
-          await this.releases.release(tx, act, row, 'store');
+        const isStopping = row.status === 'stopping';
+        const isReleased = !isStopping && isRetryableStoreError(error);
+        const retry = isStopping || isReleased ? undefined : this.planRetry(row, image, error);
+        if (isReleased) await this.releases.release(tx, act, row, 'store');
         else if (retry === undefined) await this.failProcess(tx, act, row, error);
         else await this.scheduleRetry(tx, act, row, error, retry);
+        report = isStopping ? undefined : isReleased || retry !== undefined ? 'retried' : 'failed';
       }),
     );
+    if (report !== undefined) this.reports[report](run, error);
   }
 
   /** Fails the process of a run that is non-deterministic, or whose outcome could not be committed in another way. */
   async commitFailure(run: Run, error: unknown): Promise<void> {
-    await this.store.write(async (tx) => {
+    const isFailed = await this.store.write(async (tx) => {
       const row = await this.processes.find(tx, run.pid);
-      if (row === undefined || row.fence !== run.fence) return;
+      if (row === undefined || row.fence !== run.fence) return false;
       await this.failProcess(tx, { actor: run.pid, via: 'process', at: this.clock.now() }, row, error);
+      return row.status !== 'stopping';
     });
+    if (isFailed) this.reports.failed(run, error);
   }
 
   private exitWith(run: Run, value: ImageResult): Promise<void> {

@@ -13,12 +13,12 @@ import { PausedInterruption } from '../../unit/interruption.js';
 import type { Slots } from '../node/slots.js';
 import { CallTree, type OpenCall } from './call-tree.js';
 import { Replay } from './replay.js';
-import { leaseLost, stepOver } from './run-errors.js';
+import { leaseLost, pathOf, stepOver } from './run-errors.js';
 import type { RunTable } from './run-table.js';
 import { markRunEnd } from './unhandled-rejections.js';
 
 /** The columns of its process that a run keeps, as they were when it was claimed. */
-export type RunRow = Pick<ProcessRow, 'n' | 'pid' | 'root' | 'generation' | 'attempt'>;
+export type RunRow = Pick<ProcessRow, 'n' | 'pid' | 'root' | 'image' | 'generation' | 'attempt'>;
 
 /** A process as it was claimed, with its goal and the journal of its earlier runs. */
 export interface RunStart {
@@ -80,7 +80,8 @@ export class Run {
     this.args = structuredClone(row.args);
     this.cwd = row.cwd;
     this.goal = goal;
-    this.row = { n: row.n, pid: row.pid, root: row.root, generation: row.generation, attempt: row.attempt };
+    const { n, pid, root, image, generation, attempt } = row;
+    this.row = { n, pid, root, image, generation, attempt };
     this.replay = new Replay(entries);
     this.lastSeq = entries.at(-1)?.seq ?? 0;
   }
@@ -131,11 +132,17 @@ export class Run {
   /** Begins a report of progress. It belongs to no step: the one that made it may be over when it is written. */
   beginReport(): OpenCall {
     if (this.ended !== undefined) throw this.ended;
-    return this.calls.beginLive(undefined);
+    return this.calls.beginLive(undefined, true);
   }
 
   finish(call: OpenCall): void {
     this.calls.finish(call);
+  }
+
+  /** The calls that the body has made and that have no answer yet, by what they are called in the journal. */
+  listOpenCalls(): string[] {
+    const calls = [...this.calls.openCalls()].filter(({ isReport }) => !isReport);
+    return calls.map(({ key }) => (key === '' ? 'a read' : pathOf(key)));
   }
 
   /** Runs an attempt of the step `call`: calls made in `work` belong to the step until its next attempt begins. */

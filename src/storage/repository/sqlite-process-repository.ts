@@ -15,6 +15,7 @@ import {
   min,
   ne,
   notExists,
+  notInArray,
   or,
   sql,
 } from 'drizzle-orm';

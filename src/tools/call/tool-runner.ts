@@ -28,7 +28,7 @@ export interface RunOptions extends CallEnds {
 
 /**
  * The result of a run. `outcome` is what goes on record with an error: `ok` when the tool has done its work and only its result
- * cannot be used, `unknown` when its code has not ended, so that it may have further effects.
+ * is no JSON, `unknown` when its code has not ended, so that it may have further effects.
  */
 export type RunResult =
   | { readonly value: JsonValue; readonly used: Usage }
@@ -73,16 +73,18 @@ export class ToolRunner {
     tool: ParsedTool,
     returned: unknown,
     ends: CallEnds,
-  ): Promise<{ readonly value: JsonValue } | { readonly error: KernelError; readonly outcome: 'ok' }> {
+  ): Promise<{ readonly value: JsonValue } | Extract<RunResult, { error: unknown }>> {
+    // What is no JSON says nothing of the work that was done, other than what does not fit the schema.
+    let outcome: 'ok' | 'failed' = 'ok';
     try {
       const value = this.payloads.parseSerialized(returned, 'result');
       if (tool.output === undefined) return { value };
+      outcome = 'failed';
       const owner = { path: 'result', hint: '', facts: { tool: tool.name } };
-      const validated = await validateWithin(tool.output, value, owner, ends);
-      return { value: this.payloads.parseSerialized(validated, 'result') };
+      return { value: this.payloads.parse(await validateWithin(tool.output, value, owner, ends), 'result') };
     } catch (error) {
       if (ends.limit.signal.aborted || !(error instanceof KernelError)) throw error;
-      return { error: invalidResult(tool.name, error), outcome: 'ok' };
+      return { error: invalidResult(tool.name, error), outcome };
     }
   }
 

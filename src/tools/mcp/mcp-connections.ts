@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { errorText, KernelError, StoreError, ToolError } from '../../base/errors.js';
-import { Logger } from '../../base/logger.js';
+import { type KernelLogger, Logger } from '../../base/logger.js';
 import { payloadLimits } from '../../base/spec.js';
 import { PipedCommands } from '../../command/drive/piped-commands.js';
 import { PayloadBytesMax } from '../../memory/object/object-writer.js';
@@ -34,7 +34,7 @@ export class McpConnections {
     @inject(McpRecorder) private readonly recorder: McpRecorder,
     @inject(PayloadBytesMax) private readonly bytesMax: number,
     @inject(Clock) private readonly clock: KernelClock,
-    @inject(Logger) private readonly logger: Logger,
+    @inject(Logger) private readonly logger: KernelLogger,
   ) {}
 
   /** Registers the tools of a server as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name in use, TOOL_FAILED. */
@@ -80,6 +80,7 @@ export class McpConnections {
       await this.closeSafely(server, 'requested');
       throw error;
     }
+    this.logger.info?.({ server: name, tools: server.tools.length }, `MCP server ${name} is connected`);
   }
 
   private create(name: string, target: ParsedTarget, sdk: McpPackage, onDown: () => void): McpServerConnection {
@@ -97,10 +98,16 @@ export class McpConnections {
       onChanged: (changes, tools) => recorder.recordChange(name, changes, tools),
       onClosed: async (reason, tools) => {
         this.release(name, server);
+        this.tellClose(name, reason);
         await recorder.recordClose(name, reason, tools);
       },
     });
     return server;
+  }
+
+  private tellClose(server: string, reason: CloseReason): void {
+    if (reason === 'stopped') this.logger.warn({ server }, `MCP server ${server} was closed: its process was stopped`);
+    if (reason === 'requested') this.logger.info?.({ server }, `MCP server ${server} was closed`);
   }
 
   /** Does nothing when another connection has taken the name. */

@@ -33,6 +33,8 @@ export class McpReconnect {
   private session: McpSession | undefined;
   private connecting: Promise<McpSession> | undefined;
   private isDown = false;
+  /** Since it was told, until there is a session again. */
+  private isLost = false;
 
   constructor(private readonly options: ReconnectOptions) {}
 
@@ -78,6 +80,8 @@ export class McpReconnect {
       throw timeout.aborted ? connectTimeout(server, connectTimeoutMs) : error;
     }
     this.session = session;
+    if (this.isLost) this.options.logger.warn({ server }, `MCP server ${server} is connected again`);
+    this.isLost = false;
     void this.watch(session);
     return session;
   }
@@ -88,7 +92,7 @@ export class McpReconnect {
     this.session = undefined;
     // If it fails, the next calls get the error.
     if (this.options.isProgram) this.trackConnecting(this.reconnect(session)).catch(() => undefined);
-    else await this.closeSession(session);
+    else await this.loseSession(session);
   }
 
   private trackConnecting(connecting: Promise<McpSession>): Promise<McpSession> {
@@ -104,7 +108,7 @@ export class McpReconnect {
       onStopped();
       throw connectionClosed(server);
     }
-    await this.closeSession(lost);
+    await this.loseSession(lost);
     for (;;) {
       const delayMs = this.restartWindow.count(clock.peek());
       if (delayMs === undefined) break;
@@ -122,8 +126,11 @@ export class McpReconnect {
     throw serverDown(server);
   }
 
-  private async closeSession(session: McpSession): Promise<void> {
-    const { server, logger } = this.options;
+  private async loseSession(session: McpSession): Promise<void> {
+    const { server, isProgram, logger } = this.options;
+    const next = isProgram ? 'its program is started again' : 'the next call connects it again';
+    logger.warn({ server }, `MCP server ${server} was lost: ${next}`);
+    this.isLost = true;
     await session.close().catch((error) => {
       logger.warn({ server, problem: errorText(error) }, `MCP server ${server} could not be stopped`);
     });

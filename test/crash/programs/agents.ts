@@ -26,7 +26,7 @@ print('ready');
 await nextLine();
 const model = chatModel(url);
 const images = [agentImage({ name: 'lead', model }), agentImage({ name: 'worker', model, tools: ['note'] })];
-const kernel = await createKernel({ store, images, tools: [noteTool], node: { leaseMs: 1_000 } });
+const kernel = await createKernel({ logger: 'silent', store, images, tools: [noteTool], node: { leaseMs: 1_000 } });
 if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');
 const pid = await kernel.processes.spawn({

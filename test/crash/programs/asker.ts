@@ -8,7 +8,7 @@ import { nextLine, print, stopListening } from './stdio.js';
 const [store = '', pid = ''] = process.argv.slice(2);
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, node: { pollMs: 5 } });
+const kernel = await createKernel({ logger: 'silent', store, node: { pollMs: 5 } });
 print('open');
 const { capabilities } = kernel.as(pid);
 for (let n = 0; n < 1_000; n++) {

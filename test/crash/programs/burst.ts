@@ -5,7 +5,7 @@ import { nextLine, print, stopListening } from './stdio.js';
 const [store = '', count = '0'] = process.argv.slice(2);
 print('ready');
 const parent = await nextLine();
-const kernel = await createKernel({ store, durability: 'normal' });
+const kernel = await createKernel({ logger: 'silent', store, durability: 'normal' });
 const calls = Array.from({ length: Number(count) }, () => kernel.processes.spawnChild(parent, {}));
 const refused = new Set<string>();
 for (const outcome of await Promise.allSettled(calls)) {

@@ -42,7 +42,7 @@ function codeOf(error: unknown): string {
 print('ready');
 await nextLine();
 // No renewal of the lease is among the writes that are counted.
-const kernel = await createKernel({ store, images: [caller], tools, node: { leaseMs: 3_600_000 } });
+const kernel = await createKernel({ logger: 'silent', store, images: [caller], tools, node: { leaseMs: 3_600_000 } });
 if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');
 const capabilities = [{ resource: 'tool:**', rights: ['call' as const] }];

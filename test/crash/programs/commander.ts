@@ -20,7 +20,7 @@ const script = `${child}\n${mode === 'polite' ? '' : stubborn} echo up; sleep ${
 
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, workspace });
+const kernel = await createKernel({ logger: 'silent', store, workspace });
 const capabilities = [{ resource: 'command:**', rights: ['call' as const] }];
 const pid = await kernel.processes.spawn({ id: 'owner', capabilities });
 print('open');

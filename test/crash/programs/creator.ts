@@ -5,7 +5,7 @@ import { nextLine, print, stopListening } from './stdio.js';
 const [store = ''] = process.argv.slice(2);
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store });
+const kernel = await createKernel({ logger: 'silent', store });
 print(`spawned ${await kernel.processes.spawn({})}`);
 await kernel.shutdown();
 stopListening();

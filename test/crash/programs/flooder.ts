@@ -10,7 +10,7 @@ const script = `echo up; until [ -e go ]; do sleep 0.02; done; head -c ${flood} 
 
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, workspace });
+const kernel = await createKernel({ logger: 'silent', store, workspace });
 const capabilities = [{ resource: 'command:**', rights: ['call' as const] }];
 const pid = await kernel.processes.spawn({ capabilities, budget: { outputBytes: Number(limit) } });
 const argv = ['sh', '-c', script];

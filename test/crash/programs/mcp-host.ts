@@ -5,7 +5,7 @@ import { nextLine, print } from './stdio.js';
 const [store = '', server = ''] = process.argv.slice(2);
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, durability: 'normal' });
+const kernel = await createKernel({ logger: 'silent', store, durability: 'normal' });
 await kernel.tools.connectMcp('s', { command: process.execPath, args: [server] });
 const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'tool:mcp/s/**', rights: ['call'] }] });
 for (const name of ['pid', 'grandchild']) {

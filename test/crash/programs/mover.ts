@@ -15,7 +15,7 @@ syncBuiltinESMExports();
 const { createKernel } = await import('../../../src/index.js');
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, node: { executor: false } });
+const kernel = await createKernel({ logger: 'silent', store, node: { executor: false } });
 print(`key ${(await kernel.audit.checkpoint()).key}`);
 await kernel.shutdown();
 stopListening();

@@ -9,7 +9,7 @@ const [store = '', name = '', own = '0'] = process.argv.slice(2);
 const count = Number(own);
 print('ready');
 const root = await nextLine();
-const kernel = await createKernel({ store, node: { name, pollMs: 20 } });
+const kernel = await createKernel({ logger: 'silent', store, node: { name, pollMs: 20 } });
 const { processes } = kernel;
 
 async function spawnAndWait(): Promise<void> {

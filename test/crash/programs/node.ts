@@ -5,6 +5,6 @@ import { nextLine, print } from './stdio.js';
 const [store = ''] = process.argv.slice(2);
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, durability: 'normal' });
+const kernel = await createKernel({ logger: 'silent', store, durability: 'normal' });
 print(`node ${kernel.nodeId}`);
 await nextLine();

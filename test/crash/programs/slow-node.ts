@@ -38,6 +38,7 @@ const never = defineImage({
 });
 
 const kernel = await createKernel({
+  logger: 'silent',
   store,
   images: [slow, never],
   node: { name, leaseMs: Number(leaseMs), concurrency: 4, pollMs: 20 },

@@ -39,7 +39,7 @@ const parent = defineImage({
 
 print('ready');
 await nextLine();
-const kernel = await createKernel({ store, images: [child, parent], node: { leaseMs: 1_000 } });
+const kernel = await createKernel({ logger: 'silent', store, images: [child, parent], node: { leaseMs: 1_000 } });
 if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');
 const pid = await kernel.processes.spawn({ id: 'team', image: 'parent' });

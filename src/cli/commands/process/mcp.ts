@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream';
-import type { Kernel, Logger, Pid, SpawnSpec } from '../../../index.js';
+import type { Kernel, Pid, SpawnSpec } from '../../../index.js';
 import { CliError } from '../../cli-error.js';
+import { errorLogger, logger } from '../../logger.js';
 import { type CommonOptions, withWritableStore } from '../../open-store.js';
 import { findPid } from '../../pids.js';
 import { connectServers, loadPrograms } from '../../programs.js';
-import { safeJson, safeText } from '../../safe-text.js';
 import { takeStandardOutput } from '../../standard-output.js';
 
 interface McpOptions extends CommonOptions {
@@ -95,19 +95,6 @@ async function instructionsFor(kernel: Kernel, pid: Pid): Promise<string> {
   if (found === undefined) return lines.join('\n');
   const text = JSON.stringify(found.payload).slice(0, goalCharsMax).toWellFormed();
   return [...lines, `Your goal, the object ${goal}: ${text}`].join('\n');
-}
-
-/** Logs to standard error, because standard output is used by the protocol. */
-const logger: Logger = {
-  warn: (facts, message) => report('warning', facts, message),
-  error: (facts, message) => report('error', facts, message),
-};
-
-/** For a kernel beside the one that runs the processes, which gives warnings itself. */
-const errorLogger: Logger = { ...logger, warn: () => undefined };
-
-function report(level: string, facts: object, message: string): void {
-  process.stderr.write(`${level}: ${safeText(message)} ${safeText(safeJson(facts), 2_000)}\n`);
 }
 
 type ServerPackage = Awaited<ReturnType<typeof loadServerPackage>>;

@@ -1,3 +1,5 @@
+import type { JsonObject, JsonValue } from './json.js';
+
 /** Stands for what is not shown. */
 export const redactedMark = '[redacted]';
 
@@ -117,4 +119,20 @@ export function redactText(text: string, syntax: 'shell' | 'other'): string {
     redacted = redacted.replace(pattern, by);
   }
   return redacted;
+}
+
+/** The members of `facts` without what looks like a secret: texts of members that are named for one, and parts of other texts. */
+export function redactFacts(facts: JsonObject): JsonObject {
+  return redactMember(facts) as JsonObject;
+}
+
+function redactMember(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return redactText(value, 'other');
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(redactMember);
+  const members = Object.entries(value as JsonObject).map(([name, member]) => {
+    const isSecret = typeof member === 'string' && namesSecret(name);
+    return [name, isSecret ? redactedMark : redactMember(member)] as const;
+  });
+  return Object.fromEntries(members);
 }
