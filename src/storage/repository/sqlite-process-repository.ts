@@ -15,7 +15,6 @@ import {
   min,
   ne,
   notExists,
-  notInArray,
   or,
   sql,
 } from 'drizzle-orm';
