@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtPackage } from '../support/built-package.js';
 import { refusalOf, runBuiltCli, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
+import { foreignProgram, idle } from '../support/foreign-program.js';
+import { newStore, openKernel } from '../support/kernel.js';
 
 let team: Team;
 const run = (...args: string[]) => runCli([...args, '--store', team.store]);
@@ -41,6 +43,18 @@ describe('a signal sent beside a running kernel', () => {
     expect((await team.kernel.processes.get(held)).status).toBe('created');
     expect((await run('pause', held)).stdout).toBe(`${held} pause delivered\n`);
     expect((await run('pause', held)).stdout).toBe(`${held} unchanged\n`);
+  });
+
+  it('says of an adopted program that is gone that it is stale', async () => {
+    const store = newStore();
+    const kernel = await openKernel({ store });
+    const { osPid, child, exit } = await foreignProgram(idle());
+    const { pid } = await kernel.processes.adopt({ osPid });
+    await kernel.shutdown();
+    child.kill('SIGKILL');
+    await exit;
+    const { stdout } = await runCli(['cancel', pid, '--store', store]);
+    expect(stdout).toBe(`${pid} stale: its program is gone; nothing was signalled\n`);
   });
 
   it('is refused for a process that there is not, and for a name that is no signal', async () => {
