@@ -51,6 +51,8 @@ describe('spawn', () => {
       generation: 1,
       attempt: 1,
       onParentExit: 'reparent',
+      // Nobody runs the body here.
+      wait: { kind: 'image', what: 'worker@1', since: createdAt },
       createdAt,
       updatedAt: createdAt,
     });

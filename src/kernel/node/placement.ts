@@ -44,14 +44,12 @@ export class Placement {
 
   private computeObstacle(image: string, queue: string): Obstacle | undefined {
     if (!this.isKnown) return undefined;
-    const serving = this.nodes.filter(({ offers }) => offers.queues.includes(queue));
+    const having = this.nodes.filter(({ offers }) => Object.hasOwn(offers.images, image));
+    const serving = having.filter(({ offers }) => offers.queues.includes(queue));
+    if (having.length === 0) return { kind: 'image', what: image };
     if (serving.length === 0) return { kind: 'image', what: image, missing: [`queue:${queue}`] };
-    const lacks = serving.flatMap(({ offers, tools }) => {
-      const offered = Object.hasOwn(offers.images, image) ? offers.images[image] : undefined;
-      return offered === undefined ? [] : [missingTools(offered.tools, tools)];
-    });
-    const [least] = lacks.sort((a, b) => a.length - b.length);
-    if (least === undefined) return { kind: 'image', what: image };
+    const lacks = serving.map(({ offers, tools }) => missingTools(offers.images[image]?.tools ?? [], tools));
+    const [least = []] = lacks.sort((a, b) => a.length - b.length);
     return least.length === 0 ? undefined : { kind: 'tools', what: image, missing: least };
   }
 }

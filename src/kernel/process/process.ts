@@ -42,7 +42,7 @@ export interface WaitFacet {
   readonly what: string;
   readonly since: number;
   readonly deadline?: number;
-  /** Of `tools`: the tools that no live node with the image has. */
+  /** Of `tools`: the tools that no live node with the image has. Of `image`: `queue:NAME`, where nodes with it claim from others. */
   readonly missing?: readonly string[];
   /** Of `code`: the call that the journal has at the place where the image asked for another one. */
   readonly recorded?: string;

@@ -94,7 +94,7 @@ export class UnplacedProcesses {
     const { image, queue, processes, pid, obstacle } = group;
     const missing = obstacle.missing ?? [];
     const wanted =
-      obstacle.kind === 'tools' ? `tools that no node has (${missing.join(', ')})` : 'a node with its image';
+      obstacle.kind === 'tools' ? `tools that no node has (${missing.join(', ')})` : 'a node with its image and queue';
     const others = processes === 1 ? '' : ` and ${processes - 1} more`;
     const message = `process ${pid}${others} of image ${image} in queue ${queue} waits for ${wanted}`;
     this.logger.warn({ pid, image, queue, processes, kind: obstacle.kind, missing: [...missing] }, message);
