@@ -15,7 +15,7 @@ const ruleCommands = [
 /** Runs one command line. Returns the exit code: 0, 1 when the command failed, 2 for a wrong command line. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
-    await buildProgram().parseAsync([...args], { from: 'user' });
+    await buildProgram(args).parseAsync([...args], { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (!(error instanceof CommanderError)) {
@@ -29,15 +29,16 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** All commands with their arguments and options. A command's module, and the kernel, are loaded when it is run. */
-function buildProgram(): Command {
+function buildProgram(args: readonly string[]): Command {
   const program = new Command('procura')
     .description('Look at and steer the processes of a Procura database, also beside a running kernel.')
-    .version(packageVersion())
     .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)')
     .option('--workspace <path>', 'the folder of its files (default: $PROCURA_WORKSPACE or this one)')
     .option('--state <path>', 'the folder of its key and output (default: $PROCURA_STATE or the one beside it)')
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
+  // The program's own --version would be taken for the option of the command that has one.
+  if (!args.includes('retry')) program.version(packageVersion());
 
   command(program, 'ps', 'list processes')
     .option('--full', 'whole pids')
@@ -84,6 +85,11 @@ function buildProgram(): Command {
         (await import('./commands/process/signal.js')).signal(pid, signal, self.optsWithGlobals()),
       );
   }
+
+  command(program, 'retry', 'have a process run again that waits for code')
+    .argument('<pid>')
+    .option('--version <version>', 'another version of its image')
+    .action(async (pid, _, self) => (await import('./commands/process/retry.js')).retry(pid, self.optsWithGlobals()));
 
   command(program, 'approvals', 'list what waits for the answer of a person')
     .option('--full', 'whole ids')

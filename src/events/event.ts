@@ -68,7 +68,7 @@ export const eventTypes = {
     data<{ kind: string; node?: NodeId; attempt?: number; recorded?: number }>(),
   ),
   'process.waiting': event(
-    'A process waits for a child, a message, a signal, an approval or a timer.',
+    'A process waits for a child, a message, a signal, an approval, a timer, or code that can replay its journal.',
     ['executor'],
     data<{ kind: string; what: string; deadline: number | null }>(),
   ),

@@ -43,6 +43,7 @@ import { InspectProcess } from './syscalls/inspect.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
+import { Retry } from './syscalls/retry.js';
 import { Send } from './syscalls/send.js';
 import { SetOwner } from './syscalls/set-owner.js';
 import { Signal } from './syscalls/signal.js';
@@ -91,6 +92,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Budgets,
     Chdir,
     Exec,
+    Retry,
     Exit,
     External,
     Fork,

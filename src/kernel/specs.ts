@@ -224,6 +224,12 @@ export const signalOptions = z.strictObject({
   id: label.optional(),
 });
 export const cancelOptions = signalOptions.pick({ graceMs: true });
+export const retryOptions = z.strictObject({
+  version: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a version: letters, digits, dots, dashes, slashes')
+    .optional(),
+});
 const userName = /^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export const signalName = z.union([
   z.enum(controlSignals),

@@ -18,6 +18,7 @@ import { OsPrograms, SystemOsPrograms } from './os/os-programs.js';
 import { BodyCalls } from './run/body-calls.js';
 import { BodyContexts } from './run/body-context.js';
 import { BodyRunner } from './run/body-runner.js';
+import { Patches } from './run/patches.js';
 import { ProcessReports } from './run/process-reports.js';
 import { ProgressReports } from './run/progress-reports.js';
 import { ReplayJournal } from './run/replay-journal.js';
@@ -45,6 +46,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     NodeLease,
     NodeOffering,
     OfferUpdates,
+    Patches,
     ProcessReports,
     ProgressReports,
     NodeWatch,

@@ -73,6 +73,7 @@ const hostMembers: Record<keyof ProcessManager, true> = {
   readOutput: true,
   waitOutput: true,
   prune: true,
+  retry: true,
 };
 const capabilityMembers: Record<keyof ProcessCapabilities, true> = {
   list: true,

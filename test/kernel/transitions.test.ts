@@ -27,6 +27,7 @@ const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus
   exec: { created: 'runnable', runnable: 'runnable', running: 'runnable', waiting: 'runnable', paused: 'paused' },
   release: { running: 'runnable', waiting: 'runnable', paused: 'paused' },
   backoff: { running: 'waiting', waiting: 'waiting' },
+  park: { running: 'waiting', waiting: 'waiting', paused: 'paused' },
   stop: {
     created: 'stopping',
     runnable: 'stopping',

@@ -163,24 +163,6 @@ describe('a body', () => {
   });
 });
 
-describe('a body that never gets on', () => {
-  it('is not started for ever: it fails as poisoned', async () => {
-    const store = newStore();
-    const image = defineImage({ name: 'stuck', run: () => new Promise<never>(() => undefined) });
-    let kernel = await openKernel({ store, images: [image] });
-    const pid = await kernel.processes.spawn({ image: 'stuck' });
-    for (let restart = 0; restart <= 20; restart++) {
-      await pollUntil(async () => (await kernel.processes.get(pid)).status === 'running');
-      await kernel.shutdown({ graceMs: 0 });
-      kernel = await openKernel({ store, images: [image] });
-    }
-    expect(await kernel.processes.result(pid)).toMatchObject({
-      status: 'failed',
-      outcome: { kind: 'failed', reason: 'poisoned', evidence: { recoveries: 20 } },
-    });
-  });
-});
-
 const known = { parent: '' as Pid };
 
 async function childrenOf(kernel: Awaited<ReturnType<typeof runningProcess>>['kernel'], pid: Pid): Promise<Pid[]> {

@@ -184,46 +184,6 @@ describe('a body that is run again', () => {
     expect(value).toEqual(orders[0]);
   });
 
-  it('and makes another call fails with the recorded call and the one that was made', async () => {
-    const outcome = await rerunAs(
-      async (ctx) => void (await ctx.step('charge the card', () => 1)),
-      async (ctx) => void (await ctx.step('charge another card', () => 2)),
-    );
-    expect(outcome).toMatchObject({
-      kind: 'failed',
-      reason: 'NON_DETERMINISTIC',
-      evidence: { facts: { recorded: 'step charge the card #1', asked: 'step charge another card #1' } },
-    });
-  });
-
-  it('and makes its calls in another order fails', async () => {
-    const outcome = await rerunAs(
-      async (ctx) => {
-        await ctx.step('a', () => 1);
-        await ctx.step('b', () => 2);
-      },
-      async (ctx) => {
-        await ctx.step('b', () => 2);
-        await ctx.step('c', () => 3);
-      },
-    );
-    expect(outcome).toMatchObject({
-      reason: 'NON_DETERMINISTIC',
-      evidence: { facts: { recorded: 'step a #1', asked: expect.stringMatching(/^step/) } },
-    });
-  });
-
-  it('and ends before it has made all recorded calls fails', async () => {
-    const outcome = await rerunAs(
-      async (ctx) => void (await ctx.step('a', () => 1)),
-      async () => undefined,
-    );
-    expect(outcome).toMatchObject({
-      reason: 'NON_DETERMINISTIC',
-      evidence: { facts: { recorded: 'step a #1', asked: 'the end of the body' } },
-    });
-  });
-
   it('finds the same children and their results, and its failures again', async () => {
     const store = newStore();
     const seen: unknown[] = [];
@@ -327,24 +287,4 @@ function flaky(failures: number, retry: object): Image {
       );
     },
   });
-}
-
-/** The outcome of a process whose body is `first` in its first run and `second` in its rerun. */
-async function rerunAs(first: (ctx: Syscalls) => Promise<void>, second: (ctx: Syscalls) => Promise<void>) {
-  const store = newStore();
-  const reached = gate();
-  const before = defineImage({
-    name: 'changing',
-    run: async (ctx) => {
-      await first(ctx);
-      reached.open();
-      await new Promise(() => undefined);
-    },
-  });
-  const kernel = await openKernel({ store, images: [before] });
-  const pid = await kernel.processes.spawn({ image: 'changing' });
-  await reached.opened;
-  await kernel.shutdown({ graceMs: 0 });
-  const again = await openKernel({ store, images: [defineImage({ name: 'changing', run: second })] });
-  return (await again.processes.result(pid)).outcome;
 }

@@ -33,6 +33,7 @@ import { InspectProcess } from '../syscalls/inspect.js';
 import { Prune } from '../syscalls/prune.js';
 import { Queries } from '../syscalls/queries.js';
 import { Receive } from '../syscalls/receive.js';
+import { Retry } from '../syscalls/retry.js';
 import { Send } from '../syscalls/send.js';
 import { SetOwner } from '../syscalls/set-owner.js';
 import { Signal } from '../syscalls/signal.js';
@@ -241,6 +242,7 @@ export class HostSyscalls {
     @inject(RunHistory) private readonly histories: RunHistory,
     @inject(InspectProcess) private readonly inspecting: InspectProcess,
     @inject(Prune) private readonly pruning: Prune,
+    @inject(Retry) private readonly retrying: Retry,
   ) {}
 
   /** Creates a root process; `capabilities` are root grants. Throws NO_SUCH_IMAGE, INVALID_PATH, CONFLICT. */
@@ -302,6 +304,14 @@ export class HostSyscalls {
   /** Ends a process whose outcome nobody will ever know. Throws PROCESS_TERMINATED. */
   abandon(caller: Caller, pid: Pid, reason: string): Promise<void> {
     return this.external.abandon(caller, pid, reason);
+  }
+
+  /**
+   * Has a process that waits for code run again over its journal, by any build of its image, or of `version` of it. Throws
+   * INVALID_TRANSITION for one that does not wait for code, NO_SUCH_IMAGE, CAPABILITY_DENIED, INVALID_INPUT.
+   */
+  retry(caller: Caller, pid: Pid, options?: { version?: string }): Promise<void> {
+    return this.retrying.run(caller, pid, options);
   }
 
   /** Changes limits of a live process; those not named stay. Throws INVALID_INPUT, PROCESS_TERMINATED. */

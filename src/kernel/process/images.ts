@@ -35,7 +35,7 @@ export const defaultImage = 'base';
 export interface Images {
   /** Takes `name@version`, or `name` for the version that was registered last. Throws NO_SUCH_IMAGE. */
   resolve(reference: string): ImageFacts;
-  /** The image `name@version`, if this program has it. */
+  /** As `resolve`; undefined for an image that is not registered. */
   find(reference: string): ImageFacts | undefined;
   /** Whether an image of this program has a schema for messages. */
   readonly hasMessageSchemas: boolean;

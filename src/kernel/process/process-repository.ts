@@ -60,6 +60,10 @@ export interface ProcessRepository {
   findRunnable(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
   /** How many processes are runnable, by image and queue, each with the oldest of them; up to `limit` groups. */
   countRunnable(tx: ReadTx, limit: number): Promise<RunnableCount[]>;
+  /** Up to `limit` processes that wait for code, in the order of creation. */
+  findParked(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
+  /** A process that `node` runs and that has lost at least `recoveries` starts in a row. */
+  findSuspect(tx: ReadTx, node: NodeId, recoveries: number): Promise<Pid | undefined>;
   /** Up to `limit` commands that are runnable, or created and driven by no node, in the order of creation. */
   findUnstarted(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
   /** Rows whose `alarmAt` is at or before `now`, without commands that a node is stopping: that node watches the time itself. */

@@ -141,7 +141,7 @@ export interface ProcessRow {
   readonly version: number;
   readonly fence: number;
   readonly attempt: number;
-  /** The number of starts since its run last made progress. */
+  /** The number of starts that were lost with their node since its run last got on. */
   readonly recoveries: number;
   /** The builds of its image that could not replay its journal. */
   readonly failedBuilds: readonly string[] | null;
@@ -262,6 +262,12 @@ export function queueOf({ queue }: ProcessRow): string {
 /** Whether a node runs or drives the process, so that the node must stop it before it can end. */
 export function isDriven(row: ProcessRow): boolean {
   return row.node !== null;
+}
+
+/** Whether the process waits for code that can replay its journal, also while it is paused. */
+export function isParked({ status, previous, node, wait }: ProcessRow): boolean {
+  const isWaiting = status === 'waiting' || (status === 'paused' && previous === 'waiting');
+  return isWaiting && node === null && wait?.kind === 'code';
 }
 
 /** Who paused the process; null if it is not paused. A row that does not say it counts as paused by the host. */

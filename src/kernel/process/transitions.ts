@@ -10,6 +10,7 @@ export type ProcessEvent =
   | 'exec'
   | 'release'
   | 'backoff'
+  | 'park'
   | 'stop'
   | 'exit'
   | 'fail'
@@ -26,6 +27,7 @@ export const processEvents: readonly ProcessEvent[] = [
   'exec',
   'release',
   'backoff',
+  'park',
   'stop',
   'exit',
   'fail',
@@ -50,17 +52,29 @@ const run = {
   exec: '@begin',
   release: 'runnable',
   backoff: 'waiting',
+  park: 'waiting',
   stop: 'stopping',
   ...ends,
 } as const;
 
-/** Every change of state there is. `stop` is cancel, deadline, budget and the parent's end; `end` is the grace's end. */
+/**
+ * Every change of state there is. `stop` is cancel, deadline, budget and the parent's end; `end` is the grace's end; `park`
+ * gives a process up to code that can replay its journal.
+ */
 export const transitions = {
   created: { ...unstarted, ...ends },
   runnable: { ...unstarted, ...ends },
   running: { block: 'waiting', ...run },
   waiting: { wake: '@run', ...run },
-  paused: { wake: 'paused', resume: '@previous', exec: 'paused', release: 'paused', stop: 'stopping', ...ends },
+  paused: {
+    wake: 'paused',
+    resume: '@previous',
+    exec: 'paused',
+    release: 'paused',
+    park: 'paused',
+    stop: 'stopping',
+    ...ends,
+  },
   stopping: { end: 'killed', ...ends },
   exited: {},
   failed: {},
@@ -80,14 +94,18 @@ export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
   const next = { ...row, ...after, pausedBy, version: row.version + 1 };
   switch (event) {
     case 'exec': {
-      const reset = { attempt: 1, recoveries: 0, wait: null, node: null };
+      const reset = { attempt: 1, recoveries: 0, failedBuilds: null, wait: null, node: null };
       return { ...next, ...reset, generation: row.generation + 1, fence: row.fence + 1 };
     }
     case 'release':
     case 'backoff':
+    case 'park':
       return { ...next, fence: row.fence + 1, wait: null, node: null };
     case 'wake':
       return { ...next, wait: null };
+    case 'pause':
+    case 'block':
+      return { ...next, recoveries: 0 };
     default:
       return isTerminal(next.status) ? { ...next, fence: row.fence + 1, node: null, wait: null, alarmAt: null } : next;
   }
@@ -106,6 +124,8 @@ function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick
       return { status: 'paused', previous: beginningStatusOf(row.kind) };
     case 'release':
       return { status: 'paused', previous: 'runnable' };
+    case 'park':
+      return { status: 'paused', previous: 'waiting' };
     default:
       return { status: 'paused', previous: row.previous === 'waiting' ? run : row.previous };
   }
@@ -133,6 +153,7 @@ const impossible: Readonly<Record<ProcessEvent, string>> = {
   exec: 'it cannot get another image',
   release: 'no node can give it up',
   backoff: 'it cannot be retried',
+  park: 'it cannot wait for code',
   stop: 'it cannot be cancelled',
   exit: 'it cannot exit',
   fail: 'it cannot fail',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../../base/errors.js';
+import { label } from '../../base/spec.js';
 import { capabilitySpec } from '../../capability/holding/capability-spec.js';
 import { userEventName } from '../../events/event.js';
 import { processKinds } from '../../kernel/process/process.js';
@@ -29,6 +30,8 @@ const definition = z.strictObject({
   events: z.record(z.string().regex(userEventName, 'is not the name of an event'), z.custom<Schema>()).optional(),
   signals: z.record(z.string(), z.custom<Schema>()).optional(),
   messages: z.custom<Schema>().optional(),
+  build: label.optional(),
+  recoveriesMax: z.number().int().min(1).max(1_000).optional(),
   run: z.custom<Image['run']>((value) => typeof value === 'function', 'is not a function').optional(),
   steps: stepList.optional(),
   supervision: z.custom<Supervision>().optional(),

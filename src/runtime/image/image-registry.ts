@@ -95,7 +95,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 
   find(reference: string): ImageFacts | undefined {
-    return this.byReference.get(reference);
+    return this.byReference.get(reference) ?? this.latest.get(reference);
   }
 
   hasSignalSchema(signal: string): boolean {
@@ -103,7 +103,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 
   resolve(reference: string): ImageFacts {
-    const found = this.byReference.get(reference) ?? this.latest.get(reference);
+    const found = this.find(reference);
     if (found !== undefined) return found;
     throw new ProcessError('NO_SUCH_IMAGE', `There is no image ${JSON.stringify(reference)}.`, {
       facts: { image: reference, known: this.list().slice(0, 50) },

@@ -29,6 +29,8 @@ export interface Image {
   readonly events?: Readonly<Record<string, Schema>>;
   readonly signals?: Readonly<Record<string, Schema>>;
   readonly messages?: Schema;
+  readonly build?: string;
+  readonly recoveriesMax?: number;
   readonly run?: ImageBody;
   readonly steps?: readonly StepSpec[];
   readonly supervision?: Supervision;
@@ -39,7 +41,18 @@ export interface Image {
 /** `args` is the output of the input schema. */
 type ImageBody = (ctx: Syscalls, args: never) => BodyReturn;
 
-export interface ImageSpec<Args = JsonValue> {
+/** Options of images whose bodies are run by nodes. */
+interface BodyOptions {
+  /**
+   * Names the code behind this version, such as a commit; default: a hash of the text of its functions. A process whose
+   * journal a build could not replay is run by another one.
+   */
+  readonly build?: string;
+  /** A process whose runs were lost with their nodes this many times in a row, without getting on, fails as poisoned; default 5. */
+  readonly recoveriesMax?: number;
+}
+
+export interface ImageSpec<Args = JsonValue> extends BodyOptions {
   readonly name: string;
   readonly version?: string;
   readonly input?: Schema;
@@ -97,7 +110,7 @@ export function defineSteps(spec: StepsSpec): Image {
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'steps' };
 }
 
-export interface SupervisorSpec extends Supervision {
+export interface SupervisorSpec extends Supervision, BodyOptions {
   readonly name: string;
   readonly version?: string;
 }
@@ -117,8 +130,17 @@ export interface SupervisorSpec extends Supervision {
  * });
  */
 export function defineSupervisor(spec: SupervisorSpec): Image {
-  const { name, version = '1', ...supervision } = { ...spec };
-  return { name, version, kind: 'agent', requires: [], recovery: 'rerun', supervision };
+  const { name, version = '1', build, recoveriesMax, ...supervision } = { ...spec };
+  return {
+    name,
+    version,
+    kind: 'agent',
+    requires: [],
+    recovery: 'rerun',
+    ...(build === undefined ? {} : { build }),
+    ...(recoveriesMax === undefined ? {} : { recoveriesMax }),
+    supervision,
+  };
 }
 
 export interface CommandImageSpec<Args = JsonValue>

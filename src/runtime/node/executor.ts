@@ -41,6 +41,12 @@ export class Executor {
   private readonly runs = new Map<Pid, Run>();
   /** Processes that may be runnable, in the order of their events. */
   private readonly queue = new Set<Pid>();
+  /** Processes that are not claimed before another one gets on, by that one. */
+  private readonly postponed = new Map<Pid, Set<Pid>>();
+  /** Processes that got on, or ended, while claims were under way. */
+  private readonly changedMeanwhile = new Set<Pid>();
+  /** Processes that the store refused to claim. */
+  private readonly unclaimed = new Set<Pid>();
   private readonly context = new DetachedContext();
   private readonly slots: Slots;
   /** Resolved by `notifyChange`, and then replaced. */
@@ -75,11 +81,11 @@ export class Executor {
     this.subscriptions = [
       this.feed.subscribe('executor', this.handlers()),
       this.lease.onLost(() => this.endAllRuns()),
-      this.lease.onRenewed(() => void this.scanRunnable()),
-      this.offering.onChange(() => void this.scanRunnable()),
+      this.lease.onRenewed(() => void this.scanAgain()),
+      this.offering.onChange(() => void this.scanAll()),
     ];
     this.unplaced.start();
-    await this.scanRunnable();
+    await this.scanAll();
   }
 
   /** Resolves when nothing is runnable or running on this node. Throws WAIT_TIMEOUT. */
@@ -122,6 +128,7 @@ export class Executor {
       const run = this.runs.get(pid);
       run?.end(leaseLost(pid, run.fence));
       this.enqueue(pid);
+      this.enqueuePostponed(pid);
       this.notifyChange();
     };
     const resumeOrClaim = ({ pid = '' }: KernelEvent) => {
@@ -131,6 +138,10 @@ export class Executor {
       this.notifyChange();
     };
     const changed = () => this.notifyChange();
+    const blocked = ({ pid = '' }: KernelEvent) => {
+      this.enqueuePostponed(pid);
+      this.notifyChange();
+    };
     return {
       'process.spawned': created,
       'process.forked': created,
@@ -145,10 +156,15 @@ export class Executor {
       },
       'process.exited': ({ pid = '' }) => {
         this.runs.get(pid)?.end(processOver(pid));
+        this.enqueuePostponed(pid);
         this.notifyChange();
       },
-      'process.paused': changed,
-      'process.waiting': changed,
+      'process.paused': blocked,
+      'process.waiting': (event) => {
+        const { pid = '', data } = event;
+        if (data.kind === 'code') this.enqueue(pid);
+        blocked(event);
+      },
       'process.started': changed,
     };
   }
@@ -159,10 +175,31 @@ export class Executor {
     this.claimQueued();
   }
 
-  /** Finds what no event has announced: processes that were runnable before, and those whose image or tools were registered since. */
-  private async scanRunnable(): Promise<void> {
+  private enqueuePostponed(after: Pid): void {
+    if (this.claiming > 0) this.changedMeanwhile.add(after);
+    const pids = this.postponed.get(after);
+    if (pids === undefined) return;
+    this.postponed.delete(after);
+    for (const pid of pids) this.enqueue(pid);
+  }
+
+  /** Finds what no event has announced: processes that were there before, and those whose image or tools were registered since. */
+  private async scanAll(): Promise<void> {
+    await this.scan(async () => [...(await this.claims.listClaimable()), ...(await this.claims.listParked())]);
+  }
+
+  /** Those that wait for code are many rows away from the others: of them only what could not be claimed is tried again. */
+  private async scanAgain(): Promise<void> {
+    await this.scan(async () => {
+      const unclaimed = [...this.unclaimed];
+      this.unclaimed.clear();
+      return [...(await this.claims.listClaimable()), ...unclaimed];
+    });
+  }
+
+  private async scan(list: () => Promise<readonly Pid[]>): Promise<void> {
     try {
-      for (const pid of await this.claims.listClaimable()) this.enqueue(pid);
+      for (const pid of await list()) this.enqueue(pid);
     } catch (error) {
       this.logger.error({ error: String(error) }, 'the scan for runnable processes failed');
     }
@@ -178,11 +215,19 @@ export class Executor {
   }
 
   private async claim(pid: Pid): Promise<void> {
-    const start = await this.claims.claim(pid).catch((error: unknown) => this.logClaimFailure(pid, error));
+    const claimed = await this.claims.claim(pid).catch((error: unknown) => this.logClaimFailure(pid, error));
+    if (claimed !== undefined && 'after' in claimed) this.postpone(pid, claimed.after);
     this.claiming--;
+    if (this.claiming === 0) this.changedMeanwhile.clear();
+    const start = claimed !== undefined && 'start' in claimed ? claimed.start : undefined;
     const image = start === undefined ? undefined : this.images.findRunnable(start.row.image);
     if (start === undefined || image === undefined) return this.releaseSlot();
     this.startRun(start, image);
+  }
+
+  private postpone(pid: Pid, after: Pid): void {
+    if (this.changedMeanwhile.has(after)) this.queue.add(pid);
+    else this.postponed.set(after, (this.postponed.get(after) ?? new Set()).add(pid));
   }
 
   private releaseSlot(): void {
@@ -190,8 +235,9 @@ export class Executor {
     this.notifyChange();
   }
 
-  /** The next scan finds the process again. */
+  /** With the next renewal of the lease it is tried again. */
   private logClaimFailure(pid: Pid, error: unknown): undefined {
+    this.unclaimed.add(pid);
     this.logger.error({ pid, error: String(error) }, 'a process could not be claimed');
   }
 
@@ -207,6 +253,7 @@ export class Executor {
   /** Forgets a run that has ended, even if its body still runs. */
   private onRunChange(run: Run): void {
     if (run.endReason !== undefined && this.runs.get(run.pid) === run) this.runs.delete(run.pid);
+    this.enqueuePostponed(run.pid);
     if (this.runs.size === 0) {
       this.alive?.[Symbol.dispose]();
       this.alive = undefined;
@@ -233,7 +280,7 @@ export class Executor {
   private async recordOutcome(run: Run, image: ParsedImage, outcome: BodyOutcome): Promise<void> {
     const { endReason } = run;
     if (endReason?.code === 'NON_DETERMINISTIC')
-      return this.commitOutcome(run, () => this.outcomes.commitFailure(run, endReason));
+      return this.commitOutcome(run, () => this.outcomes.commitPark(run, image, endReason));
     if (endReason !== undefined || (run.isClosing && 'error' in outcome)) return;
     await this.commitOutcome(run, () =>
       'error' in outcome
@@ -268,7 +315,7 @@ export class Executor {
 
   private endAllRuns(): void {
     for (const run of [...this.runs.values()]) run.end(leaseLost(run.pid, run.fence));
-    void this.scanRunnable();
+    void this.scanAll();
   }
 
   private async isIdle(): Promise<boolean> {

@@ -78,7 +78,8 @@ export class Releases {
 
   /** The next run waits again for what this one waited for. Until then the only timer of the process is its deadline. */
   private async requeue(tx: WriteTx, act: Act, row: ProcessRow, reason: ReleaseReason): Promise<void> {
-    const next = { ...nextState(row, 'release'), alarmAt: row.deadlineAt, updatedAt: act.at };
+    const recoveries = recoveriesAfter(row, reason);
+    const next = { ...nextState(row, 'release'), recoveries, alarmAt: row.deadlineAt, updatedAt: act.at };
     await saveProcess(this.processes, tx, next);
     const node = row.node ?? '';
     this.recorder.record(tx, act, next, {
@@ -90,6 +91,13 @@ export class Releases {
       facts: { reason, node, fence: next.fence },
     });
   }
+}
+
+/** A start counts as lost when its node went while the process was running. A shutdown ends the count. */
+function recoveriesAfter({ status, recoveries }: ProcessRow, reason: ReleaseReason): number {
+  if (reason === 'shutdown') return 0;
+  const isLost = status === 'running' && (reason === 'dead' || reason === 'lapsed');
+  return isLost ? recoveries + 1 : recoveries;
 }
 
 /** The reason of abandoned processes, and the kind of their evidence. */

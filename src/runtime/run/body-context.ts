@@ -28,6 +28,7 @@ import {
   live,
   remainingOptions,
 } from './journalling.js';
+import { Patches } from './patches.js';
 import { ProgressReports } from './progress-reports.js';
 import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
@@ -58,6 +59,11 @@ export interface Syscalls extends ProcessFace {
    * JSON. A rerun does not emit it again. Throws INVALID_INPUT, BUDGET_EXCEEDED.
    */
   emit(name: string, data?: JsonObject): Promise<void>;
+  /**
+   * Whether this process takes a changed way: true where its journal has the mark `name`; false while answers of earlier
+   * runs are left that no call has asked for; otherwise true, and the mark is journalled.
+   */
+  patched(name: string): Promise<boolean>;
   /** Shown in the process table, at most a few times a second. */
   progress(done: number, total?: number, text?: string): void;
 }
@@ -75,6 +81,7 @@ export class BodyContexts {
     @inject(RunTools) readonly runTools: RunTools,
     @inject(CommandRuns) readonly commandRuns: CommandRuns,
     @inject(UserEvents) readonly userEvents: UserEvents,
+    @inject(Patches) readonly patches: Patches,
   ) {}
 
   /** `events`: those that the image of the run declares. */
@@ -235,6 +242,10 @@ class BodyContext {
 
   get emit(): Syscalls['emit'] {
     return (name, data = {}) => this.#deps.userEvents.emit(this.#run, this.#events, name, data);
+  }
+
+  get patched(): Syscalls['patched'] {
+    return async (name) => this.#deps.patches.isPatched(this.#run, name);
   }
 
   get progress(): Syscalls['progress'] {

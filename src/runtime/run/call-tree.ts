@@ -76,6 +76,11 @@ export class CallTree {
     return this.add(new OpenCall('', step, isReport));
   }
 
+  /** Adds a call whose key does not depend on the order in which calls are made. */
+  beginMark(step: OpenCall | undefined, key: string): OpenCall {
+    return this.add(new OpenCall(key, step));
+  }
+
   finish(call: OpenCall): void {
     this.update(call, () => {
       call.isOpen = false;
@@ -146,6 +151,17 @@ function nextKey(step: string, counts: Map<string, number>, kind: string, name: 
   const count = (counts.get(label) ?? 0) + 1;
   counts.set(label, count);
   return `${step === '' ? '' : `${step}\n`}${label} #${count}`;
+}
+
+const markPrefix = 'patched ';
+
+/** The key of a mark, which belongs to the whole run: there is one of each name, whichever step asks for it. */
+export function markKeyOf(name: string): string {
+  return markPrefix + name;
+}
+
+export function isMarkKey(key: string): boolean {
+  return key.startsWith(markPrefix) && !key.includes('\n');
 }
 
 /** Whether the call with `key` was made within the step with the key `step`. */

@@ -159,15 +159,17 @@ export class ReplayJournal {
       at: act.at,
     };
     await this.entries.put(tx, entry);
-    if (isAnswer) run.replay.addAnswer(entry);
+    if (!isAnswer) return;
+    run.replay.addAnswer(entry);
     await this.resetRecoveries(tx, run);
   }
 
-  /** A run that writes an entry makes progress: the reruns that made none are counted from the start. */
-  private async resetRecoveries(tx: WriteTx, { pid }: Run): Promise<void> {
-    const row = await this.processes.find(tx, pid);
+  /** A run with an answered call gets on: starts that are lost with their nodes are counted from the start. */
+  private async resetRecoveries(tx: WriteTx, run: Run): Promise<void> {
+    const row = await this.processes.find(tx, run.pid);
     if (row === undefined || row.recoveries === 0) return;
     await saveProcess(this.processes, tx, { ...row, recoveries: 0, version: row.version + 1 });
+    run.notifyProgress();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
-import { enclosingStepsOf, isWithinStep, type OpenCall } from './call-tree.js';
+import { enclosingStepsOf, isMarkKey, isWithinStep, type OpenCall } from './call-tree.js';
+import { PatchMarks } from './patch-marks.js';
 import { nonDeterministic } from './run-errors.js';
 
 /** A call that has an answer in the journal and waits for its turn to get it. */
@@ -20,6 +21,7 @@ interface DeferredCall {
  * that ran concurrently are interleaved as before.
  */
 export class Replay {
+  readonly marks: PatchMarks;
   /** To be delivered in this order, from `next` on; without the calls of steps that have an answer themselves. */
   private readonly answers: RunEntry[];
   private next = 0;
@@ -32,6 +34,7 @@ export class Replay {
   private isDelivering = false;
 
   constructor(entries: readonly RunEntry[]) {
+    this.marks = new PatchMarks(entries);
     if (entries.length > 0) this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
     const answered = new Set(entries.filter(isAnswered).map(({ key }) => key));
     this.answers = entries.filter(
@@ -44,9 +47,15 @@ export class Replay {
     return this.next >= this.answers.length && !this.isDelivering;
   }
 
-  /** The key of the first answer that no call of this run has claimed. */
+  /** The key of the first answer that no call of this run has claimed. A body need not ask for the marks in its journal. */
   get firstUnclaimed(): string | undefined {
-    return this.answers.slice(this.next).find(({ key }) => !this.claims.some((claim) => claim.key === key))?.key;
+    const isClaimed = (key: string) => this.claims.some((claim) => claim.key === key);
+    return this.answers.slice(this.next).find(({ key }) => !isMarkKey(key) && !isClaimed(key))?.key;
+  }
+
+  /** Whether the answer with this key is still to be delivered. */
+  hasLeft(key: string): boolean {
+    return this.answers.slice(this.next).some((entry) => entry.key === key);
   }
 
   /** The entry of a call that an earlier run has begun and that has no answer. */
@@ -102,6 +111,10 @@ export class Replay {
     if (entry !== undefined && claim !== undefined) {
       this.deliver(entry, claim, advanceAgain);
       return true;
+    }
+    if (entry !== undefined && isMarkKey(entry.key) && isAllBlocked) {
+      this.next++;
+      return this.advance(isAllBlocked, advanceAgain);
     }
     const deferred = [...this.deferred];
     // A retry drops the entry of a step that failed, not those of all calls within it: the step has to run to claim them.

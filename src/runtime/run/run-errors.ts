@@ -68,12 +68,12 @@ export function nonDeterministic(recorded: string, asked: string): ProcessError 
     `The body went another way than before: recorded is "${facts.recorded}", asked was "${facts.asked}".`,
     {
       facts,
-      hint: 'A body makes the same calls in the same order when it is run again: put time, chance and input into steps, and give a changed body a new version.',
+      hint: 'A body makes the same calls in the same order when it is run again: put time, chance and input into steps, and ask ctx.patched where it has changed.',
     },
   );
 }
 
-/** The key of a call as people read it. */
+/** The key of a call, for people: one line. */
 export function pathOf(key: string): string {
   return key.replaceAll('\n', ' > ');
 }

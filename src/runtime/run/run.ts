@@ -135,6 +135,11 @@ export class Run {
     return this.calls.beginLive(undefined, true);
   }
 
+  /** Begins a call that asks for a mark in the journal. Throws as `beginJournalled`. */
+  beginMark(key: string): OpenCall {
+    return this.calls.beginMark(this.currentStep(), key);
+  }
+
   finish(call: OpenCall): void {
     this.calls.finish(call);
   }
@@ -230,6 +235,11 @@ export class Run {
   resume(): void {
     for (const retry of this.pausedCalls.splice(0)) retry();
     this.scheduleCheck();
+  }
+
+  /** Its starts are counted from the start again: what waited for it to get on may begin. */
+  notifyProgress(): void {
+    this.onChange();
   }
 
   private abortSignal(): void {

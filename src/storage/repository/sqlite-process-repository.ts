@@ -6,6 +6,7 @@ import {
   exists,
   getTableColumns,
   gt,
+  gte,
   inArray,
   isNotNull,
   isNull,
@@ -285,6 +286,34 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .groupBy(processes.image, queueOfRow)
     .limit(limit)
     .prepare(),
+  findParked: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(
+      and(
+        eq(processes.status, 'waiting'),
+        isNull(processes.exitedAt),
+        isNull(processes.node),
+        isNotNull(processes.failedBuilds),
+        isClaimable,
+      ),
+    )
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  findSuspect: db
+    .select({ pid: processes.pid })
+    .from(processes)
+    .where(
+      and(
+        eq(processes.node, sql.placeholder('node')),
+        isNotNull(processes.node),
+        eq(processes.status, 'running'),
+        gte(processes.recoveries, sql.placeholder('recoveries')),
+      ),
+    )
+    .limit(1)
+    .prepare(),
   findUnstarted: db
     .select({ pid: processes.pid })
     .from(processes)
@@ -420,6 +449,15 @@ export class SqliteProcessRepository implements ProcessRepository {
 
   async countRunnable(tx: ReadTx, groups: number): Promise<RunnableCount[]> {
     return statements.read(tx).countRunnable.all({ limit: groups });
+  }
+
+  async findParked(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {
+    const found = statements.read(tx).findParked.all({ ...toLists(claimable), limit: rows });
+    return found.map(({ pid }) => pid);
+  }
+
+  async findSuspect(tx: ReadTx, node: NodeId, recoveries: number): Promise<Pid | undefined> {
+    return statements.read(tx).findSuspect.get({ node, recoveries })?.pid;
   }
 
   async findUnstarted(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {

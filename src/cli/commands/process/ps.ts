@@ -51,14 +51,19 @@ function filterOf({ live, status, label }: PsOptions, left: number, after: strin
 }
 
 function row(record: ProcessRecord, name: (pid: string) => string): string[] {
-  const { pid, status, kind, image, parent, createdAt } = record;
+  const { pid, kind, image, parent, createdAt } = record;
   return [
     name(pid),
-    paintStatus(status),
+    statusText(record),
     kind,
     safeText(image, 40),
     safeText(record.command?.line ?? record.name ?? '', 40),
     parent === null ? '-' : name(parent),
     formatAge(createdAt),
   ];
+}
+
+/** The status, and what a process lacks that no node runs until it is there. */
+function statusText({ status, wait }: ProcessRecord): string {
+  return wait?.kind === 'code' ? `${paintStatus(status)} (${wait.kind})` : paintStatus(status);
 }

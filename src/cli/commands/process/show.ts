@@ -67,7 +67,8 @@ function fields(process: ProcessRecord, { goal, result }: Payloads): [string, st
     ['cwd', safeText(process.cwd, 500)],
     ...line('labels', json(labels)),
     ...line('owner', json(owner)),
-    ...line('waits for', json(wait)),
+    ...line('waits for', wait?.kind === 'code' ? codeText(wait) : json(wait)),
+    ...line('failed builds', wait?.builds?.map((build) => safeText(build, 80)).join(', ')),
     ...line('progress', json(progress)),
     ['created', formatTime(process.createdAt)],
     ...line('started', time(startedAt)),
@@ -82,6 +83,12 @@ function payload(value: JsonValue): string {
   const isText = typeof value === 'object' && value !== null && Object.keys(value).length === 1;
   const shown = isText ? text : value;
   return safeText(typeof shown === 'string' ? shown : safeJson(shown), 1_000);
+}
+
+/** What a process lacks whose journal cannot be replayed. */
+function codeText({ what, recorded = '', asked = '' }: NonNullable<ProcessRecord['wait']>): string {
+  const quoted = (call: string) => JSON.stringify(safeText(call, 200));
+  return `code of ${safeText(what)}: ${quoted(recorded)} is recorded, ${quoted(asked)} was asked`;
 }
 
 function budgetRows(budget: BudgetReport): string[][] {
