@@ -93,7 +93,7 @@ describe('a tool that a body calls', () => {
       ['ask', 2],
     ]);
     expect(calls[0]?.[2]).toBe(calls[2]?.[2]);
-    expect((await after.processes.get(pid)).used.toolCalls).toBe(3);
+    expect((await after.processes.get(pid)).used.toolCalls).toBe(2);
     const outcomes = (await after.audit.list({ action: 'tool.call' })).items.map(({ outcome }) => outcome);
     expect(outcomes.filter((outcome) => outcome === 'unknown')).toHaveLength(2);
     await checkInvariants(after, site.store);

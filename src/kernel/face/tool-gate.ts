@@ -12,6 +12,8 @@ interface ToolRun {
   readonly idempotencyKey: string;
   /** Counts from 1; more when an earlier run had begun the call. */
   readonly attempt: number;
+  /** Whether an earlier run has paid for the call, which is made again because its program died. */
+  readonly isPaid: boolean;
 }
 
 /** The answers of the units of a call: the replay journal of the run stores them in the same commit. */

@@ -32,6 +32,8 @@ export class Replay {
   private readonly claims: Claim[] = [];
   private readonly deferred: DeferredCall[] = [];
   private isDelivering = false;
+  /** The keys of calls that earlier runs had begun and this one has made again. Absent without any, to save memory. */
+  private madeAgain: Set<string> | undefined;
 
   constructor(entries: readonly RunEntry[]) {
     this.marks = new PatchMarks(entries);
@@ -62,6 +64,18 @@ export class Replay {
   findUnanswered({ key }: OpenCall): RunEntry | undefined {
     const entry = this.byKey?.get(key);
     return entry === undefined || isAnswered(entry) ? undefined : entry;
+  }
+
+  /** Whether an earlier run began the call and was charged for it, and this one has not made it yet. */
+  isPaid(call: OpenCall): boolean {
+    return this.findUnanswered(call) !== undefined && this.madeAgain?.has(call.key) !== true;
+  }
+
+  /** The payment of the earlier run is for one call: what a retry makes after it is charged. */
+  spendPayment(call: OpenCall): void {
+    if (this.findUnanswered(call) === undefined) return;
+    this.madeAgain ??= new Set();
+    this.madeAgain.add(call.key);
   }
 
   /** The recorded answer as `revive` gives it, when its turn comes; undefined when the call is to be made now. */

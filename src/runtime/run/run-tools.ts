@@ -34,6 +34,7 @@ export class RunTools {
     const progress = new CallProgress();
     const make = (call: OpenCall) => {
       const attempt = (run.replay.findUnanswered(call)?.attempt ?? 0) + 1;
+      const isPaid = run.replay.isPaid(call);
       const { signal } = run;
       const idempotencyKey = idempotencyKeyOf(run, call);
       return this.gate.call({
@@ -42,7 +43,7 @@ export class RunTools {
         name,
         args,
         options,
-        run: { signal, attempt, idempotencyKey },
+        run: { signal, attempt, idempotencyKey, isPaid },
       });
     };
     const recordFailure = async (call: OpenCall, error: unknown) => {
@@ -55,6 +56,7 @@ export class RunTools {
     const afterWrite: RunHooks['afterWrite'] = async (tx, act, answer) => {
       const stage = answer as ToolStage;
       progress.advance(stage);
+      if (stage.stage === 'intent') run.replay.spendPayment(call);
       if (stage.stage === 'failed' && isCausedByShutdown(run, stage.error)) return;
       await this.journal.recordToolStage(tx, act, run, call, attempt, stage);
     };

@@ -27,6 +27,8 @@ export interface CallRequest {
   readonly using: CapabilityId | undefined;
   /** An earlier run began the same call, and its outcome is not known. */
   readonly isRepeated: boolean;
+  /** The earlier run was charged for it. */
+  readonly isPaid: boolean;
   readonly limit: CallTimeLimit;
 }
 
@@ -39,6 +41,8 @@ export interface CallIntent {
   readonly capability: CapabilityId | 'kin';
   /** The generation of the process at that time: after an exec the result is not kept. */
   readonly generation: number;
+  /** Whether the call itself was charged before; what it costs beyond that is not. */
+  readonly isPaid: boolean;
 }
 
 /** Of longer arguments only the hash is recorded. */
@@ -57,7 +61,8 @@ export class ToolIntents {
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
-  async record({ call, tool, row: firstRow, args, using, isRepeated, limit }: CallRequest): Promise<CallIntent> {
+  async record(request: CallRequest): Promise<CallIntent> {
+    const { call, tool, row: firstRow, args, using, isRepeated, isPaid, limit } = request;
     const pid = call.actor;
     const hopeless = await this.preparer.hopelessQuestion(tool, pid, using);
     if (hopeless !== undefined) await this.refuse(call, hopeless);
@@ -75,8 +80,8 @@ export class ToolIntents {
     return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const row = await this.lookup.getLive(tx, pid);
       if (row.cwd !== prepared.place.cwd) throw new OutdatedPreparation(pid);
-      const begun = await this.authorize(tx, act, row, prepared);
-      return { stage: 'intent', prepared, ...begun, generation: row.generation };
+      const begun = await this.authorize(tx, act, row, prepared, isPaid);
+      return { stage: 'intent', prepared, ...begun, generation: row.generation, isPaid };
     });
   }
 
@@ -103,6 +108,7 @@ export class ToolIntents {
     act: Act,
     row: ProcessRow,
     prepared: PreparedCall,
+    isPaid: boolean,
   ): Promise<Pick<CallIntent, 'effectId' | 'capability'>> {
     const { tool, args, questions } = prepared;
     const authorizations: Authorization[] = [];
@@ -115,7 +121,7 @@ export class ToolIntents {
       action: toolCall,
       resource: questions[0].request.text,
       authorization: callAuthorization,
-      ceiling: { toolCalls: 1 },
+      ceiling: { toolCalls: isPaid ? 0 : 1 },
       facts: {
         tool: tool.name,
         effect: prepared.effect,

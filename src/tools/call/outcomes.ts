@@ -73,16 +73,17 @@ export class ToolOutcomes {
   }
 
   private async record(tx: WriteTx, act: Act, finished: FinishedCall): Promise<CallOutcome> {
-    const { prepared, effectId, generation, result } = finished;
+    const { prepared, effectId, generation, result, isPaid } = finished;
     const { tool, place } = prepared;
     const row = await this.processes.find(tx, place.pid);
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
     const isSameProgram = live?.generation === generation;
     const object = isSameProgram && 'value' in result ? await this.keepValue(tx, act, live, result.value) : undefined;
     const storedBytes = object === undefined ? 0 : storedBytesOf(object);
+    const used = 'value' in result ? withStored(result.used, storedBytes) : { toolCalls: 1 };
     await this.effects.finish(tx, act, effectId, {
       ...outcomeOf(result),
-      used: 'value' in result ? withStored(result.used, storedBytes) : { toolCalls: 1 },
+      used: isPaid ? { ...used, toolCalls: (used.toolCalls ?? 1) - 1 } : used,
       facts: { tool: tool.name, effect: prepared.effect },
       ...(object === undefined ? {} : { object: object.id }),
     });

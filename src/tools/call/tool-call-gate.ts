@@ -70,7 +70,8 @@ export class ToolCallGate implements ToolGate {
     using slot = await limit.count(() => this.concurrency.acquire(tool, pid, ends.signal));
     await this.lease.acquire();
     const isRepeated = run !== undefined && run.attempt > 1;
-    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, limit });
+    const isPaid = run?.isPaid ?? false;
+    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, isPaid, limit });
     const result = await this.runner.run(intent.prepared, {
       face,
       slot,
