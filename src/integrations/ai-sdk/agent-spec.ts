@@ -29,6 +29,10 @@ export interface AgentSpec {
   readonly requires?: readonly CapabilitySpec<Resources>[];
   /** The retry policy for transient failures of the model; default 3 attempts. */
   readonly retry?: RetryPolicy;
+  /** As in `defineImage`. Agents have one body: without it, all of them are the same build. */
+  readonly build?: string;
+  /** As in `defineImage`. */
+  readonly recoveriesMax?: number;
 }
 
 const functionSchema = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
@@ -60,10 +64,10 @@ export type Agent = z.output<typeof agent>;
 
 /** Splits the spec into the image's parts and the settings of the loop. Throws INVALID_INPUT with the path. */
 export function parseAgent(spec: AgentSpec): { readonly agent: Agent; readonly image: ImageParts } {
-  const { name, version, tools, input, requires, ...rest } = spec;
-  const parts = { version, tools, input, requires };
+  const { name, version, tools, input, requires, build, recoveriesMax, ...rest } = spec;
+  const parts = { version, tools, input, requires, build, recoveriesMax };
   const definedParts = Object.entries(parts).filter(([, part]) => part !== undefined);
   return { agent: parseInput(agent, rest, 'agent'), image: { name, ...Object.fromEntries(definedParts) } };
 }
 
-type ImageParts = Pick<AgentSpec, 'name' | 'version' | 'tools' | 'input' | 'requires'>;
+type ImageParts = Pick<AgentSpec, 'name' | 'version' | 'tools' | 'input' | 'requires' | 'build' | 'recoveriesMax'>;
