@@ -7,6 +7,7 @@ import type { Signer } from './audit/checkpoint/signer.js';
 import type { Clock } from './base/clock.js';
 import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
+import { assertNoPromise, issueError } from './base/input-issue.js';
 import type { Logger } from './base/logger.js';
 import { amount, timerMsMax } from './base/spec.js';
 import type { RootDefaults } from './kernel/lifecycle/root-defaults.js';
@@ -150,14 +151,15 @@ export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp'> & {
   readonly state: string | null;
 };
 
+const optionsPage = 'docs/guide.md#open-a-kernel';
+/** As deep as `options.defaults.budget.tokens`. */
+const optionsDepth = 3;
+
 /** Options with defaults, a database path and a real workspace. Throws INVALID_INPUT. */
 export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
+  assertNoPromise(rawOptions, 'options', optionsPage, optionsDepth);
   const parsed = schema.safeParse(rawOptions);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const field = ['options', ...(issue?.path ?? [])].join('.');
-    throw invalidInput(field, issue?.message ?? 'not valid', 'See KernelOptions in the API reference.');
-  }
+  if (!parsed.success) throw issueError(schema, rawOptions, 'options', parsed.error, optionsPage);
   const options = parsed.data;
   const [file, workspace] = [databasePath(options.store), realWorkspace(options.workspace)];
   const state = stateFolder(options.state, file);

@@ -49,7 +49,8 @@ export class AuditError extends KernelError {}
 
 /** The error for input that does not have the form that a call takes. */
 export function invalidInput(path: string, problem: string, hint: string, facts: JsonObject = {}): InputError {
-  return new InputError('INVALID_INPUT', `${path}: ${problem}.`, { facts: { path, problem, ...facts }, hint });
+  const end = problem.endsWith('?') ? '' : '.';
+  return new InputError('INVALID_INPUT', `${path}: ${problem}${end}`, { facts: { path, problem, ...facts }, hint });
 }
 
 /** A thrown value as text, for logs. Never throws, although code of users may throw values that have no text. */

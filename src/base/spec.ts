@@ -2,6 +2,7 @@ import { types } from 'node:util';
 import { z } from 'zod';
 import { controlCharacters } from './characters.js';
 import { errorText, type InputError, invalidInput } from './errors.js';
+import { isPromiseLike, issueError, promiseProblem } from './input-issue.js';
 import type { JsonValue } from './json.js';
 import { pageLimitDefault, pageLimitMax } from './page.js';
 
@@ -19,18 +20,7 @@ export function parseSpec<Schema extends z.ZodType>(
   const plain = copyPlain(input, name, limits, opaque);
   const result = schema.safeParse(plain);
   if (result.success) return result.data;
-  throw fromIssue(name, result.error.issues[0]);
-}
-
-function fromIssue(name: string, issue: z.core.$ZodIssue | undefined): InputError {
-  const path = [name, ...(issue?.path ?? [])].map(String).join('.');
-  const unknownKeys = issue?.code === 'unrecognized_keys' ? { unknown: issue.keys } : {};
-  return invalidInput(
-    path,
-    issue?.message ?? 'not valid',
-    'See the type of this parameter in the API reference.',
-    unknownKeys,
-  );
+  throw issueError(schema, plain, name, result.error, 'docs/guide.md');
 }
 
 const id = z.string().min(1).max(512);
@@ -169,6 +159,7 @@ function jsonBytes(text: string): number {
 function copyObject(value: object, path: string, depth: number, state: CopyState): unknown {
   if (types.isProxy(value)) throw notJson(path, 'a proxy is not data');
   if (state.opaque(value)) return value;
+  if (types.isPromise(value)) throw notJson(path, promiseProblem);
   if (depth >= state.limits.depthMax) {
     throw notJson(path.slice(0, 200), `nested deeper than ${state.limits.depthMax}`, {
       depthMax: state.limits.depthMax,
@@ -178,7 +169,7 @@ function copyObject(value: object, path: string, depth: number, state: CopyState
   if (Array.isArray(value)) return copyArray(value, path, depth, state);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    throw notJson(path, 'an instance of a class is not data');
+    throw notJson(path, isPromiseLike(value) ? promiseProblem : 'an instance of a class is not data');
   }
   const out: Record<string, unknown> = Object.create(null);
   let isFirst = true;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../base/errors.js';
+import { problemAt } from '../base/input-issue.js';
 import type { JsonObject } from '../base/json.js';
 import { copyPlain, payloadLimits, timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
@@ -51,7 +52,7 @@ function parseDefinition(tool: unknown): z.output<typeof definition> {
   const parsed = definition.safeParse(tool);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw invalidTool(['tool', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not a tool');
+  throw invalidTool(['tool', ...(issue?.path ?? [])].join('.'), problemAt(tool, issue, 'not a tool'));
 }
 
 function toParsedTool({ input, output, ...rest }: z.output<typeof definition>): ParsedTool {

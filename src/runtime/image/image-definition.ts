@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../../base/errors.js';
+import { problemAt } from '../../base/input-issue.js';
 import { label } from '../../base/spec.js';
 import { capabilitySpec } from '../../capability/holding/capability-spec.js';
 import { userEventName } from '../../events/event.js';
@@ -66,7 +67,7 @@ function parseShape(image: unknown): Definition {
   const parsed = definition.safeParse(image);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw invalidImage(['image', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'not an image');
+  throw invalidImage(['image', ...(issue?.path ?? [])].join('.'), problemAt(image, issue, 'not an image'));
 }
 
 function parseParts({ input, supervision, events, signals, messages, ...shape }: Definition): ParsedImage {

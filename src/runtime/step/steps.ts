@@ -1,7 +1,8 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Entropy } from '../../base/entropy.js';
-import { invalidInput, ProcessError } from '../../base/errors.js';
+import { type InputError, invalidInput, ProcessError } from '../../base/errors.js';
+import { isPromiseLike, issueError, promiseProblem } from '../../base/input-issue.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain, label, parseSpec, payloadLimits, timeLimitMs } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
@@ -62,6 +63,7 @@ export class Steps {
   async run(run: Run, rawName: string, work: () => unknown, rawOptions: StepOptions = {}): Promise<unknown> {
     const name = parseSpec(label, rawName, 'name');
     const options = parseOptions(rawOptions);
+    if (typeof work !== 'function') throw notAFunction(work);
     return this.calls.replayOrRun(run, 'step', name, stepAnswer, (call) =>
       this.runAttempts({ run, call, name, work, options }),
     );
@@ -117,9 +119,12 @@ export class Steps {
 function parseOptions(options: unknown): ParsedOptions {
   const parsed = stepOptions.safeParse(options);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const path = ['options', ...(issue?.path ?? [])].join('.');
-  throw invalidInput(path, issue?.message ?? 'not valid', 'See StepOptions in the API reference.');
+  throw issueError(stepOptions, options, 'options', parsed.error, 'docs/guide.md#images-that-run');
+}
+
+function notAFunction(work: unknown): InputError {
+  const problem = isPromiseLike(work) ? promiseProblem : 'is not a function';
+  return invalidInput('work', problem, 'Give a function that does the work of the step, such as () => fetchPage(url).');
 }
 
 function toStoredValue(value: unknown): JsonValue {
