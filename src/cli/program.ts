@@ -77,6 +77,13 @@ function buildProgram(args: readonly string[]): Command {
     .action(async (pid, signal, _, self) =>
       (await import('./commands/process/signal.js')).signal(pid, signal, self.optsWithGlobals()),
     );
+  command(program, 'send', 'put a message into the mailbox of a process')
+    .argument('<pid>')
+    .argument('<value>', 'JSON if it parses, else text')
+    .option('--text', 'take the value as text, although it parses')
+    .action(async (pid, value, _, self) =>
+      (await import('./commands/process/send.js')).send(pid, value, self.optsWithGlobals()),
+    );
   for (const signal of ['cancel', 'kill', 'pause', 'resume']) {
     command(program, signal, `${signal} a process and everything under it`)
       .argument('<pid>')

@@ -64,3 +64,26 @@ describe('a signal sent beside a running kernel', () => {
     expect((await team.kernel.processes.get(team.planner)).status).toBe('created');
   });
 });
+
+describe('a message sent beside a running kernel', () => {
+  it('is received from the host, as JSON where it parses and as text otherwise', async () => {
+    const { processes } = team.kernel;
+    const pid = await processes.spawnChild(team.planner);
+    const waiting = team.kernel.as(pid).receive({ from: 'host' });
+    expect((await runBuilt('send', pid, '{"hurry":true}')).stdout).toBe(`${pid} sent\n`);
+    expect(await waiting).toMatchObject({ from: 'host', body: { hurry: true } });
+    await run('send', pid.slice(-10), 'come home');
+    await run('send', pid, '42');
+    await run('send', pid, '42', '--text');
+    const bodies = [];
+    for (let n = 0; n < 3; n++) bodies.push((await team.kernel.as(pid).receive()).body);
+    expect(bodies).toEqual(['come home', 42, '42']);
+    const { stdout } = await run('send', pid, '[1]', '--json');
+    expect(JSON.parse(stdout)).toEqual({ to: pid, message: [1] });
+  });
+
+  it('is refused for a process that there is not, and without a value', async () => {
+    expect(refusalOf(await run('send', 'p_nobody', 'x'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
+    expect(refusalOf(await run('send', team.planner))).toEqual({ exitCode: 2, code: 'USAGE' });
+  });
+});

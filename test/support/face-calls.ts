@@ -30,6 +30,7 @@ export const acts: Record<string, (face: ProcessFace, ids: { child: Pid; ended: 
 /** Calls that only look. */
 export const looks: Record<string, (face: ProcessFace, ids: { child: Pid; goal: string }) => Promise<unknown>> = {
   children: (face) => face.children(),
+  parent: (face) => face.parent(),
   budget: (face) => face.budget(),
   'tools.list': (face) => face.tools.list(),
   'memory.read': (face, { goal }) => face.memory.read(goal),

@@ -28,8 +28,7 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
   const model = await modelFor(ctx, agent.model);
   const resource = modelResource(model);
   const transcript = new Transcript(ctx);
-  const content = await openingPrompt(ctx, args, agent.contextTokens, transcript);
-  const messages: ModelMessage[] = [{ role: 'user', content }];
+  const messages = await openingPrompt(ctx, args, agent.contextTokens, transcript);
   try {
     return await runTurns();
   } catch (error) {
@@ -73,15 +72,31 @@ export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Pr
   }
 }
 
-/** The first message to the model: memory, goal and arguments. A step, so a rerun gets the same text. It begins the transcript. */
-function openingPrompt(ctx: Syscalls, args: JsonValue, contextTokens: number, transcript: Transcript): Promise<string> {
-  return ctx.step('context', async () => {
+/**
+ * The first messages to the model: memory, goal and arguments, then the parent of an agent that has one. A step, so a rerun
+ * gets the same text. It begins the transcript.
+ */
+async function openingPrompt(
+  ctx: Syscalls,
+  args: JsonValue,
+  contextTokens: number,
+  transcript: Transcript,
+): Promise<ModelMessage[]> {
+  const texts = await ctx.step('context', async (): Promise<string | string[]> => {
     const { payload } = await ctx.memory.read(ctx.goal);
     const parts = [await memoryText(ctx, contextTokens), toText(payload), argumentsText(args)];
-    const content = parts.filter((part) => part !== '').join('\n\n') || 'Begin.';
-    await transcript.begin([{ role: 'user', content }]);
-    return content;
+    const task = parts.filter((part) => part !== '').join('\n\n') || 'Begin.';
+    const parent = await ctx.parent();
+    const opening =
+      parent === null ? task : [task, `You are process ${ctx.pid}, and your parent is process ${parent}.`];
+    await transcript.begin(toUserMessages(opening));
+    return opening;
   });
+  return toUserMessages(texts);
+}
+
+function toUserMessages(texts: string | readonly string[]): ModelMessage[] {
+  return [texts].flat().map((content) => ({ role: 'user', content }));
 }
 
 /** The process's memory as text; empty where it holds nothing but the goal. */

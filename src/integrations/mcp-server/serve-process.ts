@@ -74,6 +74,7 @@ const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   tools: 'tool_NAME',
   run: 'tool_command_run',
   // Programs, budgets and folders are the host's and the image's to decide on.
+  parent: null,
   fork: null,
   exec: null,
   chdir: null,

@@ -193,8 +193,15 @@ export class ProcessSyscalls {
     @inject(Receive) private readonly receiving: Receive,
     @inject(CommandRuns) private readonly commands: CommandRuns,
     @inject(ExitWait) private readonly exits: ExitWait,
+    @inject(Queries) private readonly queries: Queries,
     @inject(Units) private readonly units: Units,
   ) {}
+
+  /** The parent that the process has now; null for a root. Throws PROCESS_TERMINATED. */
+  async parent(caller: ProcessCaller, pid: Pid): Promise<Pid | null> {
+    await this.units.assertMayLook(caller);
+    return this.queries.parentOf(pid);
+  }
 
   /**
    * Puts a message into the mailbox of a child, the parent, or a process that it holds the right `send` on. A handle in it
@@ -243,6 +250,7 @@ export class HostSyscalls {
     @inject(InspectProcess) private readonly inspecting: InspectProcess,
     @inject(Prune) private readonly pruning: Prune,
     @inject(Retry) private readonly retrying: Retry,
+    @inject(Send) private readonly sending: Send,
   ) {}
 
   /** Creates a root process; `capabilities` are root grants. Throws NO_SUCH_IMAGE, INVALID_PATH, CONFLICT. */
@@ -281,6 +289,14 @@ export class HostSyscalls {
   /** Tells new facts about an adopted program; those not named stay. Throws INVALID_TRANSITION, PROCESS_TERMINATED. */
   checkpoint(caller: Caller, pid: Pid, checkpoint: AdoptedCheckpoint): Promise<void> {
     return this.adoptions.checkpoint(caller, pid, checkpoint);
+  }
+
+  /**
+   * Puts a message of the host into the mailbox of a process, with the sender `host`. A handle in it lets the process read
+   * the object. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, MAILBOX_FULL, NO_SUCH_OBJECT.
+   */
+  send(caller: Caller, pid: Pid, message: MessageBody): Promise<void> {
+    return this.sending.runAsHost(caller, pid, message);
   }
 
   /**

@@ -37,8 +37,15 @@ export class Attachments {
    * Throws NO_SUCH_OBJECT for an object that does not exist or that the sender may not hand on, AMPLIFICATION,
    * CAPABILITY_DENIED where a rule forbids it, TREE_STOPPING, ApprovalNeeded.
    */
-  async attach(tx: WriteTx, act: Act, from: Pid, to: Pid, attachments: readonly Attachment[]): Promise<Attached> {
+  async attach(
+    tx: WriteTx,
+    act: Act,
+    from: Pid | 'host',
+    to: Pid,
+    attachments: readonly Attachment[],
+  ): Promise<Attached> {
     if (attachments.length === 0) return { handles: [], parents: new Map(), approvals: [] };
+    if (from === 'host') return this.attachAsHost(tx, act, to, attachments);
     const giver = { pid: from, ...(await this.holders.findActive(tx, from)) };
     const receiver = { pid: to, ...(await this.holders.findActive(tx, to)) };
     const handles: MessageHandle[] = [];
@@ -51,6 +58,21 @@ export class Attachments {
       approvals.push(...used);
     }
     return { handles, parents, approvals };
+  }
+
+  /** The host gives every object to read. */
+  private async attachAsHost(tx: WriteTx, act: Act, to: Pid, attachments: readonly Attachment[]): Promise<Attached> {
+    const { generation } = await this.holders.findActive(tx, to);
+    const handles: MessageHandle[] = [];
+    for (const attachment of attachments) {
+      const { id } = await this.objects.get(tx, attachment.object);
+      const record = await this.grants.createReadShare(tx, id, 'host', { pid: to, generation, at: act.at });
+      await this.grants.insert(tx, [record]);
+      handles.push({ ...attachment, capability: record.id });
+      const data = { capability: record.id };
+      this.recorder.recordEvent(tx, { type: 'capability.granted', at: act.at, pid: to, data });
+    }
+    return { handles, parents: new Map(), approvals: [] };
   }
 
   private async attachOne(tx: WriteTx, act: Act, giver: Party, receiver: Party, { object: id }: Attachment) {

@@ -13,7 +13,7 @@ export interface MessageHandle {
 /** A message as it is stored. */
 export interface StoredMessage {
   readonly id: string;
-  readonly from: Pid;
+  readonly from: Pid | 'host';
   readonly at: number;
   /** `message`, or the kind of a message of the kernel, such as `command.ended`. */
   readonly kind: string;

@@ -12,7 +12,8 @@ export type MessageBody =
 /** A message that a process received. */
 export interface Message {
   readonly id: string;
-  readonly from: Pid;
+  /** The process that sent it, or the host. */
+  readonly from: Pid | 'host';
   /** When it was sent. */
   readonly at: number;
   /** `message`, or the kind of a message of the kernel, such as `command.ended`. */
@@ -21,8 +22,8 @@ export interface Message {
 }
 
 export interface ReceiveOptions {
-  /** Only messages of this process. */
-  readonly from?: Pid;
+  /** Only messages of this process, or of the host. */
+  readonly from?: Pid | 'host';
   /** WAIT_TIMEOUT when it is over; 0 polls. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;

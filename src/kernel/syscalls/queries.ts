@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import type { Pid } from '../../base/ids.js';
 import { type Page, scanRowsMax } from '../../base/page.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
@@ -44,6 +45,11 @@ export class Queries {
   get(input: unknown): Promise<ProcessRecord> {
     const pid = parsePid(input);
     return this.store.read(async (tx) => this.toRecord(tx, await this.lookup.get(tx, pid)));
+  }
+
+  /** The parent of a process as it is now; null for a root. Throws NO_SUCH_PROCESS. */
+  parentOf(pid: Pid): Promise<Pid | null> {
+    return this.store.read(async (tx) => (await this.lookup.get(tx, pid)).parent);
   }
 
   /** A page in the order of creation. It reads no more than 10,000 rows; `next` says that there may be more. */

@@ -56,19 +56,47 @@ export class Send {
       const receiver = await this.lookup.getLive(tx, to);
       await this.assertRoom(tx, from, to);
       const attached = await this.attachments.attach(tx, act, from, to, parsed.attachments);
-      const id = this.ids.next('message');
-      const { body } = parsed;
-      await this.charges.chargeStored(tx, from, Buffer.byteLength(JSON.stringify(body)));
-      const handles = attached.handles.length === 0 ? null : attached.handles;
-      await this.messages.insert(tx, to, { id, from, at: act.at, kind: 'message', body, handles });
-      this.recordSend(tx, act, receiver, { id, from, body }, authorization, attached);
-      await this.waker.wake(tx, act, to, 'message:*');
-      await this.waker.wake(tx, act, to, `message:${from}`);
+      await this.charges.chargeStored(tx, from, Buffer.byteLength(JSON.stringify(parsed.body)));
+      await this.deliver(tx, act, receiver, { from, body: parsed.body }, authorization, attached);
     });
   }
 
+  /**
+   * A message of the host, which needs no right and is charged to nobody. Throws NO_SUCH_PROCESS, PROCESS_TERMINATED,
+   * MAILBOX_FULL, NO_SUCH_OBJECT, INVALID_INPUT.
+   */
+  async runAsHost(caller: Caller, rawTo: unknown, message: unknown): Promise<void> {
+    const to = parsePid(rawTo);
+    const parsed = parseBody(message);
+    const { body, attachments } = parsed;
+    await this.checks.checkMessage(to, parsed);
+    await this.units.commit({ caller, actor: 'host', action: 'message.send', target: to }, async (tx, act) => {
+      const receiver = await this.lookup.getLive(tx, to);
+      await this.assertRoom(tx, 'host', to);
+      const attached = await this.attachments.attach(tx, act, 'host', to, attachments);
+      await this.deliver(tx, act, receiver, { from: 'host', body }, { capability: 'host' }, attached);
+    });
+  }
+
+  private async deliver(
+    tx: WriteTx,
+    act: Act,
+    receiver: ProcessRow,
+    { from, body }: Omit<SentMessage, 'id'>,
+    authority: SendAuthority,
+    attached: Attached,
+  ): Promise<void> {
+    const { pid: to } = receiver;
+    const id = this.ids.next('message');
+    const handles = attached.handles.length === 0 ? null : attached.handles;
+    await this.messages.insert(tx, to, { id, from, at: act.at, kind: 'message', body, handles });
+    this.recordSend(tx, act, receiver, { id, from, body }, authority, attached);
+    await this.waker.wake(tx, act, to, 'message:*');
+    await this.waker.wake(tx, act, to, `message:${from}`);
+  }
+
   /** No sender can take the whole mailbox: the others still reach the process. Throws MAILBOX_FULL. */
-  private async assertRoom(tx: ReadTx, from: Pid, to: Pid): Promise<void> {
+  private async assertRoom(tx: ReadTx, from: Pid | 'host', to: Pid): Promise<void> {
     const waiting = await this.messages.count(tx, to);
     if (waiting >= mailboxMax) throw mailboxFull(from, to, 'mailbox', mailboxMax);
     if (waiting < senderMax || (await this.messages.countFrom(tx, to, from)) < senderMax) return;
@@ -86,7 +114,7 @@ export class Send {
     act: Act,
     to: ProcessRow,
     sent: SentMessage,
-    { capability, approval }: Authorization,
+    { capability, approval }: SendAuthority,
     { handles, parents, approvals: attachmentApprovals }: Attached,
   ) {
     const approvals = [...(approval === undefined ? [] : [approval]), ...attachmentApprovals];
@@ -107,6 +135,9 @@ export class Send {
   }
 }
 
+/** The authority that a message was sent under. */
+type SendAuthority = { readonly capability: Authorization['capability'] | 'host' } & Pick<Authorization, 'approval'>;
+
 function questionOf(from: Pid, to: Pid, { body, attachments }: ParsedBody): Question {
   const objects = attachments.map(({ path, object }) => ({ path, object }));
   const args: JsonObject = { message: body, ...(objects.length === 0 ? {} : { objects }) };
@@ -115,12 +146,13 @@ function questionOf(from: Pid, to: Pid, { body, attachments }: ParsedBody): Ques
 
 interface SentMessage {
   readonly id: string;
-  readonly from: Pid;
+  readonly from: Pid | 'host';
   readonly body: ParsedBody['body'];
 }
 
-function mailboxFull(from: Pid, to: Pid, bound: 'mailbox' | 'sender', limit: number): ProcessError {
-  const whose = bound === 'sender' ? ` of process ${from}` : '';
+function mailboxFull(from: Pid | 'host', to: Pid, bound: 'mailbox' | 'sender', limit: number): ProcessError {
+  const sender = from === 'host' ? 'the host' : `process ${from}`;
+  const whose = bound === 'sender' ? ` of ${sender}` : '';
   return new ProcessError('MAILBOX_FULL', `${limit} messages${whose} wait for process ${to} already.`, {
     facts: { to, limit, bound },
     hint: 'Send it again when the receiver has taken some.',

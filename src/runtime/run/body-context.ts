@@ -23,6 +23,7 @@ import {
   type Journalling,
   type Journallings,
   journalled,
+  journalledAfter,
   journalledData,
   journalledWait,
   live,
@@ -122,6 +123,7 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   settle: journalledData(unnamed),
   readOutput: live(),
   waitOutput: live(),
+  parent: journalledAfter(unnamed),
   send: journalled(firstArgument, noAnswer),
   receive: journalledWait(([options]) => String(options?.from ?? ''), messageAnswer, 0),
   // The pid is journalled in the commit that creates the command, so that later runs wait for the same one.

@@ -60,7 +60,7 @@ export function journalledData<Args extends readonly unknown[], Result>(
   return journalled(nameOf, dataAnswer<Result>());
 }
 
-/** For idempotent effects: the answer is journalled after the effect, and a crash in between repeats it. */
+/** For reads whose answer is kept and for idempotent effects: it is journalled after the call, and a crash in between repeats it. */
 export function journalledAfter<Args extends readonly unknown[], Result extends JsonValue | object>(
   nameOf: (args: NoInfer<Args>) => string,
 ): Journalling<Args, Result> {

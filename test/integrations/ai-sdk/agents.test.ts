@@ -39,6 +39,7 @@ describe('an agent', () => {
     expect((await kernel.processes.get(pid)).used).toMatchObject({ tokens: 30, costMicros: 0, toolCalls: 1 });
     const transcript = (await kernel.processes.transcript(pid))?.id ?? '';
     expect((await kernel.processes.journal(pid)).map(({ key }) => key.replaceAll(transcript, 'ID'))).toEqual([
+      'step context #1 > parent #1',
       'step context #1 > memory.create transcript #1',
       'step context #1 > memory.removeFromView ID #1',
       'step context #1',
