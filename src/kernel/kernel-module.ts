@@ -52,6 +52,7 @@ import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
 import { ExitWait } from './waiting/exit-wait.js';
 import { InboxWait } from './waiting/inbox-wait.js';
+import { ProcessRights } from './waiting/process-rights.js';
 import { ExitWatch, InboxWatch, ResumeWatch } from './waiting/process-watch.js';
 import { WaitGraph } from './waiting/wait-graph.js';
 import { Waker } from './waiting/waker.js';
@@ -85,6 +86,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     BudgetStops,
     NodeWaits,
     ProcessResults,
+    ProcessRights,
     WaitGraph,
     Waker,
   ];

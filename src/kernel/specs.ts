@@ -230,7 +230,12 @@ export const retryOptions = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/, 'is not a version: letters, digits, dots, dashes, slashes')
     .optional(),
 });
+export const payloadOptions = signalOptions.pick({ payload: true });
 const userName = /^user\.[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+export const userSignalName = z.custom<UserSignal>(
+  (value) => typeof value === 'string' && userName.test(value),
+  `is not a user signal: user.NAME; use the calls ${controlSignals.join(', ')} for the others`,
+);
 export const signalName = z.union([
   z.enum(controlSignals),
   z.custom<UserSignal>(

@@ -87,6 +87,7 @@ export const auditActions = {
   'process.stop': 'The body of a process that was being stopped ended.',
   'process.timeout': 'A process was stopped at its deadline.',
   'process.transcript': 'The host read the transcript of a process.',
+  'process.get': 'A process read the record of another one, by a right that is counted or that a person approved.',
   'process.wait': 'A process or the host collected the result of an ended process.',
   'process.waitSignal': 'A body received a user signal.',
   'process.wake': 'A waiting process became runnable.',

@@ -20,6 +20,8 @@ const builtinTools = {
   waitAll: null,
   receive: null,
   parent: null,
+  get: null,
+  signal: null,
   exit: null,
   fork: null,
   exec: null,

@@ -23,7 +23,7 @@ const runEndingCodes: ReadonlySet<string> = new Set([
 const ownProcessEndingCodes: ReadonlySet<string> = new Set(['PROCESS_TERMINATED', 'NO_SUCH_PROCESS']);
 
 /** The error of a tool call as a value for the model. Rethrows an error that ends the run. */
-export function toolErrorValue(face: ProcessFace, error: unknown): ToolErrorValue {
+export function toolErrorValue(face: Omit<ProcessFace, 'signal'>, error: unknown): ToolErrorValue {
   const refusal = refusalFrom(face, error);
   const { code, message, hint } = refusal;
   const missing = missingRightOf(refusal);
@@ -31,12 +31,12 @@ export function toolErrorValue(face: ProcessFace, error: unknown): ToolErrorValu
 }
 
 /** The error, if it is a refusal after which the run goes on. Rethrows any other. */
-export function refusalFrom(face: ProcessFace, error: unknown): KernelError {
+export function refusalFrom(face: Omit<ProcessFace, 'signal'>, error: unknown): KernelError {
   if (error instanceof KernelError && !endsRun(face, error)) return error;
   throw error;
 }
 
-function endsRun(face: ProcessFace, error: KernelError): boolean {
+function endsRun(face: Omit<ProcessFace, 'signal'>, error: KernelError): boolean {
   const { code, facts } = error;
   if (code === 'CANCELLED') return isStopped(face);
   return (
@@ -47,9 +47,9 @@ function endsRun(face: ProcessFace, error: KernelError): boolean {
 }
 
 /** Without a stop, CANCELLED is the outcome of a call that an earlier run abandoned: a value for the model. */
-function isStopped(face: ProcessFace): boolean {
+function isStopped(face: Omit<ProcessFace, 'signal'>): boolean {
   const { signal } = face as Partial<Syscalls>;
-  return signal === undefined || signal.aborted;
+  return !(signal instanceof AbortSignal) || signal.aborted;
 }
 
 function missingRightOf(error: KernelError): ToolErrorValue['error']['missing'] {

@@ -20,7 +20,7 @@ const toolsForOptions = z.strictObject({ only: z.array(z.string()).optional(), g
  *
  * @example await generateText({ model, prompt, tools: await toolsFor(ctx), stopWhen: stepCountIs(5) });
  */
-export async function toolsFor(ctx: ProcessFace, options: ToolsForOptions = {}): Promise<ToolSet> {
+export async function toolsFor(ctx: Omit<ProcessFace, 'signal'>, options: ToolsForOptions = {}): Promise<ToolSet> {
   const { only, granted: onlyGranted } = parseInput(toolsForOptions, options, 'options');
   const visible = await ctx.tools.list();
   const chosen = await filterGranted(ctx, selectTools(visible, only), onlyGranted);
@@ -42,7 +42,7 @@ export function toolDeclarations(infos: readonly ToolInfo[]): ToolSet {
   return Object.fromEntries(tools);
 }
 
-function toCallableTool(ctx: ProcessFace, info: ToolInfo): ToolSet[string] {
+function toCallableTool(ctx: Omit<ProcessFace, 'signal'>, info: ToolInfo): ToolSet[string] {
   return tool({
     ...declarationOf(info),
     execute: async (args: JsonValue, { abortSignal }) => {
@@ -87,7 +87,7 @@ const denialsWithAnyArguments: ReadonlySet<string> = new Set([
 ]);
 
 async function filterGranted(
-  ctx: ProcessFace,
+  ctx: Omit<ProcessFace, 'signal'>,
   tools: readonly ToolInfo[],
   onlyGranted: boolean,
 ): Promise<readonly ToolInfo[]> {

@@ -75,6 +75,8 @@ const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   run: 'tool_command_run',
   // Programs, budgets and folders are the host's and the image's to decide on.
   parent: null,
+  get: null,
+  signal: null,
   fork: null,
   exec: null,
   chdir: null,

@@ -20,8 +20,8 @@ import {
 import type { Message, MessageBody, ReceiveOptions } from '../message/message.js';
 import type { OwnerKeys, ProcessRecord, ProcessResult, ProcessTree, Progress } from '../process/process.js';
 import type { ProcessFilter } from '../process/process-filter.js';
-import type { SignalName, SignalOptions, SignalReport, SignalScope } from '../signal/signal.js';
-import { cancelOptions, parse } from '../specs.js';
+import type { SignalName, SignalOptions, SignalReport, SignalScope, UserSignal } from '../signal/signal.js';
+import { cancelOptions, parse, payloadOptions, userSignalName } from '../specs.js';
 import { Budgets } from '../syscalls/budgets.js';
 import { Chdir } from '../syscalls/chdir.js';
 import { Exec } from '../syscalls/exec.js';
@@ -194,6 +194,7 @@ export class ProcessSyscalls {
     @inject(CommandRuns) private readonly commands: CommandRuns,
     @inject(ExitWait) private readonly exits: ExitWait,
     @inject(Queries) private readonly queries: Queries,
+    @inject(Signal) private readonly signalling: Signal,
     @inject(Units) private readonly units: Units,
   ) {}
 
@@ -201,6 +202,33 @@ export class ProcessSyscalls {
   async parent(caller: ProcessCaller, pid: Pid): Promise<Pid | null> {
     await this.units.assertMayLook(caller);
     return this.queries.parentOf(pid);
+  }
+
+  /**
+   * The process itself, a child, or one that it holds the right `read` on. Throws NOT_A_CHILD, for what does not exist
+   * too.
+   */
+  get(caller: ProcessCaller, _pid: Pid, target: Pid): Promise<ProcessRecord> {
+    return this.queries.getFor(caller, target);
+  }
+
+  /**
+   * Sends a user signal to a child, or to a process that it holds the right `signal` on. Throws NOT_A_CHILD,
+   * CAPABILITY_DENIED, INVALID_INPUT.
+   */
+  async signal(
+    caller: ProcessCaller,
+    _pid: Pid,
+    target: Pid,
+    signal: UserSignal,
+    options: { readonly payload?: JsonValue } = {},
+  ): Promise<SignalReport> {
+    return this.signalling.run(
+      caller,
+      target,
+      parse(userSignalName, signal, 'signal'),
+      parse(payloadOptions, options, 'options'),
+    );
   }
 
   /**

@@ -1,10 +1,14 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import { Clock, type KernelClock } from '../../base/clock.js';
 import type { Pid } from '../../base/ids.js';
 import { type Page, scanRowsMax } from '../../base/page.js';
 import { amount } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
+import type { ProcessCaller } from '../../unit/caller.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { Units } from '../../unit/units.js';
 import { Accounts, limitsOf, usageOf } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
 import { CommandRepository } from '../command/command-repository.js';
@@ -22,6 +26,7 @@ import { matchesFilter, narrowestScanOf, processFilter } from '../process/proces
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { parse, parsePid } from '../specs.js';
+import { notAChild, ProcessRights } from '../waiting/process-rights.js';
 
 const treeOptions = z.strictObject({ depth: amount.max(1024).default(1024) });
 const childrenFilter = processFilter.extend({ limit: processFilter.shape.limit.unwrap().optional() });
@@ -39,6 +44,10 @@ export class Queries {
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPaths) private readonly outputPaths: OutputPaths,
     @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
+    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Units) private readonly units: Units,
+    @inject(ProcessRights) private readonly rights: ProcessRights,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
   /** Throws NO_SUCH_PROCESS. */
@@ -50,6 +59,40 @@ export class Queries {
   /** The parent of a process as it is now; null for a root. Throws NO_SUCH_PROCESS. */
   parentOf(pid: Pid): Promise<Pid | null> {
     return this.store.read(async (tx) => (await this.lookup.get(tx, pid)).parent);
+  }
+
+  /**
+   * A process as another one sees it: itself, a child, or one that it holds the right `read` on. Throws NOT_A_CHILD, for
+   * what does not exist too, and CAPABILITY_DENIED where a rule forbids it.
+   */
+  async getFor(caller: ProcessCaller, input: unknown): Promise<ProcessRecord> {
+    const target = parsePid(input);
+    const { pid } = caller;
+    const call = { caller, actor: pid, action: 'process.get', target, kind: 'look' } as const;
+    const found = await this.units.read(call, async (tx) => {
+      const row = await this.processes.find(tx, target);
+      if (row !== undefined && (target === pid || row.parent === pid)) return this.toRecord(tx, row);
+      const context = { via: caller.face, at: this.clock.peek() };
+      const { counted, approval } = await this.rights.preview(tx, context, pid, 'read', target);
+      if (row === undefined) throw notAChild(pid, target);
+      return counted === 0 && approval === undefined ? this.toRecord(tx, row) : undefined;
+    });
+    if (found !== undefined) return found;
+    return this.units.commit(call, async (tx, act) => {
+      const { capability, approval } = await this.rights.authorize(tx, act, pid, 'read', target);
+      const { actor, via, at } = act;
+      this.recorder.recordAudit(tx, {
+        actor,
+        via,
+        at,
+        action: 'process.get',
+        outcome: 'ok',
+        target,
+        capability,
+        approval,
+      });
+      return this.toRecord(tx, await this.lookup.get(tx, target));
+    });
   }
 
   /** A page in the order of creation. It reads no more than 10,000 rows; `next` says that there may be more. */

@@ -17,6 +17,7 @@ import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessResults } from '../process/process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
 import { ExitWait, waitTimeout } from '../waiting/exit-wait.js';
+import { notAChild, ProcessRights } from '../waiting/process-rights.js';
 import type { WaitLimits } from '../waiting/process-watch.js';
 import { WaitRepository } from '../waiting/wait-repository.js';
 
@@ -33,6 +34,7 @@ export class Wait {
     @inject(ProcessResults) private readonly results: ProcessResults,
     @inject(Views) private readonly views: Views,
     @inject(RuleGate) private readonly rules: RuleGate,
+    @inject(ProcessRights) private readonly rights: ProcessRights,
     @inject(ExitWait) private readonly exits: ExitWait,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
@@ -44,8 +46,8 @@ export class Wait {
     const { keep = true, ...limits } = parse(waitOptions, options, 'options');
     const call: Call = { caller, actor: pid, action: 'process.wait', target: child };
     await this.units.read(call, async (tx) => {
-      await this.assertChild(tx, caller, pid, child);
-      await this.checkRules(tx, caller, pid, [child], this.clock.peek());
+      const isChild = await this.assertWaitable(tx, caller, pid, child);
+      if (isChild) await this.checkRules(tx, caller, pid, [child], this.clock.peek());
     });
     const held = heldCall([child], limits);
     await this.exits.waitUntil(caller, new Set([child]), 1, pid, limits);
@@ -96,21 +98,30 @@ export class Wait {
     const listed = rawChildren === undefined ? undefined : parse(pidList, rawChildren, 'children');
     return this.units.read({ caller, actor: pid, action: 'process.wait' }, async (tx) => {
       await this.lookup.getLive(tx, pid);
-      for (const child of listed ?? []) await this.assertChild(tx, caller, pid, child);
-      const children = listed ?? (await this.waits.findUnreaped(tx, pid));
+      if (listed === undefined) {
+        const unreaped = await this.waits.findUnreaped(tx, pid);
+        await this.checkRules(tx, caller, pid, unreaped, this.clock.peek());
+        return unreaped;
+      }
+      const children: Pid[] = [];
+      for (const child of listed) if (await this.assertWaitable(tx, caller, pid, child)) children.push(child);
       await this.checkRules(tx, caller, pid, children, this.clock.peek());
-      return children;
+      return listed;
     });
   }
 
-  private async assertChild(tx: ReadTx, caller: Caller, pid: Pid, child: Pid): Promise<void> {
+  /** Whether it is a child; another one needs the right `wait`. Throws NOT_A_CHILD, WAIT_CYCLE. */
+  private async assertWaitable(tx: ReadTx, caller: Caller, pid: Pid, child: Pid): Promise<boolean> {
     await this.lookup.getLive(tx, pid);
     if (child === pid) throw waitForAncestor(pid, child);
     const row = await this.processes.find(tx, child);
-    if (row?.parent === pid) return;
-    if (row === undefined) throw caller.face === 'host' ? noSuchProcess(child) : notAChild(pid, child);
-    const ancestors = await this.processes.findAncestors(tx, pid);
-    throw ancestors.some((ancestor) => ancestor.pid === child) ? waitForAncestor(pid, child) : notAChild(pid, child);
+    if (row?.parent === pid) return true;
+    if (row === undefined && caller.face === 'host') throw noSuchProcess(child);
+    const ancestors = row === undefined ? [] : await this.processes.findAncestors(tx, pid);
+    if (ancestors.some((ancestor) => ancestor.pid === child)) throw waitForAncestor(pid, child);
+    await this.rights.preview(tx, { via: caller.face, at: this.clock.peek() }, pid, 'wait', child);
+    if (row === undefined) throw notAChild(pid, child);
+    return false;
   }
 
   private checkRules(tx: ReadTx, { face }: Caller, pid: Pid, children: Pid[], at: number): Promise<void> {
@@ -125,8 +136,9 @@ export class Wait {
   /** The result of a child that has ended. With `keep` the result object is in the view of its parent from now on. */
   private async reap(tx: WriteTx, act: Act, pid: Pid, child: Pid, keep: boolean): Promise<ProcessResult> {
     const waiter = await this.lookup.getLive(tx, pid);
-    const approval = await this.rules.check(tx, act, pid, 'wait', `process:${child}`);
     const row = await this.lookup.get(tx, child);
+    if (row.parent !== pid) return this.rights.collect(tx, act, waiter, row);
+    const approval = await this.rules.check(tx, act, pid, 'wait', `process:${child}`);
     const result = (await this.results.resultOf(tx, row, pid, act.at)) as ProcessResult;
     if (!(await this.waits.isReaped(tx, row))) {
       await this.waits.reap(tx, row);
@@ -163,14 +175,7 @@ function heldCall(children: Iterable<Pid>, { timeoutMs, signal }: WaitLimits): P
 function waitForAncestor(pid: Pid, child: Pid): ProcessError {
   return new ProcessError('WAIT_CYCLE', `Process ${pid} cannot wait for ${child}: it is itself or stands above it.`, {
     facts: { pid, child, cycle: pid === child ? [pid] : [pid, child] },
-    hint: 'Wait for a child.',
-  });
-}
-
-function notAChild(pid: Pid, child: Pid): ProcessError {
-  return new ProcessError('NOT_A_CHILD', `Process ${child} is not a child of ${pid}.`, {
-    facts: { pid, child },
-    hint: 'A process waits for its own children; the host can use processes.result().',
+    hint: 'Wait for a child, or for a process that does not stand above.',
   });
 }
 

@@ -6,6 +6,7 @@ import type { Message } from '../../kernel/message/message.js';
 import { extractHandles, restoreHandles } from '../../kernel/message/message-body.js';
 import type { StoredMessage } from '../../kernel/message/message-repository.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
+import { isByRight } from '../../kernel/waiting/process-rights.js';
 import { mintHandle, type ObjectHandle } from '../../memory/object/object.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
 import type { OpenCall } from './call-tree.js';
@@ -42,14 +43,33 @@ export const handleAnswer: AnswerCodec<ObjectHandle> = {
  * does not put it into the view again.
  */
 export const resultAnswer: AnswerCodec<ProcessResult> = {
-  encode: (answer) => (answer as ProcessResult).pid,
-  revive: (pid, face) => face.wait(pid as string, { keep: false }),
+  encode: (answer) => encodeResult(answer as ProcessResult),
+  revive: reviveResult,
 };
+
+/** A result that was collected by a right is journalled whole: the right may be gone when the body is run again. */
+function encodeResult(result: ProcessResult): JsonValue {
+  if (!isByRight(result)) return result.pid;
+  const { result: handle, ...told } = result;
+  return { ...told, ...(handle === undefined ? {} : { result: handle.toJSON() }) } as object as JsonValue;
+}
+
+async function reviveResult(value: JsonValue, face: ProcessFace): Promise<ProcessResult> {
+  if (typeof value === 'string') return face.wait(value, { keep: false });
+  const { result, ...told } = value as object as Omit<ProcessResult, 'result'> & { readonly result?: JsonValue };
+  return { ...told, ...(result === undefined ? {} : { result: await handleAnswer.revive(result, face) }) };
+}
 
 /** For the results of several children. */
 export const resultsAnswer: AnswerCodec<ProcessResult[]> = {
-  encode: (answer) => (answer as ProcessResult[]).map(({ pid }) => pid),
-  revive: (pids, face) => face.waitAll(pids as string[], { keep: false }),
+  encode: (answer) => (answer as ProcessResult[]).map(encodeResult),
+  revive: async (values, face) => {
+    const answers = values as readonly JsonValue[];
+    if (answers.every((value) => typeof value === 'string')) return face.waitAll(answers, { keep: false });
+    const results: ProcessResult[] = [];
+    for (const value of answers) results.push(await reviveResult(value, face));
+    return results;
+  },
 };
 
 /** For messages. The handles in the body are stored beside it, and put back when it is revived. */

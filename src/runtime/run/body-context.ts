@@ -10,6 +10,7 @@ import type { ChildSpec, WaitOptions } from '../../kernel/face/process-specs.js'
 import type { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from '../../kernel/face/process-syscalls.js';
 import type { ProcessTools } from '../../kernel/face/process-tools.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
+import type { SignalReport } from '../../kernel/signal/signal.js';
 import { WaitSignal } from '../../kernel/syscalls/wait-signal.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
@@ -42,7 +43,7 @@ import { type DeclaredEvents, UserEvents } from './user-events.js';
  * The `ctx` that the body of an image receives: the face of its process, journalled and fenced. A call that has been
  * answered is answered the same when the body is run again; only reads are made anew.
  */
-export interface Syscalls extends ProcessFace {
+export interface Syscalls extends Omit<ProcessFace, 'signal'> {
   readonly args: JsonValue;
   readonly goal: ObjectHandle;
   readonly cwd: string;
@@ -52,6 +53,8 @@ export interface Syscalls extends ProcessFace {
   readonly attempt: number;
   /** Runs `work` once: its result is committed before the promise resolves, and a rerun gets the stored one. */
   step<T>(name: string, work: () => T | Promise<T>, options?: StepOptions): Promise<T>;
+  /** `signal` of the face of the process, journalled. */
+  readonly sendSignal: ProcessFace['signal'];
   /** The n-th wait gets the n-th signal `user.NAME` that is sent to it. Throws WAIT_TIMEOUT, CANCELLED. */
   waitSignal(name: string, options?: WaitOptions): Promise<JsonValue>;
   sleep(ms: number): Promise<void>;
@@ -100,7 +103,7 @@ const wait: Journalling<Parameters<ProcessFace['wait']>, ProcessResult> = journa
 );
 
 /** The journalling of each syscall that a body makes. */
-const journalling: Journallings<ProcessCalls, BodyContexts> = {
+const journalling: Journallings<Omit<ProcessCalls, 'signal'>, BodyContexts> = {
   spawnChild: journalledData(imageNameOf),
   fork: journalledData(imageNameOf),
   exec: endRun,
@@ -124,6 +127,7 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
   readOutput: live(),
   waitOutput: live(),
   parent: journalledAfter(unnamed),
+  get: live(),
   send: journalled(firstArgument, noAnswer),
   receive: journalledWait(([options]) => String(options?.from ?? ''), messageAnswer, 0),
   // The pid is journalled in the commit that creates the command, so that later runs wait for the same one.
@@ -137,6 +141,9 @@ const journalling: Journallings<ProcessCalls, BodyContexts> = {
     return commands.resultOf(pid);
   },
 };
+
+/** `signal` of `ctx` is the one that aborts. */
+const sendSignal: Journalling<Parameters<ProcessFace['signal']>, SignalReport> = journalledData(firstArgument);
 
 /** For calls by which a run ends itself. Throws RunEnded after the commit. */
 async function endRun<Args extends readonly unknown[]>(
@@ -252,6 +259,18 @@ class BodyContext {
 
   get progress(): Syscalls['progress'] {
     return (done, total, text) => this.#deps.progressReports.report(this.#run, { done, total, text });
+  }
+
+  get sendSignal(): Syscalls['sendSignal'] {
+    const deps = this.#deps;
+    const run = this.#run;
+    return (...args) =>
+      sendSignal(deps, {
+        run,
+        kind: 'sendSignal',
+        args,
+        make: (face, [pid, name, options]) => face.signal(pid, name, options),
+      });
   }
 
   get waitSignal(): Syscalls['waitSignal'] {
