@@ -11,6 +11,8 @@ export interface Act {
   readonly capability?: CapabilityId | 'kin';
   /** The approval that waives a rule which asks, where one is known for the whole call. */
   readonly approval?: ApprovalId;
+  /** The id of the record that caused the unit, such as the start of the step that a call was made in. */
+  readonly cause?: string;
 }
 
 /** Who pauses or resumes by this act: the process that calls through its face, otherwise the host. */

@@ -15,6 +15,8 @@ export interface ProcessCaller {
   readonly run?: RunHooks;
   /** The longest time that a call is held back because the process is paused; WAIT_TIMEOUT then. Absent: no limit. */
   readonly pausedMs?: number;
+  /** The id of the record that its calls follow from: the intent of the tool call that makes them. */
+  readonly cause?: string;
 }
 
 export const hostCaller: Caller = { face: 'host' };
@@ -79,6 +81,8 @@ export interface ActingProcess {
 export interface RunHooks {
   /** Whether the call only records something that has already happened. */
   readonly recordsOnly: boolean;
+  /** The id of the record that the call follows from. */
+  readonly cause?: string | undefined;
   /** First in a read unit. Throws LEASE_LOST when the run does not hold the process any more, PausedInterruption. */
   beforeRead(tx: ReadTx): Promise<ActingProcess>;
   /** First in a write unit. Throws as `beforeRead`. */

@@ -8,7 +8,7 @@ import { Logger } from '../base/logger.js';
 import { NodeIdentity } from '../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../base/store.js';
 import type { Act } from './act.js';
-import type { ActingProcess, Call, Caller, CallKind, RunHooks } from './caller.js';
+import type { ActingProcess, Call, Caller, CallKind, ProcessCaller, RunHooks } from './caller.js';
 import { DeadlineInterruption, Interruption, InterruptionHandler, PausedInterruption } from './interruption.js';
 import { ProcessGate } from './process-gate.js';
 import { RefusalObserver, type RefusedCall } from './refusal-observer.js';
@@ -133,7 +133,7 @@ export class Units {
 
   private actOf({ caller, actor }: Call): Act {
     const at = this.clock.now();
-    if (caller.face === 'process') return { actor: caller.pid, via: 'process', at };
+    if (caller.face === 'process') return { actor: caller.pid, via: 'process', at, ...causeOf(caller) };
     return { actor, via: `host:${this.node.operator}`, at };
   }
 
@@ -220,6 +220,10 @@ class OutdatedByPause extends OutdatedPreparation {
 
 function isExpired({ deadlineAt }: ActingProcess, at: number): boolean {
   return deadlineAt !== null && deadlineAt <= at;
+}
+
+function causeOf({ run, cause = run?.cause }: ProcessCaller): { cause?: string } {
+  return cause === undefined ? {} : { cause };
 }
 
 function runHooksOf({ caller }: Call): RunHooks | undefined {

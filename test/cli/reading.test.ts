@@ -3,7 +3,7 @@ import { createKernel, defineImage, type Kernel } from '../../src/index.js';
 import { refusalOf, runCli } from '../support/cli/run-cli.js';
 import { openTeam, type Team } from '../support/cli/team.js';
 
-const escape = '\u001b[2J';
+const clearScreen = '\u001b[2J';
 let team: Team;
 let kernel: Kernel;
 let pid: string;
@@ -16,18 +16,18 @@ beforeAll(async () => {
     run: async (ctx) => {
       const payload = {
         messages: [
-          { role: 'user', text: `Count.\nSlowly.${escape}` },
+          { role: 'user', text: `Count.\nSlowly.${clearScreen}` },
           { role: 'assistant', text: 'One.' },
         ],
       };
       await ctx.memory.create({ type: 'message', name: 'transcript', payload });
-      return ctx.step('count', () => ({ counted: `one${escape}` }));
+      return ctx.step('count', () => ({ counted: `one${clearScreen}` }));
     },
   });
   kernel = await createKernel({ store: team.store, workspace: team.folder, images: [image] });
   pid = await kernel.processes.spawn({
     image: 'counter',
-    goal: `Count.${escape}`,
+    goal: `Count.${clearScreen}`,
     args: { to: 1 },
     env: { TOKEN: 'tell-nobody' },
   });
@@ -48,8 +48,8 @@ it('show tells the goal, the arguments and the result, as safe text', async () =
   expect(stdout).not.toContain('tell-nobody');
   const shown = JSON.parse((await run('show', pid, '--json')).stdout) as unknown;
   expect(shown).toMatchObject({
-    goal: { text: `Count.${escape}` },
-    result: { counted: `one${escape}` },
+    goal: { text: `Count.${clearScreen}` },
+    result: { counted: `one${clearScreen}` },
     process: { args: { to: 1 } },
   });
 });
@@ -76,7 +76,7 @@ it('journal lists the calls, with values on request', async () => {
   expect(shown).toMatch(/step count #1 +\{"counted":"one/);
   expect(shown).not.toContain('\u001b[2J');
   const json = JSON.parse((await run('journal', pid, '--values', '--json')).stdout) as { value: unknown }[];
-  expect(json.at(-1)?.value).toEqual({ counted: `one${escape}` });
+  expect(json.at(-1)?.value).toEqual({ counted: `one${clearScreen}` });
   expect(refusalOf(await run('journal', 'p_nobody'))).toEqual({ exitCode: 1, code: 'NO_SUCH_PROCESS' });
 });
 

@@ -140,7 +140,7 @@ describe('cancel', () => {
       const { status, stop, alarm_at, updated_at } = row(pid);
       expect({ status, stop: JSON.parse(`${stop}`), grace: Number(alarm_at) - Number(updated_at) }).toEqual({
         status: 'stopping',
-        stop: { kind: 'cancelled', by: 'host', reason: 'enough' },
+        stop: { kind: 'cancelled', by: 'host', reason: 'enough', record: expect.any(String) },
         grace: 777,
       });
     }

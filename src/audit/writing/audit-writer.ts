@@ -35,9 +35,13 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     this.salts = new EffectSalts(entropy);
   }
 
+  /** An id for a record that others of its unit name before it is appended. */
+  newId(): string {
+    return this.ids.next('record');
+  }
+
   /** Buffers one record in the unit and returns its id; the record is numbered, chained and stored with the group. */
-  append(tx: WriteTx, entry: NewAuditEntry): string {
-    const id = this.ids.next('record');
+  append(tx: WriteTx, entry: NewAuditEntry, id = this.newId()): string {
     tx.defer(
       this,
       encodeEntry(id, this.node.nodeId, entry, () => this.salts.of(entry)),

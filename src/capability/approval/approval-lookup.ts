@@ -1,4 +1,6 @@
 import { inject, injectable } from 'inversify';
+import { decodeRecord } from '../../audit/audit-record.js';
+import { AuditRepository } from '../../audit/audit-repository.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
@@ -7,12 +9,18 @@ import { type ApprovalRecord, type ApprovalRequest, isSameCall, isValid, waives 
 import { ApprovalNeeded } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 
+const answersMax = 10_000;
+
 /** Finds the answer of a person that waives a rule which asks. */
 @injectable()
 export class ApprovalLookup {
+  /** The records of answers, by approval: an answer `always` is used often. */
+  private readonly answers = new Map<ApprovalId, string>();
+
   constructor(
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(CapabilityRepository) private readonly capabilities: CapabilityRepository,
+    @inject(AuditRepository) private readonly audit: AuditRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -20,6 +28,8 @@ export class ApprovalLookup {
   async authorize(tx: WriteTx, request: ApprovalRequest, at: number): Promise<ApprovalId> {
     const approval = await this.require(tx, request, at);
     if (approval.decision === 'once') await this.use(tx, approval.id, request.pid, at);
+    const answer = await this.findAnswer(tx, approval);
+    if (answer !== undefined) this.recorder.nameAnswer(tx, approval.id, answer);
     return approval.id;
   }
 
@@ -45,6 +55,17 @@ export class ApprovalLookup {
       if (record.decision === 'once' && isSameCall(record, request)) once ??= record;
     }
     return once;
+  }
+
+  /** The id of the record of the answer. */
+  private async findAnswer(tx: ReadTx, { id, pid }: ApprovalRecord): Promise<string | undefined> {
+    const known = this.answers.get(id);
+    if (known !== undefined) return known;
+    const records = (await this.audit.recordsAbout(tx, pid)).map((stored) => decodeRecord(stored, undefined));
+    const answer = records.find(({ action, approval }) => action === 'approval.answer' && approval === id)?.id;
+    if (this.answers.size >= answersMax) this.answers.clear();
+    if (answer !== undefined) this.answers.set(id, answer);
+    return answer;
   }
 
   /** Whether the process that the answer was for still runs the same program. The caller has checked the capability. */

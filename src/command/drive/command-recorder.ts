@@ -14,7 +14,13 @@ import { CommandRepository, type CommandRow } from '../../kernel/command/command
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import { type HostIdentity, NodeRepository } from '../../kernel/node/node-repository.js';
 import { anonymousCommandImage } from '../../kernel/process/images.js';
-import { isTerminal, type Outcome, type OutcomeKind, type ProcessRow } from '../../kernel/process/process.js';
+import {
+  isTerminal,
+  type Outcome,
+  type OutcomeKind,
+  type ProcessRow,
+  stopOrderOf,
+} from '../../kernel/process/process.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { nextState, type ProcessEvent } from '../../kernel/process/transitions.js';
 import { WaitRepository } from '../../kernel/waiting/wait-repository.js';
@@ -100,7 +106,7 @@ export class CommandRecorder {
       const command = leader === undefined ? currentCommand : { ...currentCommand, leader };
       const row = leader === undefined ? currentRow : await this.startRow(tx, act, currentRow, leader);
       const isStopped = row.status === 'stopping';
-      const outcome: Outcome = isStopped ? { ...(row.stop ?? end.outcome), ...end.exit } : end.outcome;
+      const outcome: Outcome = isStopped ? { ...(stopOrderOf(row) ?? end.outcome), ...end.exit } : end.outcome;
       await this.settleOutput(tx, act, row, command, end.outputBytes);
       const durationMs = end.runtimeMs ?? act.at - (row.startedAt ?? row.createdAt);
       const value: CommandResult = { ...end.result, durationMs, timedOut: outcome.kind === 'timed_out' };

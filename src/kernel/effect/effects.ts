@@ -25,6 +25,13 @@ export interface Intent {
   readonly payload: JsonObject;
 }
 
+/** An effect whose intent is on record. */
+export interface BegunEffect {
+  readonly effectId: string;
+  /** The id of the record of the intent. */
+  readonly record: string;
+}
+
 /** The outcome of an effect. */
 export interface EffectOutcome {
   readonly outcome: 'ok' | 'failed' | 'unknown';
@@ -33,6 +40,8 @@ export interface EffectOutcome {
   readonly facts: JsonObject;
   /** The object that it created. */
   readonly object?: ObjectId;
+  /** The id of the record of the intent, where it is known. */
+  readonly cause?: string;
 }
 
 /**
@@ -50,8 +59,8 @@ export class Effects {
     @inject(NodeIdentity) private readonly node: NodeIdentity,
   ) {}
 
-  /** Reserves the ceiling and records the intent. Answers with the id of the effect. Throws BUDGET_EXCEEDED. */
-  async begin(tx: WriteTx, act: Act, intent: Intent): Promise<string> {
+  /** Reserves the ceiling and records the intent. Throws BUDGET_EXCEEDED. */
+  async begin(tx: WriteTx, act: Act, intent: Intent): Promise<BegunEffect> {
     const { row, action, resource, authorization, facts, payload } = intent;
     const { capability, approval, generation, decision } = authorization;
     const reservation = await this.accounts.reserve(tx, row, intent.ceiling, act.at, true);
@@ -62,7 +71,7 @@ export class Effects {
     await this.repository.insert(tx, { id, pid, generation, action, resource, ...rest });
     const data = { tool: toolOf(resource), effect: id };
     this.recorder.recordEvent(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
-    this.recorder.recordAudit(tx, {
+    const record = this.recorder.recordAudit(tx, {
       ...act,
       action,
       outcome: 'intent',
@@ -78,7 +87,7 @@ export class Effects {
       facts,
       payload,
     });
-    return id;
+    return { effectId: id, record };
   }
 
   /** Settles the effect and records the outcome. Does nothing when that was done for a node that was taken for lost. */
@@ -122,7 +131,7 @@ export class Effects {
 
   private recordOutcome(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome, used: JsonObject): void {
     const { id, pid, generation, action, resource, capability, approval } = effect;
-    const { outcome: result, code, facts, object } = outcome;
+    const { outcome: result, code, facts, object, cause } = outcome;
     // The first version of the object is from this effect: its provenance is read from this record.
     const created = object === undefined ? {} : { object, version: 1 };
     this.recorder.recordAudit(tx, {
@@ -139,6 +148,7 @@ export class Effects {
       resource,
       facts: { ...facts, ...created, used },
       subject: object,
+      ...(cause === undefined ? {} : { cause }),
     });
   }
 }

@@ -38,6 +38,11 @@ export function limitPauses(face: ProcessFace, pausedMs: number): ProcessFace {
   return CallerFace.limitPauses(face, pausedMs);
 }
 
+/** The same face, whose calls name `cause` as the record that they follow from. One of another kind is given back as it is. */
+export function nameCause(face: ProcessFace, cause: string): ProcessFace {
+  return CallerFace.nameCause(face, cause);
+}
+
 class CallerFace {
   readonly #caller: ProcessCaller;
   readonly #faces: ProcessFaces;
@@ -52,6 +57,12 @@ class CallerFace {
     const own: object = face;
     if (!(#caller in own)) return face;
     return new CallerFace({ ...own.#caller, pausedMs }, own.#faces) as CallerFace & ProcessFace;
+  }
+
+  static nameCause(face: ProcessFace, cause: string): ProcessFace {
+    const own: object = face;
+    if (!(#caller in own)) return face;
+    return new CallerFace({ ...own.#caller, cause }, own.#faces) as CallerFace & ProcessFace;
   }
 
   get pid(): Pid {

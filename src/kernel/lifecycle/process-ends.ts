@@ -12,7 +12,14 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Accounts } from '../budget/accounts.js';
 import { CommandEnds } from '../command/command-ends.js';
 import { MessageRepository } from '../message/message-repository.js';
-import { isDriven, isTerminal, type Outcome, type ProcessRow, type StopOrder } from '../process/process.js';
+import {
+  isDriven,
+  isTerminal,
+  type Outcome,
+  type ProcessRow,
+  type StopOrder,
+  stopOrderOf,
+} from '../process/process.js';
 import { ProcessRepository, saveMovedProcess, saveProcess } from '../process/process-repository.js';
 import { nextState } from '../process/transitions.js';
 import { Waker } from '../waiting/waker.js';
@@ -65,7 +72,7 @@ export class ProcessEnds {
 
   /** Ends a process that is being stopped, with the outcome of its stop order. */
   endStopping(tx: WriteTx, act: Act, row: ProcessRow, action: AuditAction): Promise<void> {
-    const outcome: Outcome = row.stop ?? { kind: 'cancelled' };
+    const outcome: Outcome = stopOrderOf(row) ?? { kind: 'cancelled' };
     return this.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action });
   }
 
@@ -86,14 +93,15 @@ export class ProcessEnds {
 
   private async apply(tx: WriteTx, act: Act, plan: Plan): Promise<void> {
     const orphans = await this.addEndingChildren(tx, plan);
+    const records = new UnitRecords(plan, () => this.recorder.newRecordId());
     const turns = new Turns();
     for (const { row, stop } of plan.stopping.values()) {
       await turns.next();
-      await this.writeStopping(tx, act, row, stop);
+      await this.writeStopping(tx, act, row, stop, records.of(row));
     }
     for (const end of plan.ends.values()) {
       await turns.next();
-      await this.writeEnd(tx, act, end);
+      await this.writeEnd(tx, act, end, records.of(end.row));
     }
     await this.accounts.freeChildSlots(
       tx,
@@ -127,10 +135,16 @@ export class ProcessEnds {
     return orphans.filter(({ pid }) => !plan.has(pid));
   }
 
-  private async writeStopping(tx: WriteTx, act: Act, row: ProcessRow, stop: Stop): Promise<void> {
+  private async writeStopping(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    stop: Stop,
+    { record, cause }: CausedRecord,
+  ): Promise<void> {
     const alarmAt = act.at + (stop.graceMs ?? graceMsOf(row));
     const stopping = row.status === 'stopping' ? { ...row, version: row.version + 1 } : nextState(row, 'stop');
-    const next = { ...stopping, stop: stop.order, alarmAt, updatedAt: act.at };
+    const next = { ...stopping, stop: { ...stop.order, record }, alarmAt, updatedAt: act.at };
     await saveProcess(this.processes, tx, next);
     this.recorder.record(tx, act, next, {
       event: 'process.stopping',
@@ -140,10 +154,12 @@ export class ProcessEnds {
       after: next.status,
       ...payloadOf(stop.order.reason),
       lineage: true,
+      record,
+      cause,
     });
   }
 
-  private async writeEnd(tx: WriteTx, act: Act, end: End): Promise<void> {
+  private async writeEnd(tx: WriteTx, act: Act, end: End, { record, cause }: CausedRecord): Promise<void> {
     const { row, message, result } = end;
     const outcome = withStop(end.outcome, row);
     const next: ProcessRow = {
@@ -179,6 +195,8 @@ export class ProcessEnds {
         ...(outcome.stop === undefined ? {} : { stop: outcome.stop.kind }),
       },
       ...payloadOf(outcome.reason, message, end.shared),
+      record,
+      cause,
     });
   }
 
@@ -254,6 +272,29 @@ class Plan {
   }
 }
 
+/** The id of the record of a stop or an end, and of the record that caused it. */
+interface CausedRecord {
+  readonly record: string;
+  readonly cause: string | undefined;
+}
+
+/**
+ * The records of one unit. What is stopped or ends together with its parent follows from the record of the parent, and the end
+ * of what was being stopped from the record of the stop.
+ */
+class UnitRecords {
+  private readonly ids: ReadonlyMap<Pid, string>;
+
+  constructor({ stopping, ends }: Plan, newId: () => string) {
+    this.ids = new Map([...stopping.keys(), ...ends.keys()].map((pid) => [pid, newId()]));
+  }
+
+  of({ pid, parent, status, stop }: ProcessRow): CausedRecord {
+    const ofStop = status === 'stopping' ? stop?.record : undefined;
+    return { record: this.ids.get(pid) ?? '', cause: ofStop ?? (parent === null ? undefined : this.ids.get(parent)) };
+  }
+}
+
 function stopAfterParent(by: Pid, rows: readonly ProcessRow[]): Stop {
   return {
     rows,
@@ -271,9 +312,10 @@ function graceMsOf({ kind }: ProcessRow): number {
 }
 
 /** A process that ends by itself while it is being stopped keeps its own outcome, with the stop beside it. */
-function withStop(outcome: Outcome, { status, stop }: ProcessRow): Outcome {
+function withStop(outcome: Outcome, row: ProcessRow): Outcome {
+  const stop = stopOrderOf(row);
   const isOwn = outcome.kind === 'completed' || outcome.kind === 'failed';
-  return isOwn && status === 'stopping' && stop !== null ? { ...outcome, stop } : outcome;
+  return isOwn && row.status === 'stopping' && stop !== null ? { ...outcome, stop } : outcome;
 }
 
 /** Whether somebody is to stop it before it ends: the node that drives it, or its worker outside. */

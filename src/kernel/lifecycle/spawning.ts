@@ -34,6 +34,7 @@ import {
 } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { FolderAccess } from '../workspace/folder-access.js';
+import { changedFlags, programFacts, programPayload } from './program-facts.js';
 import { SpawnExtrasRepository } from './spawn-extras-repository.js';
 
 /** The goal of a new process: a payload for an object of its own, or an object that it is given to read. */
@@ -244,7 +245,8 @@ export class Spawning {
     await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash, members });
   }
 
-  private recordSpawn(tx: WriteTx, act: Act, { parent, fork }: NewProcess, row: ProcessRow, granted: Granted): void {
+  private recordSpawn(tx: WriteTx, act: Act, spec: NewProcess, row: ProcessRow, granted: Granted): void {
+    const { parent, fork, budget, held } = spec;
     const { image, kind, goal, status, deadlineAt } = row;
     const deadline = deadlineAt === null ? undefined : { deadlineAt };
     const { capabilities, approvals, folder, command, secrets } = granted;
@@ -254,11 +256,15 @@ export class Spawning {
       goal,
       capabilities: capabilities.map(({ id }) => id),
       ...grantFacts(given, row.pid),
+      ...(fork === null ? {} : { mode: fork.mode }),
+      ...programFacts(row, { budget, flags: flagsOf(row, held) }),
       ...factsOfApprovals(approvals),
       ...factsOfSecrets(secrets),
     };
+    const payload = { ...grantPayload(given).payload, ...programPayload(row) };
     const authority = { capability: folder ?? command?.capability, approval: approvals[0] };
-    const change = { after: status, facts, ...grantPayload(given), ...authority, lineage: true };
+    const texts = Object.keys(payload).length === 0 ? {} : { payload };
+    const change = { after: status, facts, ...texts, ...authority, lineage: true };
     if (fork !== null && parent !== null) {
       const data = { parent: parent.pid, image, kind, goal, mode: fork.mode, ...deadline };
       this.recorder.record(tx, act, row, { event: 'process.forked', data, action: 'process.fork', ...change });
@@ -320,6 +326,10 @@ function patternsHandedDown({ authority, goal }: NewProcess): Pattern[] {
 /** Whether `insertExtras` has something to insert: most processes have no tags, environment or id. */
 function hasExtras({ registration }: NewProcess, { labels, owner, env }: ProcessRow): boolean {
   return labels !== null || owner !== null || env !== null || registration !== null;
+}
+
+function flagsOf({ onParentExit, onBudget }: ProcessRow, held: boolean): JsonObject {
+  return changedFlags({ held, onParentExit, onBudget }, { held: false, onParentExit: 'cancel', onBudget: 'refuse' });
 }
 
 const firstGeneration = 1;

@@ -94,6 +94,12 @@ export interface StopOrder {
   readonly by: string;
 }
 
+/** A stop order as it is stored. */
+export interface StoredStop extends StopOrder {
+  /** The id of the record of the stop, which causes the end. */
+  readonly record?: string;
+}
+
 /** One row of the process table. A change is a new record that is given to the repository. */
 export interface ProcessRow {
   // Fixed at creation.
@@ -147,7 +153,7 @@ export interface ProcessRow {
   readonly failedBuilds: readonly string[] | null;
   readonly node: string | null;
   readonly wait: WaitState | null;
-  readonly stop: StopOrder | null;
+  readonly stop: StoredStop | null;
   readonly outcome: Outcome | null;
   readonly message: string | null;
   readonly result: ObjectId | null;
@@ -268,6 +274,13 @@ export function isDriven(row: ProcessRow): boolean {
 export function isParked({ status, previous, node, wait }: ProcessRow): boolean {
   const isWaiting = status === 'waiting' || (status === 'paused' && previous === 'waiting');
   return isWaiting && node === null && wait?.kind === 'code';
+}
+
+/** The stop order of a process, without what only the store knows of it. */
+export function stopOrderOf({ stop }: Pick<ProcessRow, 'stop'>): StopOrder | null {
+  if (stop === null) return null;
+  const { record: _record, ...order } = stop;
+  return order;
 }
 
 /** Who paused the process; null if it is not paused. A row that does not say it counts as paused by the host. */

@@ -1,7 +1,8 @@
 import { inject, injectable } from 'inversify';
+import type { z } from 'zod';
 import { ProcessError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord, Receiver } from '../../capability/holding/capability-record.js';
 import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
@@ -16,9 +17,10 @@ import type { Act } from '../../unit/act.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
-import { Accounts } from '../budget/accounts.js';
+import { Accounts, limitsOf } from '../budget/accounts.js';
 import { type CommandPlan, CommandPlans } from '../command/command-ports.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
+import { changedFlags, programFacts, programPayload } from '../lifecycle/program-facts.js';
 import { factsOfSecrets, Spawning } from '../lifecycle/spawning.js';
 import { type ImageFacts, Images } from '../process/images.js';
 import { isDriven, type ProcessRow } from '../process/process.js';
@@ -107,6 +109,7 @@ export class Exec {
       const authoritySince = preserveCapabilities ? row.authoritySince : next.generation;
       await saveProcess(this.processes, tx, { ...next, authoritySince, goal: goalId, view });
       await this.entries.clear(tx, row.n);
+      const payload = { ...grantPayload(successors).payload, ...programPayload(next) };
       this.recorder.record(tx, act, next, {
         event: 'process.execed',
         data: { image: next.image, generation: next.generation },
@@ -119,10 +122,11 @@ export class Exec {
           from: row.image,
           generation: next.generation,
           goal: goalId,
+          ...programFacts(next, { budget: limitsOf(await this.accounts.get(tx, row.n)), flags: flagsOf(spec) }),
           ...(successors.length === 0 ? {} : grantFacts(successors, pid)),
           ...factsOfSecrets(authorization?.secrets),
         },
-        ...grantPayload(successors),
+        ...(Object.keys(payload).length === 0 ? {} : { payload }),
         lineage: true,
       });
     });
@@ -196,6 +200,10 @@ interface ExecGoal {
   readonly object?: NewObject;
   /** The capability by which a goal that was given as a handle is read from now on, if it needs one. */
   readonly readShare: readonly CapabilityRecord[];
+}
+
+function flagsOf({ preserveMemory, preserveCapabilities }: z.output<typeof execSpec>): JsonObject {
+  return changedFlags({ preserveMemory, preserveCapabilities }, { preserveMemory: true, preserveCapabilities: false });
 }
 
 function alreadyRunning({ pid, kind, status }: ProcessRow): ProcessError {

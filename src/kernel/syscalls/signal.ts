@@ -161,6 +161,7 @@ export class Signal {
     { reason }: Options,
   ): Promise<Delivery> {
     const turns = new Turns();
+    const records = new Map<Pid, string>();
     for (const row of delivery.delivered) {
       await turns.next();
       const next = { ...(signal === 'pause' ? pausedRow(row, act) : nextState(row, 'resume')), updatedAt: act.at };
@@ -171,12 +172,13 @@ export class Signal {
         after: next.status,
         ...(reason === undefined ? {} : { payload: { reason } }),
         lineage: true,
+        cause: row.parent === null ? undefined : records.get(row.parent),
       } as const;
-      if (signal === 'pause') {
-        this.recorder.record(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...change });
-      } else {
-        this.recorder.record(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...change });
-      }
+      const record =
+        signal === 'pause'
+          ? this.recorder.record(tx, act, next, { event: 'process.paused', data: { previous: row.status }, ...change })
+          : this.recorder.record(tx, act, next, { event: 'process.resumed', data: { status: next.status }, ...change });
+      records.set(row.pid, record);
     }
     return delivery;
   }
@@ -190,7 +192,7 @@ export class Signal {
   ): Promise<void> {
     const { payload = null } = options;
     const ordinal = await this.signals.push(tx, row.pid, signal, act.at, payload);
-    this.recorder.record(tx, act, row, {
+    const cause = this.recorder.record(tx, act, row, {
       event: 'process.signalled',
       data: { signal, ordinal },
       action: 'process.signal',
@@ -198,7 +200,7 @@ export class Signal {
       ...(payload === null ? {} : { payload: { payload } }),
       lineage: true,
     });
-    await this.waker.wake(tx, act, row.pid, `signal:${signal}`);
+    await this.waker.wake(tx, { ...act, cause }, row.pid, `signal:${signal}`);
   }
 }
 

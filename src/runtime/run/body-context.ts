@@ -264,7 +264,7 @@ class BodyContext {
   get sendSignal(): Syscalls['sendSignal'] {
     const deps = this.#deps;
     const run = this.#run;
-    return (...args) =>
+    return (...args: Parameters<ProcessFace['signal']>) =>
       sendSignal(deps, {
         run,
         kind: 'sendSignal',

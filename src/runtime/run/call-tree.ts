@@ -25,6 +25,8 @@ export class OpenCall {
   interrupt: ((reason: KernelError) => void) | undefined;
   /** Created on demand: most calls have no inner ones, and a waiting run should take little memory. */
   private keyCounts: Map<string, number> | undefined;
+  /** The id of the record of its start, where it has one. */
+  record: string | undefined;
   private attempt = 0;
 
   constructor(

@@ -87,9 +87,10 @@ export class ReplayJournal {
       if (row?.status === 'stopping' && !cleanup) throw processStopping(run.pid, row.stop?.kind ?? 'cancelled');
       await this.put(tx, act, run, call, { status: 'started', attempt });
       const data = { name, attempt };
-      this.recorder.record(tx, act, run.row, { event: 'step.started', data, action: 'step.start', facts: data });
+      const step = { event: 'step.started', data, action: 'step.start', facts: data } as const;
+      return this.recorder.record(tx, act, run.row, step);
     };
-    await this.commit(run, call, 'step.start', work, run.hooksFor(call), cleanup ? 'record' : 'act');
+    call.record = await this.commit(run, call, 'step.start', work, run.hooksFor(call), cleanup ? 'record' : 'act');
   }
 
   async recordStepCompletion(run: Run, call: OpenCall, name: string, attempt: number, value: JsonValue): Promise<void> {

@@ -355,6 +355,10 @@ class RunCallHooks implements RunHooks {
     return this.hooks.ignoresPause === true;
   }
 
+  get cause(): string | undefined {
+    return this.call.record ?? this.call.step?.record;
+  }
+
   async beforeRead(tx: ReadTx): Promise<ActingProcess> {
     return toActingProcess(await this.run.assertHolds(tx, this.call, this.recordsOnly));
   }

@@ -12,7 +12,7 @@ import type {
   ProcessStatus,
   Progress,
   RecoveryDisposition,
-  StopOrder,
+  StoredStop,
   WaitState,
 } from '../../kernel/process/process.js';
 import { jsonText } from './json-text.js';
@@ -55,7 +55,7 @@ export const processes = sqliteTable(
     fence: integer().notNull(),
     node: text(),
     wait: jsonText<WaitState>(),
-    stop: jsonText<StopOrder>(),
+    stop: jsonText<StoredStop>(),
     outcome: jsonText<Outcome>(),
     message: text(),
     result: text(),

@@ -37,6 +37,8 @@ export interface CallIntent {
   readonly stage: 'intent';
   readonly prepared: PreparedCall;
   readonly effectId: string;
+  /** The id of the record of the intent. */
+  readonly record: string;
   /** The capability that allows the call. */
   readonly capability: CapabilityId | 'kin';
   /** The generation of the process at that time: after an exec the result is not kept. */
@@ -109,14 +111,14 @@ export class ToolIntents {
     row: ProcessRow,
     prepared: PreparedCall,
     isPaid: boolean,
-  ): Promise<Pick<CallIntent, 'effectId' | 'capability'>> {
+  ): Promise<Pick<CallIntent, 'effectId' | 'record' | 'capability'>> {
     const { tool, args, questions } = prepared;
     const authorizations: Authorization[] = [];
     for (const question of questions) authorizations.push(await this.authorizer.authorize(tx, act, question));
     // It was prepared as a call that is refused.
     if (prepared.shown === undefined) throw new OutdatedPreparation(row.pid);
     const [callAuthorization, ...resourceAuthorizations] = authorizations as [Authorization, ...Authorization[]];
-    const effectId = await this.effects.begin(tx, act, {
+    const begun = await this.effects.begin(tx, act, {
       row,
       action: toolCall,
       resource: questions[0].request.text,
@@ -133,7 +135,7 @@ export class ToolIntents {
       },
       payload: recordedPayload(prepared.shown, questions),
     });
-    return { effectId, capability: callAuthorization.capability };
+    return { ...begun, capability: callAuthorization.capability };
   }
 }
 

@@ -6,6 +6,7 @@ import { CombinedSignal } from '../../base/on-abort.js';
 import { isAbortSignal, label, parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
+import { nameCause } from '../../kernel/face/process-faces.js';
 import type { ToolInfo } from '../../kernel/face/process-tools.js';
 import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
@@ -73,7 +74,7 @@ export class ToolCallGate implements ToolGate {
     const isPaid = run?.isPaid ?? false;
     const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, isPaid, limit });
     const result = await this.runner.run(intent.prepared, {
-      face,
+      face: nameCause(face, intent.record),
       slot,
       stop: stop.signal,
       attempt: run?.attempt ?? 1,

@@ -1,0 +1,38 @@
+import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
+import type { Budget } from '../budget/budget.js';
+import type { ProcessRow } from '../process/process.js';
+
+/** What the records of spawn, fork and exec tell of a program besides its image; members that have the default are left out. */
+interface Program {
+  readonly budget: Partial<Budget>;
+  /** Those that are not the default. */
+  readonly flags: JsonObject;
+}
+
+/** For the body of a record: numbers, kinds and hashes. */
+export function programFacts({ args, env }: ProcessRow, { budget, flags }: Program): JsonObject {
+  return {
+    ...(isEmpty(args) ? {} : { argsHash: sha256Hex(canonicalJson(args)) }),
+    ...(env === null ? {} : { envHash: env }),
+    ...(isEmpty(budget as JsonObject) ? {} : { budget: budget as JsonObject }),
+    ...(isEmpty(flags) ? {} : { flags }),
+  };
+}
+
+/** For the payload of a record, which can be erased: texts of users. */
+export function programPayload({ cwd, labels, owner }: ProcessRow): JsonObject {
+  return {
+    ...(cwd === '.' ? {} : { cwd }),
+    ...(labels === null ? {} : { labels: { ...labels } }),
+    ...(owner === null ? {} : { owner: { ...owner } as JsonObject }),
+  };
+}
+
+/** The members of `flags` that are not the default. */
+export function changedFlags(flags: JsonObject, defaults: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(flags).filter(([name, value]) => value !== defaults[name]));
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
