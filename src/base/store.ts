@@ -33,6 +33,10 @@ export interface Store {
   write<T>(work: (tx: WriteTx) => Promise<T>): Promise<T>;
   /** Runs a unit that sees one committed state. */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
+  /** Gives up to `limit` free pages back to the file system. Answers how many are left that can be given back. */
+  releasePages?(limit: number): Promise<number>;
+  /** Rewrites the file without its free pages, and so that later ones can be given back. Nobody else can use it meanwhile. */
+  compact?(): Promise<void>;
   /** Calls `listener` after another connection has committed. */
   onForeignCommit(listener: () => void): Disposable;
   close(): Promise<void>;

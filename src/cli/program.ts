@@ -98,6 +98,16 @@ function buildProgram(args: readonly string[]): Command {
     .option('--version <version>', 'another version of its image')
     .action(async (pid, _, self) => (await import('./commands/process/retry.js')).retry(pid, self.optsWithGlobals()));
 
+  command(program, 'prune', 'remove ended processes with everything that hangs on them, and give the room back')
+    .option('--ended-before <time>', 'those that ended so long ago (30s, 10m, 2h, 7d), or before a date', pastTime)
+    .option('--compact', 'rewrite the file, which wants no live node; alone: only that')
+    .action(async (_, self) => {
+      const options = self.optsWithGlobals();
+      if (options.endedBefore === undefined && options.compact !== true)
+        self.error('--ended-before or --compact is missing.');
+      await (await import('./commands/process/prune.js')).prune(options);
+    });
+
   command(program, 'approvals', 'list what waits for the answer of a person')
     .option('--full', 'whole ids')
     .option('--status <status>', 'pending, answered, void or any', 'pending')
@@ -262,6 +272,14 @@ function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('A time is given as 30s, 10m, 2h or 7d.');
   return ms;
+}
+
+/** A time ago, or a date, in epoch milliseconds. */
+function pastTime(text: string): number {
+  const agoMs = parseDuration(text);
+  const at = agoMs === undefined ? Date.parse(text) : Date.now() - agoMs;
+  if (Number.isNaN(at) || at < 0) throw new InvalidArgumentError('A time is given as 30s, 10m, 2h, 7d, or as a date.');
+  return at;
 }
 
 function jsonArgument(text: string): unknown {

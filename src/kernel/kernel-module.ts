@@ -19,6 +19,7 @@ import { Deadlines } from './lifecycle/deadlines.js';
 import { FaceGate } from './lifecycle/face-gate.js';
 import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
+import { PrunedLeftovers } from './lifecycle/pruned-leftovers.js';
 import { SpawnGate } from './lifecycle/spawn-gate.js';
 import { Spawning } from './lifecycle/spawning.js';
 import { Timers } from './lifecycle/timers.js';
@@ -71,6 +72,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     SpawnGate,
     Spawning,
     UnusedEnvironments,
+    PrunedLeftovers,
     Effects,
     AdoptedEnds,
     CommandEnds,

@@ -4,6 +4,7 @@ import { MemoryRecorder } from './memory-recorder.js';
 import { ObjectAccess } from './object/object-access.js';
 import { ObjectProvenance } from './object/object-provenance.js';
 import { ObjectWriter, PayloadParser } from './object/object-writer.js';
+import { OrphanedObjects } from './object/orphaned-objects.js';
 import { VersionWriter } from './object/version-writer.js';
 import { hostMemory, MemorySyscalls, ObjectMemory } from './object-memory.js';
 import { ChangeObjects } from './syscalls/change.js';
@@ -34,6 +35,7 @@ export const memoryModule = new ContainerModule(({ bind }) => {
     ViewLimits,
     ObjectAccess,
     ObjectWriter,
+    OrphanedObjects,
     PayloadParser,
     VisibleVersions,
     Views,

@@ -174,23 +174,22 @@ describe('approval', () => {
     expect(json.chain.map(({ id }) => id)).toEqual(approval.chain);
   });
 
-  it('shows what is void, although its process is pruned and its rule lifted', async () => {
+  it('shows what is void, although its rule is lifted, until its process is pruned', async () => {
     const { processes, capabilities } = team.kernel;
     const pid = await processes.spawn({ capabilities: [{ resource: 'tool:search', rights: ['call'] }] });
     const rule = await capabilities.ask(pid, { resource: 'tool:search', rights: ['call'] });
     const { id } = await requestApproval(pid);
     await capabilities.lift(rule.id);
     await processes.kill(pid);
-    // The newest one is never pruned.
-    await processes.spawn();
-    await processes.prune({ endedBefore: Date.now() + 60_000 });
     const { stdout } = await run('approval', id);
     expect(stdout).toMatch(/^status +void$/m);
-    expect(stdout).toMatch(new RegExp(`^process +${pid}$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^process +${pid} base@1 killed$`, 'm'));
     expect(stdout).toMatch(new RegExp(`^because of +${rule.id} \\(lifted\\)$`, 'm'));
     expect(stdout).toMatch(/from host, ended$/m);
     expect(stdout).not.toContain('procura answer');
     expect(refusalOf(await run('answer', id, 'once'))).toEqual({ exitCode: 1, code: 'CONFLICT' });
+    await processes.prune({ endedBefore: Date.now() + 60_000 });
+    expect(refusalOf(await run('approval', id))).toEqual({ exitCode: 1, code: 'NO_SUCH_APPROVAL' });
   });
 
   it('refuses an id that there is not, and an ending that several have', async () => {

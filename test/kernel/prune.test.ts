@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
+import { openRawTables } from '../support/storage/raw-tables.js';
 
 const everything = { endedBefore: Number.MAX_SAFE_INTEGER };
 
@@ -61,16 +62,44 @@ describe('prune', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('never gives the id of a pruned process to another one', async () => {
-    const { kernel, refused } = await kernelFixture();
+  it('frees the id of a pruned process for a new one, which has nothing of the old one', async () => {
+    const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { id: 'a' });
-    await kernel.processes.exit(child);
-    await kernel.processes.spawn({});
-    await kernel.processes.prune(everything);
     expect(await kernel.processes.spawnChild(root, { id: 'a' })).toBe(child);
-    expect((await refused(() => kernel.processes.spawnChild(root, { id: 'a', goal: 'x' }))).code).toBe('CONFLICT');
-    expect(await kernel.processes.children(root)).toEqual([]);
+    const job = await kernel.processes.spawn({ id: 'job', capabilities: [{ resource: 'tool:**', rights: ['call'] }] });
+    await kernel.as(root).send(child, 'hello');
+    await kernel.processes.signal(job, 'user.x');
+    await kernel.capabilities.deny(job, { id: 'rule', resource: 'fs:**', rights: ['read'] });
+    for (const pid of [child, job]) await kernel.processes.exit(pid);
+    expect(await kernel.processes.prune(everything)).toEqual({ pruned: 2 });
+    expect([await kernel.processes.find(root, 'a'), await kernel.processes.find(null, 'job')]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const again = await kernel.processes.spawnChild(root, { id: 'a', goal: 'x' });
+    expect(again).not.toBe(child);
+    expect((await refused(() => kernel.processes.spawnChild(root, { id: 'a' }))).code).toBe('CONFLICT');
+    const other = await kernel.processes.spawn({ id: 'job', goal: 'another' });
+    expect(await kernel.processes.spawn({ id: 'job', goal: 'another' })).toBe(other);
+    expect((await kernel.processes.get(other)).status).toBe('created');
+    expect(await kernel.capabilities.list(other)).toHaveLength(1);
+    expect((await kernel.capabilities.check(other, 'call', 'tool:x')).code).toBe('NO_CAPABILITY');
+    expect(await kernel.capabilities.rules(undefined, { all: true })).toEqual([]);
+    await checkInvariants(kernel, path);
+  });
+
+  it('takes the newest process too, and never gives its place again', async () => {
+    const { kernel, path } = await kernelFixture();
+    const first = await kernel.processes.spawn({});
+    await kernel.processes.exit(first);
+    const tables = openRawTables(path);
+    const rowNumber = () => tables.rows<{ n: number }>('processes', 'n DESC')[0]?.n;
+    const before = rowNumber();
+    expect(await kernel.processes.prune(everything)).toEqual({ pruned: 1 });
+    await kernel.processes.spawn({});
+    expect(Number(rowNumber())).toBeGreaterThan(Number(before));
+    await checkInvariants(kernel, path);
   });
 
   it('refuses invalid options', async () => {

@@ -1,4 +1,3 @@
-import { strict as assert } from 'node:assert';
 import { inject, injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
@@ -30,24 +29,21 @@ export class AuthorityGraph {
       if (status === 'revoked') return status;
       if (nearest === 'live') nearest = status;
       if (current.parent === null) return nearest;
-      current = this.recordOf(current.parent);
+      const parent = this.nodes.get(current.parent)?.record;
+      // It was held by a process that has ended and was pruned.
+      if (parent === undefined) return nearest === 'live' ? 'ended' : nearest;
+      current = parent;
     }
   }
 
-  /** Itself first, up to the root grant. */
+  /** Itself first, up to the root grant, or to what is left of the chain after its holders were pruned. */
   chainOf({ record }: GraphNode): CapabilityRecord[] {
     const chain = [record];
-    for (let current = record; current.parent !== null; ) {
-      current = this.recordOf(current.parent);
-      chain.push(current);
+    for (let current: CapabilityRecord | undefined = record; current?.parent != null; ) {
+      current = this.nodes.get(current.parent)?.record;
+      if (current !== undefined) chain.push(current);
     }
     return chain;
-  }
-
-  private recordOf(id: CapabilityId): CapabilityRecord {
-    const node = this.nodes.get(id);
-    assert(node !== undefined, `${id} is not in the graph`);
-    return node.record;
   }
 }
 

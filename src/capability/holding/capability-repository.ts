@@ -64,6 +64,10 @@ export interface CapabilityRepository {
   pageByHolder(tx: ReadTx, holder: Pid, page: HolderPage): Promise<readonly NumberedCapability[]>;
   /** Those on exactly one of these resource texts. */
   findByResource(tx: ReadTx, holder: Pid, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
+  /** Those of any holder on objects and namespaces whose resource is one of these, but for those of processes on their own. */
+  findOnMemory(tx: ReadTx, resources: readonly string[]): Promise<readonly CapabilityRecord[]>;
+  /** Whether one of them has a resource that begins with `prefix`. */
+  hasMemoryPrefix(tx: ReadTx, prefix: string): Promise<boolean>;
   /** Whether the process was given one whose resource text begins with `prefix`. */
   hasResourcePrefix(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean>;
   /** Makes `to` the holder; nothing else changes. */

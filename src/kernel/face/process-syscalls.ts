@@ -415,8 +415,12 @@ export class HostSyscalls {
     return this.inspecting.transcript(pid);
   }
 
-  /** Removes the rows of processes that ended before a time; the audit log keeps their history. */
-  prune(caller: Caller, options: { endedBefore: number }): Promise<{ pruned: number }> {
+  /**
+   * Removes processes that ended before a time with everything that hangs on them: capabilities, views, objects that nobody
+   * else holds, journal, mailbox, logs. Events and the audit log are kept. Free pages are given back; `compact` rewrites the
+   * file, which wants no live node (CONFLICT).
+   */
+  prune(caller: Caller, options: { endedBefore: number; compact?: boolean }): Promise<{ pruned: number }> {
     return this.pruning.run(caller, options);
   }
 }

@@ -23,6 +23,7 @@ export interface EnvironmentUse {
 export interface SpawnExtrasRepository {
   findRegistration(tx: ReadTx, parent: Pid | null, id: string): Promise<Registration | undefined>;
   insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void>;
+  removeRegistration(tx: WriteTx, parent: Pid | null, id: string): Promise<void>;
   /** Labels and owner keys of a process row, for filters and scopes. */
   insertTags(tx: WriteTx, rowNumber: number, tags: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void>;
   /** Stores an environment once per content hash. */

@@ -3,6 +3,8 @@ import { type ReadTx, Store } from '../../base/store.js';
 import { SpawnExtrasRepository } from './spawn-extras-repository.js';
 
 const pageRows = 5_000;
+/** The environments that one unit removes. */
+const unitRows = 200;
 
 /** Removes environments that no process names any more. */
 @injectable()
@@ -22,12 +24,19 @@ export class UnusedEnvironments {
       last = page.last;
       more = page.more;
     }
-    if (unused.size === 0) return;
-    await this.store.write(async (tx) => {
-      // Processes that were spawned meanwhile have higher numbers.
-      for (let page = { last, more: true }; page.more; ) page = await this.keepUsed(tx, unused, page.last);
-      for (const hash of unused) await this.extras.removeEnvironment(tx, hash);
-    });
+    for (let more = unused.size > 0; more; ) {
+      more = await this.store.write(async (tx) => {
+        // Processes that were spawned meanwhile have higher numbers.
+        for (let page = { last, more: true }; page.more; ) {
+          page = await this.keepUsed(tx, unused, page.last);
+          last = page.last;
+        }
+        const part = [...unused].slice(0, unitRows);
+        for (const hash of part) await this.extras.removeEnvironment(tx, hash);
+        for (const hash of part) unused.delete(hash);
+        return unused.size > 0;
+      });
+    }
   }
 
   /** Takes what a page of processes names out of `unused`. */

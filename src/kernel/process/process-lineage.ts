@@ -112,13 +112,14 @@ export class ProcessLineage implements LineageQuery {
     const start = { id, near: [pid], seq: Number.MAX_SAFE_INTEGER };
     const { links, isWhole } = await authorityChain(tx, this.capabilities, history, start);
     const [own] = links;
-    if (own === undefined || !isWhole) throw notOnRecord(`nothing tells where ${id} came from.`, { capability: id });
+    if (own === undefined || (!isWhole && !(await this.isGiverPruned(tx, links))))
+      throw notOnRecord(`nothing tells where ${id} came from.`, { capability: id });
     const { resource, rights, unrecorded } = own;
     return {
       id,
       resource,
       rights,
-      status: await this.statusOf(tx, log, links, row),
+      status: await this.statusOf(tx, log, { links, isWhole }, row),
       ...(unrecorded === undefined ? {} : { unrecorded }),
       chain: links.map((link) => ({
         id: link.capability,
@@ -133,7 +134,7 @@ export class ProcessLineage implements LineageQuery {
   private async statusOf(
     tx: ReadTx,
     log: LogReader,
-    links: readonly AuthorityLink[],
+    { links, isWhole }: { readonly links: readonly AuthorityLink[]; readonly isWhole: boolean },
     row: CapabilityRecord | undefined,
   ): Promise<string> {
     for (const { capability: id, holder } of links) {
@@ -141,7 +142,16 @@ export class ProcessLineage implements LineageQuery {
         action === 'capability.revoke' && outcome === 'ok' && capability === id;
       if ((await log.recordsAbout(holder)).some(isRevocation)) return 'revoked';
     }
-    return row === undefined ? 'missing' : this.evaluator.statusOf(tx, row, this.clock.peek());
+    if (row !== undefined) return this.evaluator.statusOf(tx, row, this.clock.peek());
+    // The capabilities of a pruned process went with it, and what was derived from them.
+    for (const { holder } of links) if ((await this.processes.find(tx, holder)) === undefined) return 'ended';
+    return isWhole ? 'missing' : 'ended';
+  }
+
+  /** Whether the log tells no more of a chain because its next link, of a process that was pruned, had no record of its own. */
+  private async isGiverPruned(tx: ReadTx, links: readonly AuthorityLink[]): Promise<boolean> {
+    const giver = links.at(-1)?.grantedBy;
+    return giver !== undefined && (await this.processes.find(tx, giver)) === undefined;
   }
 
   private async findHistory(log: LogReader, pid: Pid): Promise<AuditRecord[]> {

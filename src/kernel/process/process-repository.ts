@@ -28,6 +28,12 @@ export interface RunnableCount {
   readonly first: number;
 }
 
+/** When the process of a row ended; null while it lives. */
+export interface NumberedEnd {
+  readonly n: number;
+  readonly exitedAt: number | null;
+}
+
 /** Rows of the process table. Every method works inside the caller's unit. */
 export interface ProcessRepository {
   find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined>;
@@ -71,10 +77,13 @@ export interface ProcessRepository {
   /** The earliest `alarmAt` of the rows that `findDue` would find. */
   findNextAlarm(tx: ReadTx): Promise<number | null>;
   /**
-   * Ended rows under which no spawned process is left. Not the newest row of the table, and not the children of live
-   * processes whose bodies may replay waits for them.
+   * The row, if its process ended before that time and nothing needs it: no process is left that was spawned under it, its
+   * parent is no live process whose body may replay a wait for it, and no effect of it is under way.
    */
-  findPrunable(tx: ReadTx, endedBefore: number, after: number, limit: number): Promise<ProcessRow[]>;
+  findPrunable(tx: ReadTx, rowNumber: number, endedBefore: number): Promise<ProcessRow | undefined>;
+  /** When the processes of up to `limit` rows before number `before` ended, newest rows first. */
+  pageEnds(tx: ReadTx, before: number, limit: number): Promise<readonly NumberedEnd[]>;
+  /** Removes the row with its tags. Its number is never given again. */
   delete(tx: WriteTx, row: ProcessRow): Promise<void>;
 }
 export const ProcessRepository: Token<ProcessRepository> = token('ProcessRepository');

@@ -12,8 +12,10 @@ export interface RecordedLife {
 }
 
 export function lifeIn(records: readonly AuditRecord[], pid: Pid): RecordedLife {
-  const own = records.filter(({ outcome, target }) => outcome === 'ok' && target === pid);
-  const spawn = own.find(({ action }) => spawnActions.has(action));
+  const all = records.filter(({ outcome, target }) => outcome === 'ok' && target === pid);
+  // The id of a pruned process may have been given again: the newest life counts.
+  const spawn = all.findLast(({ action }) => spawnActions.has(action));
+  const own = all.filter(({ seq }) => spawn === undefined || seq >= spawn.seq);
   const exec = own.findLast(({ action }) => action === 'process.exec');
   const end = own.find(isEnd);
   return {

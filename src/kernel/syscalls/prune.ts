@@ -1,64 +1,123 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import { Clock, type KernelClock } from '../../base/clock.js';
+import { ProcessError } from '../../base/errors.js';
+import type { ObjectId } from '../../base/ids.js';
 import { amount } from '../../base/spec.js';
-import { Turns } from '../../base/turns.js';
+import { Store } from '../../base/store.js';
+import { OrphanedObjects } from '../../memory/object/orphaned-objects.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
-import { CommandRepository } from '../command/command-repository.js';
-import { UnusedEnvironments } from '../lifecycle/unused-environments.js';
+import { PrunedLeftovers } from '../lifecycle/pruned-leftovers.js';
+import { NodeRepository } from '../node/node-repository.js';
+import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
+import { PruneRepository } from '../process/prune-repository.js';
 import { parse } from '../specs.js';
 
-const pruneOptions = z.strictObject({ endedBefore: amount });
-const batchRows = 500;
+const pruneOptions = z.strictObject({ endedBefore: amount, compact: z.boolean().default(false) });
+
+/** The rows that are looked at together, outside of a write unit. */
+const pageRows = 2_000;
+/** The processes, and the rows that belong to them, that one unit removes: other callers wait for it. */
+const unitProcesses = 25;
+const unitRows = 400;
+/** The free pages that are given back together. */
+const unitPages = 128;
 
 @injectable()
 export class Prune {
   constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Clock) private readonly clock: KernelClock,
     @inject(Units) private readonly units: Units,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(PruneRepository) private readonly repository: PruneRepository,
+    @inject(NodeRepository) private readonly nodes: NodeRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
-    @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(OutputPaths) private readonly outputPaths: OutputPaths,
-    @inject(UnusedEnvironments) private readonly environments: UnusedEnvironments,
+    @inject(OrphanedObjects) private readonly objects: OrphanedObjects,
+    @inject(PrunedLeftovers) private readonly leftovers: PrunedLeftovers,
   ) {}
 
   /**
-   * Removes the rows of processes that ended before a time and under which no process is left; the audit log keeps their
-   * history. Children of a running body stay until it ends. Works in batches, each one a unit, until none is found.
+   * Removes processes that ended before a time and under which no process is left, with everything that hangs on them; events
+   * and the audit log are kept. Children of a running body stay until it ends. Works in units, each a bounded part, and gives
+   * the free pages of the file back. Throws CONFLICT for `compact` while a node lives.
    */
   async run(caller: Caller, options: unknown): Promise<{ pruned: number }> {
-    const { endedBefore } = parse(pruneOptions, options, 'options');
-    const environments = new Set<string>();
+    const { endedBefore, compact } = parse(pruneOptions, options, 'options');
+    if (compact) await this.assertNoNode();
+    const goals = new Set<ObjectId>();
     let pruned = 0;
-    for (let prunedBefore = -1; prunedBefore !== pruned; ) {
-      prunedBefore = pruned;
-      for (let after = 0, hasMore = true; hasMore; ) {
-        const batch = await this.pruneBatch(caller, endedBefore, after);
-        this.outputPaths.remove(batch.commands);
-        for (const hash of batch.environments) environments.add(hash);
-        pruned += batch.count;
-        after = batch.last;
-        hasMore = batch.count > 0;
-      }
+    // Children have higher numbers than the process that they were spawned under, and go first.
+    for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
+      const from: number = before;
+      const page = await this.store.read((tx) => this.processes.pageEnds(tx, from, pageRows));
+      const ended = page.filter(({ exitedAt }) => exitedAt !== null && exitedAt < endedBefore).map(({ n }) => n);
+      pruned += await this.prunePage(caller, endedBefore, ended, goals);
+      before = page.at(-1)?.n;
     }
-    await this.environments.remove(environments);
+    await this.leftovers.removeRows();
+    await this.leftovers.removeInherited(await this.objects.remove(goals));
+    await this.leftovers.removeEnvironments();
+    await this.leftovers.removeNodes();
+    if (compact) await this.store.compact?.();
+    else while (((await this.store.releasePages?.(unitPages)) ?? 0) > 0);
     return { pruned };
   }
 
-  private pruneBatch(caller: Caller, endedBefore: number, after: number): Promise<Batch> {
+  /** Compacting rewrites the file while nobody else can use it. */
+  private async assertNoNode(): Promise<void> {
+    const now = this.clock.peek();
+    const live = await this.store.read((tx) => this.nodes.findLive(tx));
+    const nodes = live.filter(({ expiresAt }) => expiresAt > now).map(({ id }) => id);
+    if (nodes.length === 0) return;
+    throw new ProcessError('CONFLICT', `The database cannot be compacted while ${nodes.length} nodes use it.`, {
+      facts: { nodes },
+      hint: 'Shut them down first; a node that was killed is taken for live until its lease is over.',
+    });
+  }
+
+  private async prunePage(
+    caller: Caller,
+    endedBefore: number,
+    numbers: readonly number[],
+    goals: Set<ObjectId>,
+  ): Promise<number> {
+    let pruned = 0;
+    for (let rest = numbers; rest.length > 0; ) {
+      const part = await this.pruneUnit(caller, endedBefore, rest.slice(0, unitProcesses));
+      this.outputPaths.remove(part.rows.filter(({ kind }) => kind === 'command').map(({ n }) => n));
+      for (const { goal } of part.rows) goals.add(goal);
+      pruned += part.rows.length;
+      rest = rest.slice(part.looked);
+    }
+    return pruned;
+  }
+
+  /** Removes those of the rows that can be. Of a process with much that hangs on it, one unit removes only a part. */
+  private pruneUnit(
+    caller: Caller,
+    endedBefore: number,
+    numbers: readonly number[],
+  ): Promise<{ readonly rows: readonly ProcessRow[]; readonly looked: number }> {
     return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
-      const rows = await this.processes.findPrunable(tx, endedBefore, after, batchRows);
-      const turns = new Turns();
-      for (const row of rows) {
-        await turns.next();
-        await this.accounts.close(tx, row);
-        await this.processes.delete(tx, row);
-        if (row.kind === 'command') await this.commands.remove(tx, row.n);
+      const rows: ProcessRow[] = [];
+      let looked = 0;
+      for (const n of numbers) {
+        const row = await this.processes.findPrunable(tx, n, endedBefore);
+        if (row !== undefined) {
+          if (!(await this.repository.clear(tx, row, unitRows))) break;
+          await this.accounts.close(tx, row);
+          await this.processes.delete(tx, row);
+          rows.push(row);
+        }
+        looked++;
       }
       const count = rows.length;
       if (count > 0) {
@@ -66,18 +125,7 @@ export class Prune {
         const pids = rows.map(({ pid }) => pid);
         this.recorder.recordAudit(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
       }
-      const commands = rows.filter(({ kind }) => kind === 'command').map(({ n }) => n);
-      const environments = rows.flatMap(({ env }) => env ?? []);
-      return { count, last: rows.at(-1)?.n ?? after, commands, environments };
+      return { rows, looked };
     });
   }
-}
-
-interface Batch {
-  readonly count: number;
-  readonly last: number;
-  /** Row numbers of commands, whose output files are to be removed. */
-  readonly commands: readonly number[];
-  /** The hashes of the environments that the processes were spawned with. */
-  readonly environments: readonly string[];
 }

@@ -26,6 +26,7 @@ import { defaultImage, type ImageFacts, Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
+import { PruneRepository } from '../process/prune-repository.js';
 import { ShareableObjects } from '../process/shareable-objects.js';
 import { childSpec, parse, parsePid, spawnId, spawnSpec } from '../specs.js';
 import { FolderAccess } from '../workspace/folder-access.js';
@@ -82,6 +83,7 @@ export class Spawn {
     @inject(FolderAccess) private readonly folderAccess: FolderAccess,
     @inject(SpawnExtrasRepository) private readonly extras: SpawnExtrasRepository,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(PruneRepository) private readonly prunes: PruneRepository,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(ShareableObjects) private readonly objects: ShareableObjects,
     @inject(Spawning) private readonly spawning: Spawning,
@@ -196,9 +198,7 @@ export class Spawn {
   ): Promise<boolean> {
     if (!this.gate.isGuarded) return false;
     const id = prepared.registration?.id;
-    const findRegistered = (registered: string) =>
-      this.store.read((tx) => this.extras.findRegistration(tx, parent, registered));
-    if (id !== undefined && (await findRegistered(id)) !== undefined) return true;
+    if (id !== undefined && (await this.find(parent, id)) !== undefined) return true;
     const child = parent === null ? { actor: 'host' } : { actor: parent, target: parent };
     await this.gate.check({ caller, action, ...child }, parent, prepared);
     return false;
@@ -218,22 +218,29 @@ export class Spawn {
   }
 
   /**
-   * The process that was spawned with the same id and spec before, if any; with `onConflict: 'keep'`, with any spec. Throws
-   * CONFLICT for another spec.
+   * The process that was spawned with the same id and spec before, if any; with `onConflict: 'keep'`, with any spec. The id of
+   * a pruned one is free again. Throws CONFLICT for another spec.
    */
-  async findExisting(tx: ReadTx, parent: Pid | null, prepared: PreparedSpawn): Promise<Pid | undefined> {
+  async findExisting(tx: WriteTx, parent: Pid | null, prepared: PreparedSpawn): Promise<Pid | undefined> {
     const { registration } = prepared;
     if (registration === null) return undefined;
     const { id, hash, olderHash, keepsExisting } = registration;
     const found = await this.extras.findRegistration(tx, parent, id);
-    if (found === undefined && prepared.isRegistered) throw new OutdatedPreparation(id);
-    if (found === undefined || found.hash === hash || keepsExisting) return found?.pid;
+    const isThere = found !== undefined && (await this.processes.find(tx, found.pid)) !== undefined;
+    if (!isThere && prepared.isRegistered) throw new OutdatedPreparation(id);
+    if (found === undefined) return undefined;
+    if (!isThere) {
+      await this.extras.removeRegistration(tx, parent, id);
+      await this.prunes.clearPid(tx, found.pid);
+      return undefined;
+    }
+    if (found.hash === hash || keepsExisting) return found.pid;
     if (found.members === null && found.hash === olderHash) return found.pid;
     throw spawnIdTaken(found, registration);
   }
 
   /** As `findExisting`. Throws INVALID_INPUT for a new id with a dot; one that an older version registered still answers. */
-  async findExistingChild(tx: ReadTx, parent: Pid, prepared: PreparedSpawn): Promise<Pid | undefined> {
+  async findExistingChild(tx: WriteTx, parent: Pid, prepared: PreparedSpawn): Promise<Pid | undefined> {
     const existing = await this.findExisting(tx, parent, prepared);
     if (existing === undefined && prepared.registration?.id.includes('.') === true) throw dotInChildId();
     return existing;

@@ -19,6 +19,13 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(eq(payloads.hash, sql.placeholder('hash')))
     .prepare(),
   insert: compileWrite(raw, db.insert(payloads).values(allColumns(payloads)).onConflictDoNothing()),
+  deleteUnused: raw.prepare<[{ hash: string }]>(
+    `DELETE FROM payloads WHERE hash = @hash
+       AND NOT EXISTS (SELECT 1 FROM objects WHERE objects.hash = @hash AND objects.payload IS NULL)
+       AND NOT EXISTS (SELECT 1 FROM object_versions AS version
+         WHERE version.hash = @hash AND version.payload IS NULL AND version.hash IS NOT NULL)
+       AND NOT EXISTS (SELECT 1 FROM overlays WHERE overlays.hash = @hash AND overlays.payload IS NULL)`,
+  ),
 }));
 
 /** Returns the value for the payload column of a row: the text, or null when it is stored under its hash. */
@@ -32,4 +39,9 @@ export function storePayload(tx: WriteTx, { hash, payload }: { readonly hash: st
 export function loadPayload(tx: ReadTx, row: { readonly hash: string; readonly payload: string | null }): JsonValue {
   const text = row.payload ?? statements.read(tx).find.get({ hash: row.hash })?.payload ?? 'null';
   return JSON.parse(text) as JsonValue;
+}
+
+/** Removes the stored payloads of rows that were deleted, unless another row has the same. */
+export function dropUnusedPayloads(tx: WriteTx, hashes: readonly (string | null)[]): void {
+  for (const hash of new Set(hashes)) if (hash !== null) statements.write(tx).deleteUnused.run({ hash });
 }

@@ -23,6 +23,8 @@ import { allColumns, compileWrite, updateColumns } from './write-statements.js';
 const rowNumber = sql<number>`${capabilities}.rowid`;
 const hasLiveBelow = sql`EXISTS (SELECT 1 FROM capabilities AS below
   WHERE below.parent = ${capabilities.id} AND below.status = 'live')`;
+/** On objects and namespaces, but for those of processes on their own; as the index says it. */
+const isOnMemory = sql`${capabilities.own} = 0 AND ${capabilities.resource} >= 'ns:' AND ${capabilities.resource} < 'objecu'`;
 const columns = getTableColumns(capabilities);
 const link = { n: rowNumber, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
 
@@ -67,6 +69,28 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
         inArray(capabilities.resource, sql`(SELECT value FROM json_each(${sql.placeholder('resources')}))`),
       ),
     )
+    .prepare(),
+  findOnMemory: db
+    .select()
+    .from(capabilities)
+    .where(
+      and(
+        isOnMemory,
+        inArray(capabilities.resource, sql`(SELECT value FROM json_each(${sql.placeholder('resources')}))`),
+      ),
+    )
+    .prepare(),
+  hasMemoryPrefix: db
+    .select({ n: rowNumber })
+    .from(capabilities)
+    .where(
+      and(
+        isOnMemory,
+        gte(capabilities.resource, sql.placeholder('from')),
+        lte(capabilities.resource, sql.placeholder('to')),
+      ),
+    )
+    .limit(1)
     .prepare(),
   hasResourcePrefix: db
     .select({ n: rowNumber })
@@ -210,6 +234,14 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
     return statements.read(tx).hasResourcePrefix.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
   }
 
+  async findOnMemory(tx: ReadTx, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
+    return statements.read(tx).findOnMemory.all({ resources: JSON.stringify(texts) });
+  }
+
+  async hasMemoryPrefix(tx: ReadTx, prefix: string): Promise<boolean> {
+    return statements.read(tx).hasMemoryPrefix.get({ from: prefix, to: prefix + afterAll }) !== undefined;
+  }
+
   async findChildren(tx: ReadTx, pid: Pid): Promise<readonly Pid[]> {
     const found = statements.read(tx).findChildren.all({ pid });
     return found.map(({ pid: child }) => child);
@@ -279,7 +311,11 @@ function holdingsKey(holder: Pid, kind: string): string {
   return `held ${holder} ${kind}`;
 }
 
-function dropCachedHoldings(tx: WriteTx, { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>): void {
+/** To be called with every change of what a process holds. */
+export function dropCachedHoldings(
+  tx: WriteTx,
+  { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>,
+): void {
   dropCached(tx, holdingsKey(holder, kindOf(resource)));
 }
 

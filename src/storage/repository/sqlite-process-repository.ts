@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import {
   and,
   count,
+  desc,
   eq,
   exists,
   getTableColumns,
@@ -12,7 +13,6 @@ import {
   isNull,
   lt,
   lte,
-  max,
   min,
   ne,
   notExists,
@@ -27,15 +27,18 @@ import { Turns } from '../../base/turns.js';
 import { defaultQueue, type OwnerKeys, type ProcessRow } from '../../kernel/process/process.js';
 import type {
   Claimable,
+  NumberedEnd,
   ProcessRepository,
   ProcessScan,
   RunnableCount,
 } from '../../kernel/process/process-repository.js';
 import { accounts } from '../schema/accounts.js';
+import { effects } from '../schema/effects.js';
 import { runEntries } from '../schema/execution.js';
-import { processes, processTags, reaped, userSignals } from '../schema/processes.js';
+import { processes, processTags, reaped } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
+import { keepNumbers, nextNumber } from './row-numbers.js';
 import { holderKey } from './sqlite-capability-repository.js';
 import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
@@ -141,7 +144,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .from(processes)
     .where(eq(processes.n, sql.placeholder('n')))
     .prepare(),
-  insert: compileWrite(raw, db.insert(processes).values(insertColumns(processes))),
+  insert: compileWrite(raw, db.insert(processes).values({ n: nextNumber('processes'), ...insertColumns(processes) })),
   update: compileWrite(raw, db.update(processes).set(updateColumns(processes, changingColumns)).where(sameVersion)),
   move: compileWrite(
     raw,
@@ -339,21 +342,23 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .innerJoin(accounts, eq(accounts.n, processes.n))
     .where(
       and(
-        after,
+        eq(processes.n, sql.placeholder('n')),
         lt(processes.exitedAt, sql.placeholder('endedBefore')),
         eq(accounts.born, 0),
         notExists(db.select({ n: parents.n }).from(parents).where(isReplayingParent(db))),
-        ne(processes.n, db.select({ n: max(processes.n) }).from(processes)),
+        notExists(db.select({ id: effects.id }).from(effects).where(eq(effects.pid, processes.pid))),
       ),
     )
-    .orderBy(processes.n)
+    .prepare(),
+  pageEnds: db
+    .select({ n: processes.n, exitedAt: processes.exitedAt })
+    .from(processes)
+    .where(lt(processes.n, sql.placeholder('before')))
+    .orderBy(desc(processes.n))
     .limit(limit)
     .prepare(),
   delete: compileWrite(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
-  deleteTags: compileWrite(raw, db.delete(processTags).where(eq(processTags.n, sql.placeholder('n')))),
   deleteReaped: compileWrite(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
-  deleteEntries: compileWrite(raw, db.delete(runEntries).where(eq(runEntries.process, sql.placeholder('n')))),
-  deleteSignals: compileWrite(raw, db.delete(userSignals).where(eq(userSignals.pid, sql.placeholder('pid')))),
 }));
 
 @injectable()
@@ -473,18 +478,23 @@ export class SqliteProcessRepository implements ProcessRepository {
     return statements.read(tx).findNextAlarm.get()?.at ?? null;
   }
 
-  async findPrunable(tx: ReadTx, endedBefore: number, from: number, rows: number): Promise<ProcessRow[]> {
-    return statements.read(tx).findPrunable.all({ endedBefore, after: from, limit: rows });
+  async findPrunable(tx: ReadTx, n: number, endedBefore: number): Promise<ProcessRow | undefined> {
+    return statements.read(tx).findPrunable.get({ n, endedBefore });
+  }
+
+  async pageEnds(tx: ReadTx, before: number, rows: number): Promise<readonly NumberedEnd[]> {
+    return statements.read(tx).pageEnds.all({ before, limit: rows });
   }
 
   async delete(tx: WriteTx, row: ProcessRow): Promise<void> {
     dropCachedProcess(tx, row.pid);
     const all = statements.write(tx);
-    all.delete.run({ n: row.n });
-    all.deleteTags.run({ n: row.n });
-    all.deleteReaped.run({ n: row.n });
-    all.deleteEntries.run({ n: row.n });
-    all.deleteSignals.run({ pid: row.pid });
+    const { n, labels, owner } = row;
+    keepNumbers(tx, 'processes');
+    all.delete.run({ n });
+    for (const [space, tags] of [['label', labels] as const, ['owner', owner] as const])
+      for (const [key, value] of Object.entries(tags ?? {})) all.deleteTag.run({ space, key, value, n });
+    all.deleteReaped.run({ n });
   }
 }
 

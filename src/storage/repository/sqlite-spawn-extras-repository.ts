@@ -22,6 +22,12 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id'))))
     .prepare(),
   insertRegistration: compileWrite(raw, db.insert(registrations).values(allColumns(registrations))),
+  removeRegistration: compileWrite(
+    raw,
+    db
+      .delete(registrations)
+      .where(and(eq(registrations.parent, sql.placeholder('parent')), eq(registrations.id, sql.placeholder('id')))),
+  ),
   insertTag: compileWrite(raw, db.insert(processTags).values(allColumns(processTags))),
   insertEnvironment: compileWrite(raw, db.insert(environments).values(allColumns(environments)).onConflictDoNothing()),
   removeEnvironment: compileWrite(raw, db.delete(environments).where(eq(environments.hash, sql.placeholder('hash')))),
@@ -47,6 +53,10 @@ export class SqliteSpawnExtrasRepository implements SpawnExtrasRepository {
 
   async insertRegistration(tx: WriteTx, parent: Pid | null, id: string, registration: Registration): Promise<void> {
     statements.write(tx).insertRegistration.run({ parent: parent ?? '', id, ...registration });
+  }
+
+  async removeRegistration(tx: WriteTx, parent: Pid | null, id: string): Promise<void> {
+    statements.write(tx).removeRegistration.run({ parent: parent ?? '', id });
   }
 
   async insertTags(tx: WriteTx, n: number, { labels, owner }: Pick<ProcessRow, 'labels' | 'owner'>): Promise<void> {

@@ -19,6 +19,7 @@ import { objectVersions, overlays, viewEntries, views } from '../schema/memory.j
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { loadPayload, storePayload } from './payload-store.js';
+import { nextNumber } from './row-numbers.js';
 import { toVersion } from './sqlite-object-repository.js';
 import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
@@ -39,7 +40,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .from(views)
     .where(eq(views.n, sql.placeholder('n')))
     .prepare(),
-  insert: compileWrite(raw, db.insert(views).values(insertColumns(views))),
+  insert: compileWrite(raw, db.insert(views).values({ n: nextNumber('views'), ...insertColumns(views) })),
   setState: compileWrite(
     raw,
     db
@@ -55,7 +56,10 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .select({ n: max(objectVersions.n) })
     .from(objectVersions)
     .prepare(),
-  insertEntry: compileWrite(raw, db.insert(viewEntries).values(insertColumns(viewEntries))),
+  insertEntry: compileWrite(
+    raw,
+    db.insert(viewEntries).values({ n: nextNumber('view_entries'), ...insertColumns(viewEntries) }),
+  ),
   entryState: db
     .select()
     .from(viewEntries)

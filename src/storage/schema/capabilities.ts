@@ -39,6 +39,10 @@ export const capabilities = sqliteTable(
   (table) => [
     index('capabilities_holder').on(table.holder, table.resource),
     index('capabilities_parent').on(table.parent, table.status).where(sql`${table.parent} IS NOT NULL`),
+    /** Capabilities on objects and namespaces, but for those of processes on their own: who holds an object. */
+    index('capabilities_memory')
+      .on(table.resource)
+      .where(sql`${table.own} = 0 AND ${table.resource} >= 'ns:' AND ${table.resource} < 'objecu'`),
     index('capabilities_sweeping').on(table.sweeping).where(sql`${table.sweeping} IS NOT NULL`),
   ],
 );

@@ -30,6 +30,7 @@ export const objects = sqliteTable(
     uniqueIndex('objects_name')
       .on(table.namespace, table.name)
       .where(sql`${table.name} IS NOT NULL AND ${table.deletedAt} IS NULL`),
+    index('objects_stored').on(table.hash).where(sql`${table.payload} IS NULL`),
   ],
 );
 
@@ -56,7 +57,10 @@ export const objectVersions = sqliteTable(
     madeBy: text('made_by').notNull(),
     madeAt: integer('made_at').notNull(),
   },
-  (table) => [index('object_versions_branch').on(table.object, table.branch, table.n)],
+  (table) => [
+    index('object_versions_branch').on(table.object, table.branch, table.n),
+    index('object_versions_stored').on(table.hash).where(sql`${table.payload} IS NULL AND ${table.hash} IS NOT NULL`),
+  ],
 );
 
 /** The newest version of an object that was written through a view, and not merged yet. */
@@ -76,7 +80,10 @@ export const overlays = sqliteTable(
     baseHash: text('base_hash').notNull(),
     baseVersion: integer('base_version').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.view, table.object] })],
+  (table) => [
+    primaryKey({ columns: [table.view, table.object] }),
+    index('overlays_stored').on(table.hash).where(sql`${table.payload} IS NULL`),
+  ],
 );
 
 /** A view: a root object, and at most one base that it was forked from. */

@@ -11,6 +11,7 @@ import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
+import { allowReleasingPages, checkpoint, compact, releasePages } from './release-pages.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { busyMs, storeClosed, WriteQueue } from './write-queue.js';
 
@@ -70,6 +71,26 @@ export class SqliteStore implements Store {
     return this.writes === undefined ? Promise.reject(storeClosed()) : this.writes.run(work, 'read');
   }
 
+  async releasePages(limit: number): Promise<number> {
+    const { writer, writes } = this;
+    if (writer === undefined || writes === undefined) throw storeClosed();
+    const left = await this.write(async (tx) => releasePages(tx, limit));
+    // The file gets shorter when the log has been copied into it.
+    if (left === 0) await writes.runAlone(() => checkpoint(writer.raw));
+    return left;
+  }
+
+  async compact(): Promise<void> {
+    const { writer, writes } = this;
+    if (writer === undefined || writes === undefined) throw storeClosed();
+    if (this.options.readOnly) throw readOnly();
+    try {
+      await writes.runAlone(() => retryWhileBusy(() => compact(writer.raw)));
+    } catch (error) {
+      throw toKernelError(error);
+    }
+  }
+
   onForeignCommit(listener: () => void): Disposable {
     return this.listeners.add(listener);
   }
@@ -100,7 +121,11 @@ export class SqliteStore implements Store {
     this.writer = await retryWhileBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
     assertVersion(raw);
-    await retryWhileBusy(() => (readOnly ? assertNotNewer(schemaOf(raw), schemaNumber()) : migrate(raw)));
+    await retryWhileBusy(() => {
+      if (readOnly) return assertNotNewer(schemaOf(raw), schemaNumber());
+      if (!inMemory) allowReleasingPages(raw);
+      migrate(raw);
+    });
     if (!readOnly) {
       await retryWhileBusy(() => raw.pragma('journal_mode = WAL'));
       raw.pragma(`synchronous = ${this.options.durability === 'full' ? 'FULL' : 'NORMAL'}`);

@@ -57,6 +57,11 @@ export class WriteQueue {
     });
   }
 
+  /** Runs `work` between two groups, when no transaction of this program is open. */
+  runAlone(work: () => void | Promise<void>): Promise<void> {
+    return this.lock.run(async () => work());
+  }
+
   /** Resolves when nothing is queued or running. */
   async waitUntilIdle(): Promise<void> {
     while (this.draining) await new Promise((resolve) => setImmediate(resolve));
