@@ -76,14 +76,11 @@ export class PrunedLeftovers {
   }
 
   private async removeCapabilities(ids: readonly CapabilityId[]): Promise<void> {
-    for (let rest = ids; rest.length > 0; ) {
-      const part = rest.slice(0, unitRows);
-      const removed = await this.store.write(async (tx) => {
-        for (const [index, id] of part.entries())
-          if (!(await this.repository.removeCapability(tx, id, unitRows))) return index;
-        return part.length;
+    for (let from = 0; from < ids.length; from += unitRows) {
+      const part = ids.slice(from, from + unitRows);
+      await this.store.write(async (tx) => {
+        for (const id of part) await this.repository.removeCapability(tx, id);
       });
-      rest = rest.slice(removed);
     }
   }
 }

@@ -23,8 +23,8 @@ export interface InheritedCapability {
 /** Removes what hangs on processes, in bounded parts. Every method works inside the caller's unit. */
 export interface PruneRepository {
   /**
-   * Removes up to about `limit` rows that belong to an ended process, besides its own row and account: capabilities and what
-   * was derived from them, its view, journal, mailbox, signals, logs, rules on it, and open approvals. Answers whether none is
+   * Removes up to about `limit` rows that belong to an ended process, besides its own row and account: capabilities from
+   * which nothing was derived that others hold, its view, journal, mailbox, signals, logs, rules on it, and open approvals. Answers whether none is
    * left.
    */
   clear(tx: WriteTx, row: ProcessRow, limit: number): Promise<boolean>;
@@ -39,8 +39,8 @@ export interface PruneRepository {
     after: InheritedCapability['place'],
     limit: number,
   ): Promise<readonly InheritedCapability[]>;
-  /** Removes the capability with up to `limit` of those derived from it. Answers whether it is gone. */
-  removeCapability(tx: WriteTx, id: CapabilityId, limit: number): Promise<boolean>;
+  /** Removes the capability unless another one was derived from it. */
+  removeCapability(tx: WriteTx, id: CapabilityId): Promise<void>;
   /** The hashes of up to `limit` environments after `after`. */
   pageEnvironments(tx: ReadTx, after: string, limit: number): Promise<readonly string[]>;
   /** Removes up to `limit` nodes that ended before `endedBefore` and hold no process. Answers with their ids. */

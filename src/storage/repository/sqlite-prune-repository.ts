@@ -39,23 +39,13 @@ const isLeftBehind: Record<LeftBehind, string> = {
   approvals: 'NOT EXISTS (SELECT 1 FROM processes WHERE processes.n = row.n)',
 };
 
-interface Tree {
-  readonly id: CapabilityId;
+interface Deleted {
   readonly holder: Pid;
   readonly resource: string;
 }
 
-/** The capabilities of a seed and those below them, deepest first: whatever is cut off by the limit is above or beside. */
-function selectTree(raw: Database.Database, seed: string) {
-  return raw.prepare<[{ key: string; limit: number }], Tree>(
-    `WITH RECURSIVE below(id, holder, resource, level) AS (
-       SELECT * FROM (SELECT id, holder, resource, 0 FROM capabilities WHERE ${seed} LIMIT @limit)
-       UNION ALL SELECT next.id, next.holder, next.resource, below.level + 1
-         FROM below JOIN capabilities AS next ON next.parent = below.id
-       ORDER BY 4 DESC LIMIT @limit)
-     SELECT id, holder, resource FROM below ORDER BY level DESC`,
-  );
-}
+/** Whether nothing was derived from a capability. What others hold stays, and with it what it was derived from. */
+const isLeaf = 'NOT EXISTS (SELECT 1 FROM capabilities AS below WHERE below.parent = capabilities.id)';
 
 const statements = prepareStatements((_db: Db, raw: Database.Database) => {
   const deleteSome = (table: string, condition: string) =>
@@ -70,12 +60,14 @@ const statements = prepareStatements((_db: Db, raw: Database.Database) => {
   return {
     ownedRows: ownedRows.map(([table, condition]) => deleteSome(table, condition)),
     rowsByPid: rowsByPid.map(([table, condition]) => raw.prepare<[object]>(`DELETE FROM ${table} WHERE ${condition}`)),
-    treeOfHolder: selectTree(raw, 'holder = @key'),
-    treeOf: selectTree(raw, 'id = @key'),
-    deleteCapability: raw.prepare<[string]>(
-      'DELETE FROM capabilities WHERE id = ? AND NOT EXISTS (SELECT 1 FROM capabilities AS below WHERE below.parent = capabilities.id)',
+    deleteLeaves: raw.prepare<[{ holder: string; limit: number }], Deleted>(
+      `DELETE FROM capabilities WHERE rowid IN (SELECT rowid FROM capabilities WHERE holder = @holder AND ${isLeaf} LIMIT @limit)
+       RETURNING holder, resource`,
     ),
-    hasCapability: raw.prepare<[string]>('SELECT 1 FROM capabilities WHERE id = ?').pluck(),
+    deleteHeld: raw.prepare<[string], Deleted>('DELETE FROM capabilities WHERE holder = ? RETURNING holder, resource'),
+    deleteCapability: raw.prepare<[string], Deleted>(
+      `DELETE FROM capabilities WHERE id = ? AND ${isLeaf} RETURNING holder, resource`,
+    ),
     overlaidObjects: raw
       .prepare<[{ view: number; limit: number }], string>('SELECT object FROM overlays WHERE view = @view LIMIT @limit')
       .pluck(),
@@ -141,7 +133,7 @@ const statements = prepareStatements((_db: Db, raw: Database.Database) => {
 export class SqlitePruneRepository implements PruneRepository {
   async clear(tx: WriteTx, row: ProcessRow, limit: number): Promise<boolean> {
     const { n, pid, bornUnder, id } = row;
-    let left = limit - this.deleteTree(tx, 'treeOfHolder', pid, limit);
+    let left = limit - this.deleteLeaves(tx, pid, limit);
     if (left > 0) left -= this.deleteView(tx, row.view, left);
     for (const statement of statements.write(tx).ownedRows) {
       if (left <= 0) return false;
@@ -151,7 +143,7 @@ export class SqlitePruneRepository implements PruneRepository {
   }
 
   async clearPid(tx: WriteTx, pid: Pid): Promise<void> {
-    while (this.deleteTree(tx, 'treeOfHolder', pid, partRows) === partRows);
+    for (const deleted of statements.write(tx).deleteHeld.all(pid)) dropCachedHoldings(tx, deleted);
     for (const statement of statements.write(tx).rowsByPid) statement.run({ pid });
   }
 
@@ -168,7 +160,7 @@ export class SqlitePruneRepository implements PruneRepository {
       return all.leftView.get(rowNumber) === undefined || this.deleteView(tx, rowNumber, limit) < limit;
     } else {
       const holder = all.leftHolder.get(rowNumber);
-      return holder === undefined || this.deleteTree(tx, 'treeOfHolder', holder, limit) < limit;
+      return holder === undefined || this.deleteLeaves(tx, holder, limit) < limit;
     }
     return true;
   }
@@ -187,9 +179,8 @@ export class SqlitePruneRepository implements PruneRepository {
     }));
   }
 
-  async removeCapability(tx: WriteTx, id: CapabilityId, limit: number): Promise<boolean> {
-    this.deleteTree(tx, 'treeOf', id, limit);
-    return statements.read(tx).hasCapability.get(id) === undefined;
+  async removeCapability(tx: WriteTx, id: CapabilityId): Promise<void> {
+    for (const deleted of statements.write(tx).deleteCapability.all(id)) dropCachedHoldings(tx, deleted);
   }
 
   async pageEnvironments(tx: ReadTx, after: string, limit: number): Promise<readonly string[]> {
@@ -200,16 +191,17 @@ export class SqlitePruneRepository implements PruneRepository {
     return statements.write(tx).removeNodes.all({ endedBefore, limit });
   }
 
-  /** Deletes capabilities with what was derived from them. Answers with the number of those looked at, at most `limit`. */
-  private deleteTree(tx: WriteTx, tree: 'treeOfHolder' | 'treeOf', key: string, limit: number): number {
-    const all = statements.write(tx);
-    // A chain has at most 64 links: with more places than that, every part reaches an end.
-    const found = all[tree].all({ key, limit: Math.max(limit, chainRowsMin) });
-    for (const capability of found) {
-      dropCachedHoldings(tx, capability);
-      all.deleteCapability.run(capability.id);
+  /** Deletes capabilities of a holder. Answers with their number, at most `limit`: then some may be left. */
+  private deleteLeaves(tx: WriteTx, holder: Pid, limit: number): number {
+    const { deleteLeaves } = statements.write(tx);
+    let left = limit;
+    // What a process has derived for itself hangs in chains: each round takes the ends.
+    for (let found = 1; found > 0 && left > 0; left -= found) {
+      const deleted = deleteLeaves.all({ holder, limit: left });
+      for (const one of deleted) dropCachedHoldings(tx, one);
+      found = deleted.length;
     }
-    return Math.min(found.length, limit);
+    return limit - left;
   }
 
   /** Deletes a view with its entries and versions. Answers with the number of rows, at most `limit`: then some may be left. */
@@ -236,6 +228,3 @@ export class SqlitePruneRepository implements PruneRepository {
     return limit - left;
   }
 }
-
-const partRows = 500;
-const chainRowsMin = 100;
