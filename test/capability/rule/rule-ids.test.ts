@@ -30,7 +30,7 @@ describe('a rule with an id', () => {
       () => kernel.capabilities.ask(other, noSearch),
       () => kernel.capabilities.ask('*', noSearch),
       () => kernel.capabilities.ask(pid, { ...noSearch, resource: 'tool:**' }),
-      () => kernel.capabilities.ask(pid, { ...noSearch, rights: ['call', 'list'] }),
+      () => kernel.capabilities.ask(pid, { ...noSearch, rights: ['call', 'grant'] }),
       () => kernel.capabilities.ask(pid, { ...noSearch, reason: 'other' }),
       () => kernel.capabilities.ask(pid, { ...noSearch, expiresAt: Date.now() + 60_000 }),
     ]) {
