@@ -58,7 +58,7 @@ describe('the arguments as they are recorded', () => {
   });
 
   it.each([
-    ['holds nothing', async () => {}],
+    ['holds nothing', async () => undefined],
     [
       'holds what was revoked',
       async ({ kernel, pid }: Fixture) => {
