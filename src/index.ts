@@ -126,6 +126,7 @@ export {
   type SignalScope,
 } from './kernel/signal/signal.js';
 export type { JournalEntry, JournalOptions } from './kernel/syscalls/history.js';
+export type { LogLine } from './kernel/syscalls/logs.js';
 export type { KernelOptions } from './kernel-options.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { ObjectInfo, ObjectVersion, StoredObject } from './memory/object/object.js';

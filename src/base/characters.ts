@@ -18,6 +18,7 @@ export function cutToBytes(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text.slice(0, bytesMax + 1));
   if (text.length <= bytesMax && bytes.length <= bytesMax) return text;
   const kept = bytes.subarray(0, Math.max(0, bytesMax - Buffer.byteLength('…')));
+  if (kept.length === 0) return '';
   return `${kept.subarray(0, wholeCharacters(kept)).toString()}…`;
 }
 

@@ -70,6 +70,11 @@ function buildProgram(args: readonly string[]): Command {
       (await import('./commands/process/journal.js')).journal(pid, self.optsWithGlobals()),
     );
 
+  command(program, 'logs', 'print what the body of a process has logged, or the output of a command')
+    .argument('<pid>')
+    .addOption(new Option('--stream <name>', 'of a command').choices(['stdout', 'stderr']).default('stdout'))
+    .action(async (pid, _, self) => (await import('./commands/process/logs.js')).logs(pid, self.optsWithGlobals()));
+
   command(program, 'signal', 'send a signal: pause, resume, cancel, kill or user.NAME')
     .argument('<pid>')
     .argument('<signal>')

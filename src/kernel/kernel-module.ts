@@ -41,6 +41,7 @@ import { External } from './syscalls/external.js';
 import { Fork } from './syscalls/fork.js';
 import { RunHistory } from './syscalls/history.js';
 import { InspectProcess } from './syscalls/inspect.js';
+import { ProcessLogs } from './syscalls/logs.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
@@ -102,6 +103,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     Fork,
     RunHistory,
     InspectProcess,
+    ProcessLogs,
     Prune,
     Queries,
     Receive,

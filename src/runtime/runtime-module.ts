@@ -17,6 +17,7 @@ import { OsProcesses, SystemOsProcesses } from './os/os-processes.js';
 import { OsPrograms, SystemOsPrograms } from './os/os-programs.js';
 import { BodyCalls } from './run/body-calls.js';
 import { BodyContexts } from './run/body-context.js';
+import { BodyLogs } from './run/body-logs.js';
 import { BodyRunner } from './run/body-runner.js';
 import { Patches } from './run/patches.js';
 import { ProcessReports } from './run/process-reports.js';
@@ -40,6 +41,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(OsPrograms).to(SystemOsPrograms);
   const parts = [
     BodyRunner,
+    BodyLogs,
     BodyCalls,
     Claims,
     Executor,

@@ -16,6 +16,7 @@ import { EffectRepository } from '../kernel/effect/effect-repository.js';
 import { SpawnExtrasRepository } from '../kernel/lifecycle/spawn-extras-repository.js';
 import { MessageRepository } from '../kernel/message/message-repository.js';
 import { NodeRepository } from '../kernel/node/node-repository.js';
+import { ProcessLogRepository } from '../kernel/process/process-log-repository.js';
 import { ProcessRepository } from '../kernel/process/process-repository.js';
 import { PruneRepository } from '../kernel/process/prune-repository.js';
 import { RunEntryRepository } from '../kernel/process/run-entry-repository.js';
@@ -39,6 +40,7 @@ import { SqliteMessageRepository } from './repository/sqlite-message-repository.
 import { SqliteNodeRepository } from './repository/sqlite-node-repository.js';
 import { SqliteObjectRepository } from './repository/sqlite-object-repository.js';
 import { SqliteOrphanRepository } from './repository/sqlite-orphan-repository.js';
+import { SqliteProcessLogRepository } from './repository/sqlite-process-log-repository.js';
 import { SqliteProcessRepository } from './repository/sqlite-process-repository.js';
 import { SqlitePruneRepository } from './repository/sqlite-prune-repository.js';
 import { SqliteReclaimRepository } from './repository/sqlite-reclaim-repository.js';
@@ -73,6 +75,7 @@ export function sqliteModule(options: StorageOptions): ContainerModule {
     bind(MessageRepository).to(SqliteMessageRepository);
     bind(NodeRepository).to(SqliteNodeRepository);
     bind(ObjectRepository).to(SqliteObjectRepository);
+    bind(ProcessLogRepository).to(SqliteProcessLogRepository);
     bind(ProcessRepository).to(SqliteProcessRepository);
     bind(OrphanRepository).to(SqliteOrphanRepository);
     bind(PruneRepository).to(SqlitePruneRepository);

@@ -66,6 +66,7 @@ export const auditActions = {
   'process.goal': 'The host read the goal of a process.',
   'process.graceOver': 'A process that was being stopped did not end in time and was ended.',
   'process.kill': 'A process was killed.',
+  'process.log': 'A body logged a line.',
   'process.ownerLost': 'A process that was being stopped was ended because its node is gone.',
   'process.parentExit': 'A process was stopped because its parent ended.',
   'process.park': 'A process waits for code that can replay its journal.',

@@ -74,6 +74,7 @@ const hostMembers: Record<keyof ProcessManager, true> = {
   journal: true,
   goal: true,
   transcript: true,
+  logs: true,
   readOutput: true,
   waitOutput: true,
   prune: true,

@@ -72,6 +72,7 @@ const tableNames = [
   'overlays',
   'links',
   'run_entries',
+  'process_logs',
   'messages',
 ];
 const refusalEvents = new Set(['audit.checkpointed', 'budget.exceeded', 'capability.denied']);

@@ -30,6 +30,7 @@ import { External } from '../syscalls/external.js';
 import { Fork } from '../syscalls/fork.js';
 import { type JournalEntry, type JournalOptions, RunHistory } from '../syscalls/history.js';
 import { InspectProcess } from '../syscalls/inspect.js';
+import { type LogLine, ProcessLogs } from '../syscalls/logs.js';
 import { Prune } from '../syscalls/prune.js';
 import { Queries } from '../syscalls/queries.js';
 import { Receive } from '../syscalls/receive.js';
@@ -276,6 +277,7 @@ export class HostSyscalls {
     @inject(SetOwner) private readonly owners: SetOwner,
     @inject(RunHistory) private readonly histories: RunHistory,
     @inject(InspectProcess) private readonly inspecting: InspectProcess,
+    @inject(ProcessLogs) private readonly lines: ProcessLogs,
     @inject(Prune) private readonly pruning: Prune,
     @inject(Retry) private readonly retrying: Retry,
     @inject(Send) private readonly sending: Send,
@@ -400,6 +402,11 @@ export class HostSyscalls {
    */
   journal(_caller: Caller, pid: Pid, options?: JournalOptions): Promise<JournalEntry[]> {
     return this.histories.journalOf(pid, options);
+  }
+
+  /** What its body has logged, oldest first, also after its end. Throws NO_SUCH_PROCESS. */
+  logs(_caller: Caller, pid: Pid, options?: { after?: string; limit?: number }): Promise<Page<LogLine>> {
+    return this.lines.list(pid, options);
   }
 
   /** The goal, also of an ended process, as an act of the host that is on record. Throws NO_SUCH_PROCESS. */

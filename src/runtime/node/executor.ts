@@ -11,6 +11,7 @@ import { EventFeed } from '../../events/event-feed.js';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
+import { BodyLogs } from '../run/body-logs.js';
 import { BodyRunner } from '../run/body-runner.js';
 import { ProcessReports } from '../run/process-reports.js';
 import { ProgressReports } from '../run/progress-reports.js';
@@ -69,6 +70,7 @@ export class Executor {
     @inject(BodyRunner) private readonly bodyRunner: BodyRunner,
     @inject(RunOutcomes) private readonly outcomes: RunOutcomes,
     @inject(ProgressReports) private readonly progressReports: ProgressReports,
+    @inject(BodyLogs) private readonly bodyLogs: BodyLogs,
     @inject(ProcessReports) private readonly reports: ProcessReports,
     @inject(Logger) private readonly logger: Logger,
   ) {
@@ -266,11 +268,12 @@ export class Executor {
     let outcome: BodyOutcome;
     try {
       outcome = { value: await this.bodyRunner.run(run, image) };
-      if (run.endReason === undefined && image.supervision === undefined)
-        this.reports.returnedEarly(run, run.listOpenCalls());
     } catch (error) {
       outcome = { error };
     }
+    await this.bodyLogs.settle(run);
+    if ('value' in outcome && run.endReason === undefined && image.supervision === undefined)
+      this.reports.returnedEarly(run, run.listOpenCalls());
     this.progressReports.flush(run);
     await this.recordOutcome(run, image, outcome);
     run.end(new RunEnded(run.pid));

@@ -17,6 +17,7 @@ import type { ProcessMemory } from '../../memory/object-memory.js';
 import { type NamedFace, type OwnFace, sealFaces } from '../../unit/faces.js';
 import { type StepOptions, Steps } from '../step/steps.js';
 import { BodyCalls, dataAnswer, messageAnswer, noAnswer, resultAnswer, resultsAnswer } from './body-calls.js';
+import { BodyLogs } from './body-logs.js';
 import { journalledCapabilities, journalledMemory } from './journalled-faces.js';
 import {
   type BodyCall,
@@ -70,6 +71,11 @@ export interface Syscalls extends Omit<ProcessFace, 'signal'> {
   patched(name: string): Promise<boolean>;
   /** Shown in the process table, at most a few times a second. */
   progress(done: number, total?: number, text?: string): void;
+  /**
+   * Keeps a line with the process, without what looks like a secret: at most 4 KiB, the newest 1,000 lines, counted as
+   * `storedBytes`. A rerun does not log it again. `processes.logs` reads them. Throws INVALID_INPUT, BUDGET_EXCEEDED.
+   */
+  log(text: string, facts?: object): Promise<void>;
 }
 
 /** Makes the `ctx` of runs. */
@@ -81,6 +87,7 @@ export class BodyContexts {
     @inject(Sleeps) readonly sleeps: Sleeps,
     @inject(ReplayJournal) readonly journal: ReplayJournal,
     @inject(ProgressReports) readonly progressReports: ProgressReports,
+    @inject(BodyLogs) readonly logs: BodyLogs,
     @inject(WaitSignal) readonly waitSignal: WaitSignal,
     @inject(RunTools) readonly runTools: RunTools,
     @inject(CommandRuns) readonly commandRuns: CommandRuns,
@@ -147,10 +154,11 @@ const sendSignal: Journalling<Parameters<ProcessFace['signal']>, SignalReport> =
 
 /** For calls by which a run ends itself. Throws RunEnded after the commit. */
 async function endRun<Args extends readonly unknown[]>(
-  { calls, progressReports: reports }: BodyContexts,
+  { calls, progressReports: reports, logs }: BodyContexts,
   { run, args, make }: BodyCall<Args, void>,
 ): Promise<never> {
   reports.flush(run);
+  await logs.settle(run);
   await calls.runLast(run, (face) => make(face, args));
   const ended = new RunEnded(run.pid);
   run.end(ended);
@@ -259,6 +267,10 @@ class BodyContext {
 
   get progress(): Syscalls['progress'] {
     return (done, total, text) => this.#deps.progressReports.report(this.#run, { done, total, text });
+  }
+
+  get log(): Syscalls['log'] {
+    return (text, facts) => this.#deps.logs.log(this.#run, text, facts);
   }
 
   get sendSignal(): Syscalls['sendSignal'] {

@@ -171,6 +171,11 @@ export function isWithinStep(key: string, step: string): boolean {
   return key.startsWith(`${step}\n`);
 }
 
+/** Whether the call with `key` logged a line. */
+export function isLogKey(key: string): boolean {
+  return /(?:^|\n)log #\d+$/.test(key);
+}
+
 /** The keys of the steps that the call with `key` was made within, the outermost first. */
 export function enclosingStepsOf(key: string): string[] {
   const lines = key.split('\n');

@@ -114,20 +114,22 @@ export class ReplayJournal {
     retry?: RetryPlan,
   ): Promise<number | undefined> {
     const { name, attempt } = step;
+    // The next attempt logs its lines anew.
+    const dropped = retry === undefined ? [] : [...retry.droppedKeys, ...run.replay.logsWithin(call.key)];
     const work = async (tx: WriteTx, act: Act) => {
       const retryAt = retry === undefined ? undefined : act.at + retry.delayMs;
       const update: EntryUpdate =
         retryAt === undefined
           ? { status: 'failed', value: toErrorRecord(error), attempt }
           : { status: 'backoff', attempt: attempt + 1, dueAt: retryAt };
-      for (const key of retry?.droppedKeys ?? []) await this.entries.remove(tx, run.row.n, key);
+      for (const key of dropped) await this.entries.remove(tx, run.row.n, key);
       await this.put(tx, act, run, call, update);
       const data = { name, attempt, code: codeOfError(error), retryAt: retryAt ?? null };
       this.recorder.record(tx, act, run.row, { event: 'step.failed', data, action: 'step.fail', facts: data });
       return retryAt;
     };
     const retryAt = await this.commit(run, call, 'step.fail', work, run.hooksFor(call, { ignoresPause: true }));
-    if (retry !== undefined) run.replay.restartStep(call.key, retry.droppedKeys);
+    if (retry !== undefined) run.replay.restartStep(call.key, dropped);
     return retryAt;
   }
 

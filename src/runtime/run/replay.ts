@@ -1,5 +1,5 @@
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
-import { enclosingStepsOf, isMarkKey, isWithinStep, type OpenCall } from './call-tree.js';
+import { enclosingStepsOf, isLogKey, isMarkKey, isWithinStep, type OpenCall } from './call-tree.js';
 import { PatchMarks } from './patch-marks.js';
 import { nonDeterministic } from './run-errors.js';
 
@@ -31,11 +31,15 @@ export class Replay {
   private readonly stepAnswers: RunEntry[] = [];
   private readonly claims: Claim[] = [];
   private readonly deferred: DeferredCall[] = [];
+  /** The keys of lines that are logged. They are not delivered, and may be missing or new in a rerun. */
+  private logged: Set<string> | undefined;
   private isDelivering = false;
   /** The keys of calls that earlier runs had begun and this one has made again. Absent without any, to save memory. */
   private madeAgain: Set<string> | undefined;
 
-  constructor(entries: readonly RunEntry[]) {
+  constructor(all: readonly RunEntry[]) {
+    const entries = all.filter(({ key }) => !isLogKey(key));
+    if (entries.length < all.length) this.logged = new Set(all.map(({ key }) => key).filter(isLogKey));
     this.marks = new PatchMarks(entries);
     if (entries.length > 0) this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
     const answered = new Set(entries.filter(isAnswered).map(({ key }) => key));
@@ -92,8 +96,23 @@ export class Replay {
     });
   }
 
+  /** Whether the call is a line that is logged already, by this run or an earlier one. */
+  isLogged({ key }: OpenCall): boolean {
+    return this.logged?.has(key) === true;
+  }
+
+  /** The keys of the lines that were logged within a step. */
+  logsWithin(step: string): string[] {
+    return [...(this.logged ?? [])].filter((key) => isWithinStep(key, step));
+  }
+
   /** Adds an answer that was journalled by this run: the next attempt of the step around it gets it again. */
   addAnswer(entry: RunEntry): void {
+    if (isLogKey(entry.key)) {
+      this.logged ??= new Set();
+      this.logged.add(entry.key);
+      return;
+    }
     if (enclosingStepsOf(entry.key).length > 0) this.stepAnswers.push(entry);
   }
 
@@ -101,6 +120,7 @@ export class Replay {
   restartStep(step: string, dropped: readonly string[]): void {
     const entries = this.stepAnswers.filter(({ key }) => isWithinStep(key, step) && !dropped.includes(key));
     this.dropCallsWithin(step);
+    for (const key of dropped) this.logged?.delete(key);
     this.byKey ??= new Map();
     for (const entry of entries) this.byKey.set(entry.key, entry);
     this.answers.push(...entries.sort((a, b) => a.seq - b.seq));
