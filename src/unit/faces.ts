@@ -30,10 +30,12 @@ export type OwnFace<Syscalls> = {
       : never;
 };
 
-/** A method with two signatures. Of a method with one, nothing is inferred for the first: it has the other alone. */
+/** A method with two signatures, or with one: then the first is inferred to be the same, or nothing is inferred for it. */
 type Overloads<First extends unknown[], FirstResult, Args extends unknown[], Result> = unknown[] extends First
   ? (...args: Args) => Result
-  : { (...args: First): FirstResult; (...args: Args): Result };
+  : [First, FirstResult, Args, Result] extends [Args, Result, First, FirstResult]
+    ? (...args: Args) => Result
+    : { (...args: First): FirstResult; (...args: Args): Result };
 
 /** A class, by its instances. */
 type ClassOf<Instance> = abstract new (...args: never[]) => Instance;

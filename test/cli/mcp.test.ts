@@ -52,6 +52,7 @@ describe('procura mcp', () => {
     expect(items.map(({ action, via }) => [action, via])).toEqual([
       ['process.spawnChild', 'process'],
       ['process.wait', 'process'],
+      ['memory.addToView', 'process'],
     ]);
   });
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PipedCommands } from '../../src/command/drive/piped-commands.js';
 import { commandFixture, findOsProcesses, uniqueSeconds } from '../support/command-fixture.js';
+import { eventually } from '../support/eventually.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 
@@ -17,7 +18,9 @@ describe('a program of the host that is talked to', () => {
     expect(String(answer)).toBe('got one\n');
     const record = await kernel.processes.get(program.pid);
     expect(record).toMatchObject({ kind: 'command', parent: null, name: 'echoer', status: 'running' });
-    expect(readFileSync(record.command?.errorFile ?? '', 'utf8')).toBe(`started in ${workspace} with 1\n`);
+    await eventually(() =>
+      expect(readFileSync(record.command?.errorFile ?? '', 'utf8')).toBe(`started in ${workspace} with 1\n`),
+    );
     program.stdin.end();
     expect(await program.ended).toMatchObject({ status: 'exited', outcome: { kind: 'completed', exitCode: 0 } });
     await checkInvariants(kernel, store);

@@ -21,7 +21,7 @@ describe('a promise where a value is wanted', () => {
   it('is told as one, wherever it stands', async () => {
     const kernel = await openKernel();
     const { processes, memory, capabilities } = kernel;
-    const pid = await processes.spawn({});
+    const pid = await processes.spawn({ capabilities: [{ resource: 'tool:fs.read', rights: ['call'] }] });
     const face = kernel.as(pid);
     const object = { type: 'artifact' as const };
     const calls: [string, () => unknown][] = [

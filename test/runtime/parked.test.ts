@@ -426,7 +426,7 @@ describe('processes.retry', () => {
     await host.processes.retry(pid, { version: '2' });
     const record = await host.processes.get(pid);
     expect(record).toMatchObject({ status: 'runnable', image: 'changing@2', recovery: 'fail', generation: 1 });
-    expect(record.wait).toBeUndefined();
+    expect(record.wait).toMatchObject({ kind: 'image', what: 'changing@2' });
     expect(openRawTables(store).find('processes', { pid })).toMatchObject({ failed_builds: null, node: null });
     expect(await host.processes.journal(pid)).toEqual(before);
   });

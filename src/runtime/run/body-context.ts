@@ -78,6 +78,8 @@ export interface Syscalls extends Omit<ProcessFace, 'signal'> {
   log(text: string, facts?: object): Promise<void>;
 }
 
+const noEvents: DeclaredEvents = new Map();
+
 /** Makes the `ctx` of runs. */
 @injectable()
 export class BodyContexts {
@@ -96,7 +98,7 @@ export class BodyContexts {
   ) {}
 
   /** `events`: those that the image of the run declares. */
-  of(run: Run, events: DeclaredEvents = new Map()): Syscalls {
+  of(run: Run, events: DeclaredEvents = noEvents): Syscalls {
     return new BodyContext(run, this, events) as object as Syscalls;
   }
 }
@@ -276,7 +278,7 @@ class BodyContext {
   get sendSignal(): Syscalls['sendSignal'] {
     const deps = this.#deps;
     const run = this.#run;
-    return (...args: Parameters<ProcessFace['signal']>) =>
+    return (...args) =>
       sendSignal(deps, {
         run,
         kind: 'sendSignal',

@@ -21,7 +21,8 @@ interface DeferredCall {
  * that ran concurrently are interleaved as before.
  */
 export class Replay {
-  readonly marks: PatchMarks;
+  /** Absent until they are asked for, to save memory. */
+  private knownMarks: PatchMarks | undefined;
   /** To be delivered in this order, from `next` on; without the calls of steps that have an answer themselves. */
   private readonly answers: RunEntry[];
   private next = 0;
@@ -40,12 +41,17 @@ export class Replay {
   constructor(all: readonly RunEntry[]) {
     const entries = all.filter(({ key }) => !isLogKey(key));
     if (entries.length < all.length) this.logged = new Set(all.map(({ key }) => key).filter(isLogKey));
-    this.marks = new PatchMarks(entries);
+    if (entries.some(({ key }) => isMarkKey(key))) this.knownMarks = new PatchMarks(entries);
     if (entries.length > 0) this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
     const answered = new Set(entries.filter(isAnswered).map(({ key }) => key));
     this.answers = entries.filter(
       (entry) => isAnswered(entry) && !enclosingStepsOf(entry.key).some((step) => answered.has(step)),
     );
+  }
+
+  get marks(): PatchMarks {
+    this.knownMarks ??= new PatchMarks([]);
+    return this.knownMarks;
   }
 
   /** Whether all answers of earlier runs have been delivered. */

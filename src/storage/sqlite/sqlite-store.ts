@@ -7,7 +7,7 @@ import { type Logger, silentLogger } from '../../base/logger.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
 import { backoff, FileLock } from './file-lock.js';
-import { identify } from './identity.js';
+import { identify, isBeingCreated } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
@@ -116,7 +116,7 @@ export class SqliteStore implements Store {
     const { path, readOnly } = this.options;
     const inMemory = path === ':memory:';
     if (inMemory && readOnly) throw noFile(path);
-    if (!inMemory) this.assertUsable(path);
+    if (!inMemory) await this.assertUsable(path);
     if (!inMemory && !readOnly) makePrivate(path);
     this.writer = await retryWhileBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
@@ -146,8 +146,11 @@ export class SqliteStore implements Store {
     }, this.options.pollMs).unref();
   }
 
-  private assertUsable(path: string): void {
-    const { isOurs, schema } = identify(path);
+  private async assertUsable(path: string): Promise<void> {
+    const { isOurs, schema } = await retryWhile(
+      () => identify(path),
+      () => isBeingCreated(path),
+    );
     if (!isOurs && this.options.readOnly) throw noFile(path);
     assertNotNewer(schema, schemaNumber());
   }
@@ -201,13 +204,18 @@ function dataVersionOf(connection: Connection): unknown {
   }
 }
 
-async function retryWhileBusy<T>(work: () => T): Promise<T> {
+function retryWhileBusy<T>(work: () => T): Promise<T> {
+  return retryWhile(work, isBusy);
+}
+
+/** Repeats the work while what it throws may pass. Throws it when that takes too long. */
+async function retryWhile<T>(work: () => T, mayPass: (error: unknown) => boolean): Promise<T> {
   const until = performance.now() + busyMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
+      if (!mayPass(error) || performance.now() > until) throw error;
       await backoff(attempt);
     }
   }

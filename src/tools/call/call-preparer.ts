@@ -10,7 +10,7 @@ import { isObject } from '../../capability/constraint/json-compare.js';
 import { AuthorityCache } from '../../capability/decision/authority-cache.js';
 import { allows } from '../../capability/decision/decide.js';
 import type { DecisionCode } from '../../capability/decision/decision.js';
-import { plainQuestion, type Question, QuestionParser } from '../../capability/decision/question.js';
+import { type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
@@ -96,7 +96,7 @@ export class CallPreparer {
    * the tool can be used, or a rule denies all its calls. Undefined otherwise.
    */
   async hopelessQuestion(tool: ParsedTool, pid: Pid, using: CapabilityId | undefined): Promise<Question | undefined> {
-    const question = callQuestion(tool, pid, {}, using);
+    const question = callQuestion(tool, pid, undefined, using);
     const { code, denies } = await this.authority.decide(question, this.clock.peek());
     const isHopeless = noneUsable.has(code) || denies.some(({ argsHash }) => argsHash === null);
     return isHopeless ? question : undefined;
@@ -190,9 +190,16 @@ export class CallPreparer {
 /** Codes of decisions for want of a capability that is live, whatever the arguments. */
 const noneUsable: ReadonlySet<DecisionCode> = new Set(['NO_CAPABILITY', 'REVOKED', 'SPENT', 'EXPIRED']);
 
-function callQuestion({ name }: ParsedTool, pid: Pid, args: JsonValue, using: CapabilityId | undefined): Question {
-  const question = plainQuestion(pid, 'call', parseRequest(`tool:${name}`), args);
-  return using === undefined ? question : { ...question, using };
+/** Without arguments: whether the process could call the tool with any. */
+function callQuestion(
+  { name }: ParsedTool,
+  pid: Pid,
+  args: JsonValue | undefined,
+  using: CapabilityId | undefined,
+): Question {
+  const request = parseRequest(`tool:${name}`);
+  const question: Question = { pid, right: 'call', request, names: [request] };
+  return { ...question, ...(args === undefined ? {} : { args }), ...(using === undefined ? {} : { using }) };
 }
 
 /** Stands for every path that is not in the workspace. No path pattern includes it. */
