@@ -60,26 +60,8 @@ function readIdentity(path: string): Identity {
 
 /** Whether there is no table in the file, and no log beside it that could hold one. */
 function isVacant(path: string, header: Buffer): boolean {
-  return hasNoTable(header) && !['-wal', '-journal'].some((suffix) => sizeOf(`${path}${suffix}`) > 0);
-}
-
-/** Whether a file that could not be identified may be one that another program of ours is creating at the moment. */
-export function isBeingCreated(path: string): boolean {
-  try {
-    // Opening something else, such as a pipe, may never return.
-    const header = statSync(path).isFile() ? readHeader(path) : Buffer.alloc(0);
-    if (header.length < headerBytes) return false;
-    const owner = header.readUInt32BE(68);
-    // A database of ours has its owner before it has a write-ahead log.
-    return owner === applicationId || (owner === 0 && hasNoTable(header) && sizeOf(`${path}-wal`) === 0);
-  } catch {
-    // It is missing, or cannot be read.
-    return false;
-  }
-}
-
-function hasNoTable(header: Buffer): boolean {
-  return header[100] === emptyLeafPage && header.readUInt16BE(103) === 0;
+  const hasNoTable = header[100] === emptyLeafPage && header.readUInt16BE(103) === 0;
+  return hasNoTable && !['-wal', '-journal'].some((suffix) => sizeOf(`${path}${suffix}`) > 0);
 }
 
 function readHeader(path: string): Buffer {

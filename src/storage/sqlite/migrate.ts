@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { StoreError } from '../../base/errors.js';
 import { applicationId, assertOursOrVacant } from './identity.js';
+import { allowReleasingPages, isEmptyFile } from './release-pages.js';
 
 const folder = fileURLToPath(new URL('../../../migrations/sqlite', import.meta.url));
 
@@ -30,14 +31,16 @@ export function migrate(raw: Database.Database): void {
   const migrations = readMigrationFiles({ migrationsFolder: folder });
   const isOurs = raw.pragma('application_id', { simple: true }) === applicationId;
   if (isOurs && schemaOf(raw) === migrations.length) return;
-  raw
-    .transaction(() => {
-      assertOursOrVacant(raw);
-      const from = schemaOf(raw);
-      assertNotNewer(from, migrations.length);
-      for (const migration of migrations.slice(from)) for (const statement of migration.sql) raw.exec(statement);
-      raw.pragma(`application_id = ${applicationId}`);
-      raw.pragma(`user_version = ${migrations.length}`);
-    })
-    .immediate();
+  const bringUpToDate = raw.transaction(() => {
+    allowReleasingPages(raw);
+    assertOursOrVacant(raw);
+    const from = schemaOf(raw);
+    assertNotNewer(from, migrations.length);
+    for (const migration of migrations.slice(from)) for (const statement of migration.sql) raw.exec(statement);
+    raw.pragma(`application_id = ${applicationId}`);
+    raw.pragma(`user_version = ${migrations.length}`);
+  });
+  // An immediate transaction makes a database of an empty file, in which the mode of its free pages is settled.
+  if (isEmptyFile(raw)) bringUpToDate.deferred();
+  else bringUpToDate.immediate();
 }

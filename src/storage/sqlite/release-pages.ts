@@ -6,9 +6,16 @@ import { prepareStatements, type SqliteTx } from './sqlite-tx.js';
 /** The value of `auto_vacuum` with which free pages can be given back in parts. */
 const incremental = 2;
 
-/** Of a new file, before its first table: free pages can be given back. An older file stays as it is. */
+export function isEmptyFile(raw: Database.Database): boolean {
+  return !raw.memory && raw.pragma('page_count', { simple: true }) === 0;
+}
+
+/**
+ * First in the transaction that creates a file: its free pages can be given back. It is part of that transaction, so that no
+ * other program finds a file without an owner. An older file stays as it is.
+ */
 export function allowReleasingPages(raw: Database.Database): void {
-  if (raw.pragma('page_count', { simple: true }) === 0) raw.pragma('auto_vacuum = INCREMENTAL');
+  if (isEmptyFile(raw)) raw.pragma('auto_vacuum = INCREMENTAL');
 }
 
 const statements = prepareStatements((_db: Db, raw: Database.Database) => ({

@@ -7,11 +7,11 @@ import { type Logger, silentLogger } from '../../base/logger.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
 import { backoff, FileLock } from './file-lock.js';
-import { identify, isBeingCreated } from './identity.js';
+import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
 import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
-import { allowReleasingPages, checkpoint, compact, releasePages } from './release-pages.js';
+import { checkpoint, compact, releasePages } from './release-pages.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { busyMs, storeClosed, WriteQueue } from './write-queue.js';
 
@@ -116,14 +116,13 @@ export class SqliteStore implements Store {
     const { path, readOnly } = this.options;
     const inMemory = path === ':memory:';
     if (inMemory && readOnly) throw noFile(path);
-    if (!inMemory) await this.assertUsable(path);
+    if (!inMemory) this.assertUsable(path);
     if (!inMemory && !readOnly) makePrivate(path);
     this.writer = await retryWhileBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
     assertVersion(raw);
     await retryWhileBusy(() => {
       if (readOnly) return assertNotNewer(schemaOf(raw), schemaNumber());
-      if (!inMemory) allowReleasingPages(raw);
       migrate(raw);
     });
     if (!readOnly) {
@@ -146,11 +145,8 @@ export class SqliteStore implements Store {
     }, this.options.pollMs).unref();
   }
 
-  private async assertUsable(path: string): Promise<void> {
-    const { isOurs, schema } = await retryWhile(
-      () => identify(path),
-      () => isBeingCreated(path),
-    );
+  private assertUsable(path: string): void {
+    const { isOurs, schema } = identify(path);
     if (!isOurs && this.options.readOnly) throw noFile(path);
     assertNotNewer(schema, schemaNumber());
   }
@@ -204,18 +200,13 @@ function dataVersionOf(connection: Connection): unknown {
   }
 }
 
-function retryWhileBusy<T>(work: () => T): Promise<T> {
-  return retryWhile(work, isBusy);
-}
-
-/** Repeats the work while what it throws may pass. Throws it when that takes too long. */
-async function retryWhile<T>(work: () => T, mayPass: (error: unknown) => boolean): Promise<T> {
+async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const until = performance.now() + busyMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return work();
     } catch (error) {
-      if (!mayPass(error) || performance.now() > until) throw error;
+      if (!isBusy(error) || performance.now() > until) throw error;
       await backoff(attempt);
     }
   }

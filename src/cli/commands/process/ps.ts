@@ -65,5 +65,6 @@ function row(record: ProcessRecord, name: (pid: string) => string): string[] {
 
 /** The status, and what a process lacks that no node runs until it is there. */
 function statusText({ status, wait }: ProcessRecord): string {
-  return wait?.kind === 'code' ? `${paintStatus(status)} (${wait.kind})` : paintStatus(status);
+  const isForNode = wait?.kind === 'code' || wait?.kind === 'image' || wait?.kind === 'tools';
+  return isForNode ? `${paintStatus(status)} (${wait.kind})` : paintStatus(status);
 }
