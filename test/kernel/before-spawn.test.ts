@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { createKernel, defineImage, defineSupervisor, type KernelOptions, type SpawnFacts } from '../../src/index.js';
 import { anyCommand } from '../support/command-fixture.js';
@@ -101,6 +102,24 @@ describe('beforeSpawn', () => {
     expect(await refusal(kernel.as(root).run({ argv: ['echo', 'hello'] }))).toMatchObject(isRefused);
     expect(await refusal(kernel.tools.connectMcp('s', { command: 'true' }))).toMatchObject(isRefused);
     expect((await kernel.processes.list({ live: true })).items.map(({ pid }) => pid)).toEqual([root]);
+  });
+
+  it('is asked for a program that is adopted, which then stays as it is', async () => {
+    const { state, asked, beforeSpawn } = policy();
+    const { kernel } = await kernelFixture({ beforeSpawn, node: { executor: true } });
+    const program = spawn('sleep', ['60'], { stdio: 'ignore' });
+    try {
+      const osPid = program.pid ?? 0;
+      state.reason = 'not this one';
+      const spec = { osPid, name: 'sleeper', owner: { source: 'subprocess' } };
+      expect((await refusal(kernel.processes.adopt(spec))).code).toBe('SPAWN_REFUSED');
+      expect((await kernel.processes.list()).items).toEqual([]);
+      expect(asked).toMatchObject([{ parent: null, by: 'host', kind: 'command', name: 'sleeper', owner: spec.owner }]);
+      state.reason = undefined;
+      expect(await kernel.processes.adopt(spec)).toMatchObject({ pid: expect.any(String) });
+    } finally {
+      program.kill('SIGKILL');
+    }
   });
 
   it('is not asked for a process that is there already', async () => {

@@ -10,6 +10,7 @@ import { Accounts } from '../../kernel/budget/accounts.js';
 import { getAdopted } from '../../kernel/command/adopted-ends.js';
 import type { Adoptions, CommandPlan } from '../../kernel/command/command-ports.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
+import { SpawnGate } from '../../kernel/lifecycle/spawn-gate.js';
 import { type NewProcess, Spawning } from '../../kernel/lifecycle/spawning.js';
 import { anonymousCommandImage } from '../../kernel/process/images.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
@@ -51,19 +52,21 @@ export class OsAdoptions implements Adoptions {
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
     @inject(AdoptionChecks) private readonly checks: AdoptionChecks,
+    @inject(SpawnGate) private readonly gate: SpawnGate,
   ) {}
 
   async adopt(caller: Caller, rawSpec: unknown): Promise<Pid> {
     const { data, interrupt } = splitInterrupt(rawSpec);
     const spec = parse(adoptSpec, data, 'spec');
     const { program, group } = this.checks.inspect(spec);
+    const call = { caller, actor: 'host', action: 'process.adopt' } as const;
+    const proposed = this.toNewProcess(spec, null, '', shownArgs({ command: program.name, ...spec }, {}));
+    await this.gate.check(call, spec.parent ?? null, proposed);
     await this.lease.acquire();
     const adopted = { leader: program.identity, group };
     const driver = this.drivers.registerAdopted(this.ids.next('process'), adopted, interrupt);
     try {
-      const row = await this.units.commit({ caller, actor: 'host', action: 'process.adopt' }, (tx, act) =>
-        this.create(tx, act, spec, program, driver, group),
-      );
+      const row = await this.units.commit(call, (tx, act) => this.create(tx, act, spec, program, driver, group));
       this.drivers.beginAdopted(driver, row);
       return driver.pid;
     } catch (error) {

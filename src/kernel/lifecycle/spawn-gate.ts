@@ -38,14 +38,14 @@ const reasonCharsMax = 1_000;
 /** Asks the policy of the host about every process that this program creates. The policy is code of users: no unit calls it. */
 @injectable()
 export class SpawnGate {
+  /** Whether there is a policy to ask. */
+  readonly isGuarded: boolean;
+
   constructor(
     @inject(SpawnPolicy) private readonly policy: SpawnPolicy,
     @inject(Units) private readonly units: Units,
-  ) {}
-
-  /** Whether there is a policy to ask. */
-  get isGuarded(): boolean {
-    return this.policy.beforeSpawn !== undefined;
+  ) {
+    this.isGuarded = policy.beforeSpawn !== undefined;
   }
 
   /** To be called before the unit that creates the process. The policy gets copies. Throws SPAWN_REFUSED, which is recorded. */
