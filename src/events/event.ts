@@ -281,6 +281,11 @@ export const eventTypes = {
   'node.stopped': event('A node stopped.', [], data<{ node: NodeId; released: number; abandoned: number }>()),
   'node.started': event('A node started.', [], data<{ name: string }>()),
   'audit.checkpointed': event('The audit log was signed.', [], data<{ size: number; root: string }>()),
+  'capabilities.pruned': event(
+    'Capabilities on what pruned processes have left were removed.',
+    ['authority'],
+    data<{ count: number }>(),
+  ),
   'processes.pruned': event('Rows of ended processes were removed.', ['authority'], data<{ count: number }>()),
 };
 

@@ -44,6 +44,8 @@ export interface ObjectSpec {
   readonly tags?: readonly string[];
   /** Default true. */
   readonly immutable?: boolean;
+  /** Whether it is added to the view of its maker, and so to its contexts. Default true. */
+  readonly inView?: boolean;
   /** The objects that it is made from. */
   readonly sources?: readonly ObjectRef[];
 }

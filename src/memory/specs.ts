@@ -28,6 +28,7 @@ export const createSpec = z.strictObject({
   title: z.string().max(1024).optional(),
   tags: tags.optional(),
   immutable: z.boolean().default(true),
+  inView: z.boolean().default(true),
   sources: z.array(ref).max(1024).default([]),
 });
 export const readOptions = z.strictObject({ version: amount.min(1).optional() });

@@ -51,6 +51,16 @@ describe('creating an object', () => {
     await checkInvariants(again, path);
   });
 
+  it('keeps it out of the view and its contexts with inView: false, and is found by name', async () => {
+    const { kernel, owner } = await ownerAndStranger(notes);
+    const spec = { type: 'summary', payload: { text: 'not for models' }, name: 'aside' } as const;
+    const aside = await kernel.memory.create(owner, { ...spec, inView: false });
+    const shown = await kernel.memory.create(owner, { ...spec, name: 'shown' });
+    expect((await kernel.memory.query(owner, { types: ['summary'] })).items.map(({ id }) => id)).toEqual([shown.id]);
+    expect((await kernel.memory.lookup(owner, 'aside')).id).toBe(aside.id);
+    expect((await kernel.memory.read(owner, aside)).payload).toEqual(spec.payload);
+  });
+
   it('with nothing but a type and a payload makes an immutable one in the process’s own namespace', async () => {
     const { kernel, path, owner } = await ownerAndStranger();
     const handle = await kernel.memory.create(owner, { type: 'claim', payload: null });

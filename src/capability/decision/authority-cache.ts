@@ -250,6 +250,7 @@ export class AuthorityCache {
       'process.exited': ({ pid = '', data }) => this.applyExit(pid, data),
       'rule.set': readRules,
       'rule.lifted': readRules,
+      'capabilities.pruned': () => this.clear(),
       'processes.pruned': () => this.clear(),
     };
   }

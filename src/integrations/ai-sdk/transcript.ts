@@ -55,8 +55,8 @@ export class Transcript {
       payload: this.payloadOf(messages),
       sources: [goal],
       immutable: false,
+      inView: false,
     });
-    await memory.removeFromView(this.object);
   }
 
   private async continueEarlier(messages: readonly ModelMessage[]): Promise<void> {

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
+import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { type InheritedCapability, type LeftBehind, PruneRepository } from '../process/prune-repository.js';
 import { UnusedEnvironments } from './unused-environments.js';
 
@@ -17,6 +18,7 @@ export class PrunedLeftovers {
     @inject(Store) private readonly store: Store,
     @inject(Clock) private readonly clock: KernelClock,
     @inject(PruneRepository) private readonly repository: PruneRepository,
+    @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(UnusedEnvironments) private readonly environments: UnusedEnvironments,
   ) {}
 
@@ -80,6 +82,8 @@ export class PrunedLeftovers {
       const part = ids.slice(from, from + unitRows);
       await this.store.write(async (tx) => {
         for (const id of part) await this.repository.removeCapability(tx, id);
+        const data = { count: part.length };
+        this.recorder.recordEvent(tx, { type: 'capabilities.pruned', at: this.clock.now(), data });
       });
     }
   }

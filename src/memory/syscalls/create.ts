@@ -40,7 +40,8 @@ export class CreateObject {
   ) {}
 
   /**
-   * Creates an object in the process's own namespace, or in a shared one that it may create in, and adds it to its view.
+   * Creates an object in the process's own namespace, or in a shared one that it may create in, and adds it to its view
+   * unless `inView` is false.
    * Throws CAPABILITY_DENIED, BUDGET_EXCEEDED, CONFLICT for a name that is taken, NO_SUCH_OBJECT for a source that it may not read.
    */
   async run(caller: Caller, pid: Pid, input: unknown): Promise<ObjectHandle> {
@@ -67,7 +68,8 @@ export class CreateObject {
       await this.charges.chargeStored(tx, pid, storedBytesOf(object));
       await this.objects.insert(tx, object);
       const rights = await this.rightsOf(tx, authorization);
-      await this.views.addEntry(tx, view, { object: id, capability: authorization.capability, rights });
+      const entry = { object: id, capability: authorization.capability, rights };
+      if (spec.inView) await this.views.addEntry(tx, view, entry);
       this.recorder.recordCreate(tx, act, pid, object, authorization, authorizations);
       return mintHandle(id, rightsOfMask(rights), authorization.capability);
     });

@@ -41,7 +41,6 @@ describe('an agent', () => {
     expect((await kernel.processes.journal(pid)).map(({ key }) => key.replaceAll(transcript, 'ID'))).toEqual([
       'step context #1 > parent #1',
       'step context #1 > memory.create transcript #1',
-      'step context #1 > memory.removeFromView ID #1',
       'step context #1',
       'require model:mock/scripted #1',
       'reserve #1',
