@@ -25,7 +25,12 @@ const noteTool = defineTool({
 print('ready');
 await nextLine();
 const model = chatModel(url);
-const images = [agentImage({ name: 'lead', model }), agentImage({ name: 'worker', model, tools: ['note'] })];
+// It may be killed more often in a row than a process is given.
+const recoveriesMax = 1_000;
+const images = [
+  agentImage({ name: 'lead', model, recoveriesMax }),
+  agentImage({ name: 'worker', model, tools: ['note'], recoveriesMax }),
+];
 const kernel = await createKernel({ logger: 'silent', store, images, tools: [noteTool], node: { leaseMs: 1_000 } });
 if (killAt !== '') killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');

@@ -23,9 +23,12 @@ async function work(ctx: Syscalls, who: string): Promise<string[]> {
   return done;
 }
 
-const child = defineImage<{ who: string }>({ name: 'child', run: (ctx, { who }) => work(ctx, who) });
+// It may be killed more often in a row than a process is given.
+const recoveriesMax = 1_000;
+const child = defineImage<{ who: string }>({ name: 'child', recoveriesMax, run: (ctx, { who }) => work(ctx, who) });
 const parent = defineImage({
   name: 'parent',
+  recoveriesMax,
   run: async (ctx) => {
     const children: string[] = [];
     for (const who of ['a', 'b', 'c']) children.push(await ctx.spawnChild({ image: 'child', args: { who } }));
