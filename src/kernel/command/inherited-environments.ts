@@ -18,7 +18,7 @@ export class InheritedEnvironments {
     @inject(SpawnExtrasRepository) private readonly extras: SpawnExtrasRepository,
   ) {}
 
-  /** What a child of the process takes over; of a process that does not exist, nothing. */
+  /** The variables and the working directory that a child of the process inherits; none of a process that does not exist. */
   ofProcess(pid: Pid): Promise<CommandSurroundings> {
     return this.store.read(async (tx) => {
       const row = await this.processes.find(tx, pid);

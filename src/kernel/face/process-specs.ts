@@ -22,7 +22,7 @@ export interface SpawnSpec {
   readonly queue?: string;
   /** Names the work that the process stands for elsewhere; up to 512 characters. */
   readonly externalRef?: string;
-  /** What becomes of an `id` that stands for another spec: CONFLICT, or the process that is there. Default `refuse`. */
+  /** For an `id` that stands for another spec: `refuse` (default) throws CONFLICT, `keep` answers with the process that has it. */
   readonly onConflict?: 'refuse' | 'keep';
   /** Root grants. */
   readonly capabilities?: readonly CapabilitySpec<Resources>[];

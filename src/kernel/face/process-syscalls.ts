@@ -404,7 +404,7 @@ export class HostSyscalls {
     return this.histories.journalOf(pid, options);
   }
 
-  /** What its body has logged, oldest first, also after its end. Throws NO_SUCH_PROCESS. */
+  /** The lines that its body has logged with `ctx.log`, oldest first, also after its end. Throws NO_SUCH_PROCESS. */
   logs(_caller: Caller, pid: Pid, options?: { after?: string; limit?: number }): Promise<Page<LogLine>> {
     return this.lines.list(pid, options);
   }

@@ -4,7 +4,7 @@ import type { NodeOffers } from './node-repository.js';
 
 /** The nodes that are not known to be gone. */
 export interface LiveNodes {
-  /** What each of them offers; null for nodes of earlier releases, which do not say it. */
+  /** The images, tools and queues of each live node; null for a node of an earlier release, which does not tell them. */
   findOffers(tx: ReadTx): Promise<(NodeOffers | null)[]>;
 }
 export const LiveNodes: Token<LiveNodes> = token('LiveNodes');

@@ -64,7 +64,7 @@ export interface ProcessRepository {
   isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
   /** Up to `limit` runnable processes in the order of creation. */
   findRunnable(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
-  /** How many processes are runnable, by image and queue, each with the oldest of them; up to `limit` groups. */
+  /** The number of runnable processes of each image and queue, with the oldest row of each; up to `limit` groups. */
   countRunnable(tx: ReadTx, limit: number): Promise<RunnableCount[]>;
   /** Up to `limit` processes that wait for code, in the order of creation. */
   findParked(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;

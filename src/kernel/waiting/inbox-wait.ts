@@ -24,8 +24,8 @@ export interface AwaitedItem<T> {
   /** Takes it and records that; undefined where another call was faster. */
   take: TakeItem<T>;
   /**
-   * Where the image has a schema for what has arrived: a check that is made outside of units, and that answers with how
-   * it is taken. Undefined where there is none.
+   * The check of an item by the schema of the receiver's image, to be run outside of units; it answers with the function
+   * that takes or refuses the item. Undefined where the image has no schema for it.
    */
   findCheck(tx: ReadTx, row: ProcessRow): Promise<(() => Promise<TakeItem<T | typeof refusedItem>>) | undefined>;
 }

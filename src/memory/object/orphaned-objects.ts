@@ -181,7 +181,7 @@ class Orphans {
       if (!orphan.isHeld && orphan.to.some((id) => this.objects.has(id))) yield orphan;
   }
 
-  /** What an object that is held refers to is held too. */
+  /** Adds the objects that a held object was made from or links to. */
   spread(): void {
     const held = [...this.objects.values()].filter(({ isHeld }) => isHeld);
     for (let next = held.pop(); next !== undefined; next = held.pop()) {

@@ -50,7 +50,7 @@ export class NodeOffering {
     return this.settings.executor ? this.offering.offers : nothing;
   }
 
-  /** What the executor may claim. */
+  /** The images and queues that the executor may claim from. */
   get claimable(): Claimable {
     return { images: [...this.offering.runnable], queues: this.settings.queues };
   }

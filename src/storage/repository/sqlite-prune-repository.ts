@@ -195,7 +195,7 @@ export class SqlitePruneRepository implements PruneRepository {
   private deleteLeaves(tx: WriteTx, holder: Pid, limit: number): number {
     const { deleteLeaves } = statements.write(tx);
     let left = limit;
-    // What a process has derived for itself hangs in chains: each round takes the ends.
+    // Capabilities that a process derived from its own form chains: each round deletes those that nothing was derived from.
     for (let found = 1; found > 0 && left > 0; left -= found) {
       const deleted = deleteLeaves.all({ holder, limit: left });
       for (const one of deleted) dropCachedHoldings(tx, one);

@@ -33,7 +33,7 @@ export const nodes = sqliteTable('nodes', {
   /** Null in rows of earlier releases. */
   leaseMs: integer('lease_ms'),
   renewals: integer().notNull().default(0),
-  /** What it can run. Null in rows of earlier releases. */
+  /** Its images, tools and queues. Null in rows of earlier releases. */
   offers: jsonText<NodeOffers>(),
   host: jsonText<HostIdentity>().notNull(),
   startedAt: integer('started_at').notNull(),

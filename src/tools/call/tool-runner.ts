@@ -74,7 +74,7 @@ export class ToolRunner {
     returned: unknown,
     ends: CallEnds,
   ): Promise<{ readonly value: JsonValue } | Extract<RunResult, { error: unknown }>> {
-    // What is no JSON says nothing of the work that was done, other than what does not fit the schema.
+    // The tool has done its work although its result is no JSON; a result that does not fit the schema is a failure of the tool.
     let outcome: 'ok' | 'failed' = 'ok';
     try {
       const value = this.payloads.parseSerialized(returned, 'result');

@@ -15,7 +15,7 @@ export class McpServers {
   private readonly closing = new AbortController();
   /** By name; each settles when the server is connected, or is not tried any more. */
   private readonly pending = new Map<string, Promise<void>>();
-  /** How often each was down since the kernel was opened. */
+  /** The number of times that each server was down, since the kernel was opened. */
   private readonly downs = new Map<string, number>();
   /** Those that were told to be missing. */
   private readonly missing = new Set<string>();
