@@ -13,5 +13,11 @@ export default defineConfig({
     maxWorkers: 2,
     // The kernel has no state of its own outside of what a test opens: files share what they import, which halves the time.
     isolate: false,
+    // Types are tests too: tsc checks these files, and an error in one, or in what it imports, fails the run.
+    typecheck: {
+      enabled: true,
+      include: ['test/types/**/*.test-d.ts'],
+      tsconfig: 'test/types/tsconfig.json',
+    },
   },
 });

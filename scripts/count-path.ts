@@ -2,18 +2,12 @@
  * Counts the files that one call goes through: files of src/ without storage/ in which a function ran between the call
  * and its answer (V8 coverage), on an open kernel with default options.
  *
- *   npm run build && npx tsx scripts/count-path.ts [--list] [DIST]
+ *   npx tsx scripts/count-path.ts [--list]
  */
 import { Session } from 'node:inspector/promises';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { Kernel, Pid, ProcessFace } from '../src/index.js';
+import { createKernel, defineTool, type Kernel, type Pid, type ProcessFace } from '../src/index.js';
 
 const flags = process.argv.slice(2);
-const dist = resolve(flags.find((flag) => !flag.startsWith('-')) ?? 'dist');
-const { createKernel, defineTool } = (await import(
-  pathToFileURL(`${dist}/index.js`).href
-)) as typeof import('../src/index.js');
 
 const echo = defineTool({
   name: 'echo',
@@ -50,10 +44,10 @@ async function filesOf(call: Call): Promise<string[]> {
   await session.post('Profiler.takePreciseCoverage');
   await call(kernel, pid, face);
   const { result } = await session.post('Profiler.takePreciseCoverage');
-  const root = pathToFileURL(`${dist}/`).href;
+  const root = new URL('../src/', import.meta.url).href;
   return result
     .filter(({ url, functions }) => url.startsWith(root) && functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
-    .map(({ url }) => url.slice(root.length).replace(/\.js$/, '.ts'))
+    .map(({ url }) => url.slice(root.length))
     .filter((file) => !file.startsWith('storage/'))
     .sort();
 }

@@ -31,24 +31,39 @@ const layerRules = Object.entries(mayImport).map(
   }),
 );
 
-/** The public API; and the version, which the command line prints without loading the kernel. */
-const publicFiles = ['^src/index\\.ts$', '^src/base/package-version\\.ts$'];
+/** The public API; and what the command line needs without loading the kernel: the version, and how packages are installed. */
+const publicFiles = ['^src/index\\.ts$', '^src/base/package/package-(version|manager)\\.ts$'];
 
 export const forbidden: IForbiddenRuleType[] = [
   ...layerRules,
   {
     name: 'cli-imports',
-    comment: 'the command line uses the public API, the integrations, and the version of the package',
+    comment: 'the command line uses the public API, the integrations, and facts about packages',
     severity: 'error',
     from: { path: '^src/cli/' },
     to: { path: '^src/', pathNot: ['^src/cli/', ...publicFiles, '^src/integrations/[^/]+/index\\.ts$'] },
   },
   {
     name: 'integrations-imports',
-    comment: 'an integration uses the public API, itself, what integrations share, and the version of the package',
+    comment: 'an integration uses the public API, itself, what integrations share, and facts about packages',
     severity: 'error',
     from: { path: '^src/integrations/([^/]+)/' },
-    to: { path: '^src/', pathNot: ['^src/integrations/$1/', '^src/integrations/[^/]+\\.ts$', ...publicFiles] },
+    to: {
+      path: '^src/',
+      pathNot: [
+        '^src/integrations/$1/',
+        '^src/integrations/[^/]+\\.ts$',
+        '^src/base/package/missing-package\\.ts$',
+        ...publicFiles,
+      ],
+    },
+  },
+  {
+    name: 'testing-imports',
+    comment: 'the helpers for tests use the public API and the integrations',
+    severity: 'error',
+    from: { path: '^src/testing/' },
+    to: { path: '^src/', pathNot: ['^src/testing/', '^src/index\\.ts$', '^src/integrations/[^/]+/index\\.ts$'] },
   },
   {
     name: 'verifier-stands-alone',

@@ -1,19 +1,33 @@
 /*
- * Prints the lists of the code into the docs, between markers: the transition table into docs/architecture.md, event types,
- * audit actions and the other lists into docs/tables.md.
+ * Prints the lists of the code into the docs, between markers: the transition table into docs/architecture.md, error codes
+ * into docs/errors.md, and all lists into docs/tables.md.
  *
  *   tsx scripts/print-tables.ts           writes the pages
  *   tsx scripts/print-tables.ts --check   fails when a page is not up to date
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { eventTypes } from '../src/events/event.js';
-import { processEvents, transitions } from '../src/kernel/process/transitions.js';
-import { auditActions } from '../src/unit/actions.js';
+import { atomTable, budgetTable, resourceTable } from './tables/authority.js';
+import { errorPageTables, errorTable } from './tables/errors.js';
+import { actionTable, eventTable } from './tables/events.js';
+import { processEventTable, statusTable, transitionTable } from './tables/states.js';
+import { builtinToolSections } from './tables/tools.js';
 
 const pages: Record<string, Record<string, () => string>> = {
   'architecture.md': { transitions: transitionTable },
-  'tables.md': { events: eventTable, actions: actionTable },
+  'errors.md': errorPageTables(),
+  'tables.md': {
+    resources: resourceTable,
+    atoms: atomTable,
+    budgets: budgetTable,
+    tools: builtinToolSections,
+    events: eventTable,
+    actions: actionTable,
+    errors: errorTable,
+    states: statusTable,
+    'process events': processEventTable,
+    transitions: transitionTable,
+  },
 };
 
 for (const [name, tables] of Object.entries(pages)) {
@@ -34,28 +48,4 @@ function withTable(text: string, marker: string, table: string): string {
   const to = text.indexOf(`<!-- ${marker}: end -->`);
   if (from < 0 || to < from) throw new Error(`the page has no ${begin} … end`);
   return `${text.slice(0, from + begin.length)}\n\n${table}\n\n${text.slice(to)}`;
-}
-
-/** A row per state, a column per event; an empty cell is a refusal. */
-function transitionTable(): string {
-  const states = Object.entries(transitions).map(([state, events]: [string, Partial<Record<string, string>>]) => [
-    `**${state}**`,
-    ...processEvents.map((event) => events[event] ?? ''),
-  ]);
-  return table(['', ...processEvents], states);
-}
-
-function eventTable(): string {
-  const rows = Object.entries(eventTypes).map(([type, { description }]) => [`\`${type}\``, description]);
-  return table(['type', 'when'], rows);
-}
-
-function actionTable(): string {
-  const rows = Object.entries(auditActions).map(([action, description]) => [`\`${action}\``, description]);
-  return table(['action', 'what was done'], rows);
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -1,15 +1,17 @@
 import 'reflect-metadata';
 import path from 'node:path';
-import { Container, ContainerModule } from 'inversify';
+import { Container, ContainerModule, type ContainerModuleLoadOptions, type ServiceIdentifier } from 'inversify';
 import { auditModule } from './audit/audit-module.js';
 import { CheckpointAnnouncer } from './audit/checkpoint/checkpoints.js';
 import { Signer } from './audit/checkpoint/signer.js';
 import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
 import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
+import { errorText, invalidInput } from './base/errors.js';
 import { IdSource, TimeOrderedIds } from './base/ids.js';
 import { Logger, safeLogger, silentLogger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { StderrLogger } from './base/stderr-logger.js';
+import type { Token } from './base/token.js';
 import { capabilityModule } from './capability/capability-module.js';
 import { commandModule } from './command/command-module.js';
 import type { OutputFolder } from './command/output/output-files.js';
@@ -21,7 +23,7 @@ import { RootDefaults } from './kernel/lifecycle/root-defaults.js';
 import { SpawnPolicy } from './kernel/lifecycle/spawn-gate.js';
 import { type KernelFileNames, KernelFiles } from './kernel/workspace/kernel-files.js';
 import { segmentsWithin, Workspace } from './kernel/workspace/working-directory.js';
-import { operatorOf, type ParsedOptions } from './kernel-options.js';
+import { type KernelModule, operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
 import { PayloadBytesMax } from './memory/object/object-writer.js';
 import { NodeSettings } from './runtime/node/node-settings.js';
@@ -30,6 +32,12 @@ import { oldPathsOf, prepareStateFolder, statePathsOf } from './storage/files/st
 import { sqliteModule } from './storage/storage-module.js';
 import { toolsModule } from './tools/tools-module.js';
 import { unitModule } from './unit/unit-module.js';
+
+/** The services of an open kernel. */
+export interface KernelContainer {
+  /** The service that a token such as `Clock` or `Store` names. Throws INVALID_INPUT for one that names none. */
+  get<T>(token: Token<T> | (abstract new (...args: never[]) => T)): T;
+}
 
 /** Builds the container of one kernel: a module per layer, then the caller's, whose bindings replace those of the layers. */
 export function buildContainer(options: ParsedOptions): Container {
@@ -53,14 +61,29 @@ export function buildContainer(options: ParsedOptions): Container {
   return container;
 }
 
+/** The container without the methods that change it. */
+export function publicContainer(container: Container): KernelContainer {
+  return {
+    get: <T>(token: Token<T> | (abstract new (...args: never[]) => T)): T => {
+      const service = token as ServiceIdentifier<T>;
+      if (container.isBound(service)) return container.get(service);
+      const name = typeof token === 'symbol' ? (token as symbol).description : errorText(token);
+      const hint = 'Give a token that the package exports, or one that a module of options.modules binds.';
+      throw invalidInput('token', `nothing is bound to ${String(name).slice(0, 100)}`, hint);
+    },
+  };
+}
+
 /** After the store was opened: creates the state folder, and from then on knows the kernel's own files whatever becomes of their names. */
-export function prepareFiles(container: Container, { path: file, state, workspace, readOnly }: ParsedOptions): void {
+export function prepareFiles(container: Container, options: ParsedOptions): void {
+  const { path: file, state, workspace, isWorkspaceNamed, readOnly } = options;
   if (!readOnly && state !== null) prepareStateFolder(state, file === ':memory:' ? null : file);
   container.get(KernelFiles).remember();
   const inside = [file, ...(state === null ? [] : [state])].filter(
     (place) => place !== ':memory:' && segmentsWithin(workspace, place) !== undefined,
   );
-  if (readOnly || inside.length === 0) return;
+  // Nobody chose the default workspace, which is where most stores lie: a warning at every start would be ignored.
+  if (readOnly || !isWorkspaceNamed || inside.length === 0) return;
   const message = 'the files of the kernel lie inside the workspace, where every command can read and change them';
   container.get<Logger>(Logger).warn({ workspace, inside }, message);
 }
@@ -130,15 +153,16 @@ function checkpointAnnouncer(events: EventOutbox): CheckpointAnnouncer {
 }
 
 /** The module with a `bind` that replaces an existing binding: a second one would be ambiguous. */
-function withReplacedBindings(module: ContainerModule): ContainerModule {
+function withReplacedBindings(module: KernelModule): ContainerModule {
   return new ContainerModule((options) => {
-    const loaded: unknown = module.load({
+    const replacing: ContainerModuleLoadOptions = {
       ...options,
       bind: (service) => {
         if (options.isBound(service)) options.unbind(service);
         return options.bind(service);
       },
-    });
+    };
+    const loaded: unknown = module.load(replacing as never);
     // A module function of one expression returns its binding, which is not to be awaited.
     return loaded instanceof Promise ? loaded : undefined;
   });

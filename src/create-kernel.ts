@@ -11,7 +11,7 @@ import { Clock } from './base/clock.js';
 import { Entropy, SeededEntropy } from './base/entropy.js';
 import { type InputError, invalidInput, StoreError } from './base/errors.js';
 import type { NodeId, Pid } from './base/ids.js';
-import type { JsonObject } from './base/json.js';
+import type { JsonObject, JsonValue } from './base/json.js';
 import { Logger } from './base/logger.js';
 import { NodeIdentity } from './base/node-identity.js';
 import { amount, parseSpec } from './base/spec.js';
@@ -22,7 +22,7 @@ import { ApprovalWatch } from './capability/approval/approval-watch.js';
 import { CapabilityManager } from './capability/capability-manager.js';
 import { RevocationSweep } from './capability/holding/revocation-sweep.js';
 import { CommandService } from './command/command-service.js';
-import { buildContainer, prepareFiles } from './container.js';
+import { buildContainer, type KernelContainer, prepareFiles, publicContainer } from './container.js';
 import { EventBus, LogEventBus } from './events/event-bus.js';
 import { EventFeed } from './events/event-feed.js';
 import { EventOutbox } from './events/event-outbox.js';
@@ -30,12 +30,17 @@ import { EventRepository } from './events/event-repository.js';
 import { type ProcessFace } from './kernel/face/process-face.js';
 import { ProcessFaces } from './kernel/face/process-faces.js';
 import { ProcessManager } from './kernel/face/process-manager.js';
+import type { SpawnSpec } from './kernel/face/process-specs.js';
+import type { CallParameters } from './kernel/face/typed-specs.js';
 import { graceMsDefault } from './kernel/lifecycle/process-ends.js';
 import { ProcessTimers } from './kernel/lifecycle/process-timers.js';
+import type { ImageOutput, ImageReference } from './kernel/process/typed-image.js';
 import { ExitWatch, InboxWatch, ResumeWatch } from './kernel/waiting/process-watch.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
+import { TokenCounter } from './memory/tokens/token-counter.js';
 import { ImageRegistry } from './runtime/image/image-registry.js';
+import { DueWork } from './runtime/node/due-work.js';
 import { Executor } from './runtime/node/executor.js';
 import { NodeLease, type RelinquishedProcesses } from './runtime/node/node-lease.js';
 import { Recovery } from './runtime/node/recovery.js';
@@ -47,21 +52,37 @@ import { ToolBroker } from './tools/tool-broker.js';
 
 /** An open kernel. Everything a call has acknowledged is on disk; `shutdown` signs the log and closes the store. */
 export interface Kernel extends AsyncDisposable {
+  /** The node of this kernel. */
   readonly nodeId: NodeId;
   /** The processes of lost kernels that this one has recovered since it was opened. */
   readonly recovery: RecoveryReport;
+  /** Creates, watches, signals and ends processes. */
   readonly processes: ProcessManager;
+  /** Grants, delegates and revokes authority, and sets rules. */
   readonly capabilities: CapabilityManager;
+  /** Objects of all processes. */
   readonly memory: ObjectMemory;
+  /** The feed of events. */
   readonly events: EventBus;
+  /** The audit log. */
   readonly audit: AuditLog;
   /** The requests that wait for the answer of a person. */
   readonly approvals: ApprovalQueue;
+  /** The images that this kernel can run. */
   readonly images: ImageRegistry;
+  /** The tools that processes can call. */
   readonly tools: ToolBroker;
-  readonly container: Container;
+  /** The services of this kernel, and what the modules of its options have bound. */
+  readonly container: KernelContainer;
   /** The face of one process, which acts with the authority of that process. */
   as(pid: Pid): ProcessFace;
+  /**
+   * Runs an image as a root process and answers with the value of its result: for scripts and tests. Throws PROCESS_FAILED,
+   * with the outcome among its facts, for one that did not exit, and as `processes.spawn`.
+   *
+   * @example const { square } = await kernel.run(squareImage, { n: 3 });
+   */
+  run<Im extends ImageReference>(image: Im, ...parameters: CallParameters<Im, SpawnSpec>): Promise<ImageOutput<Im>>;
   /**
    * Begins to claim processes, where that was left for later with `node: { start: false }`; once started, it does nothing.
    * Throws INVALID_INPUT for a kernel that runs no processes, KERNEL_CLOSED.
@@ -84,7 +105,7 @@ export interface ShutdownReport extends RelinquishedProcesses {
 
 /**
  * Opens a kernel, creating or migrating the database. Throws INVALID_INPUT, STORE_*, SCHEMA_NEWER, AUDIT_BROKEN,
- * TOOL_FAILED when the package for MCP servers is not installed.
+ * MISSING_PACKAGE when the package for MCP servers is not installed.
  *
  * @example
  * const kernel = await createKernel({ store: 'agents.db' });
@@ -127,6 +148,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
   await container.get(AuditVerifier).verifyTail();
   await container.get(Checkpoints).start();
   await recordNodeStart(container, options);
+  await container.get(TokenCounter).start();
   if (options.node.executor) {
     await container.get(NodeLease).acquire();
     await container.get(Recovery).start();
@@ -165,6 +187,7 @@ async function recordNodeStart(container: Container, { node }: ParsedOptions): P
   const at = container.get(Clock).now();
   const { nodeId, operator } = container.get(NodeIdentity);
   await container.get(Store).write(async (tx) => {
+    await container.get(TokenCounter).settle(tx);
     container.get(EventOutbox).append(tx, { type: 'node.started', at, data: { name: node.name ?? '' } });
     const record = {
       actor: 'host',
@@ -191,47 +214,60 @@ class OpenKernel implements Kernel {
   readonly approvals: ApprovalQueue;
   readonly images: ImageRegistry;
   readonly tools: ToolBroker;
+  readonly container: KernelContainer;
   private readonly faces: ProcessFaces;
   /** Present once it claims, or is about to. */
   private starting: Promise<void> | undefined;
   private closing: Promise<ShutdownReport> | undefined;
+  /** Present where the clock is moved by hand. */
+  private readonly clockTimers: Disposable | undefined;
 
   constructor(
-    readonly container: Container,
+    private readonly services: Container,
     private readonly options: ParsedOptions,
   ) {
-    this.nodeId = container.get(NodeIdentity).nodeId;
-    this.processes = container.get(ProcessManager);
-    this.capabilities = container.get(CapabilityManager);
-    this.memory = container.get(ObjectMemory);
-    this.events = container.get(EventBus);
-    this.audit = container.get(AuditLog);
-    this.approvals = container.get(ApprovalQueue);
-    this.images = container.get(ImageRegistry);
-    this.tools = container.get(ToolBroker);
-    this.faces = container.get(ProcessFaces);
+    this.container = publicContainer(services);
+    this.nodeId = services.get(NodeIdentity).nodeId;
+    this.processes = services.get(ProcessManager);
+    this.capabilities = services.get(CapabilityManager);
+    this.memory = services.get(ObjectMemory);
+    this.events = services.get(EventBus);
+    this.audit = services.get(AuditLog);
+    this.approvals = services.get(ApprovalQueue);
+    this.images = services.get(ImageRegistry);
+    this.tools = services.get(ToolBroker);
+    this.faces = services.get(ProcessFaces);
+    if (!options.readOnly) this.clockTimers = services.get(Clock).attachTimers(services.get(DueWork));
     if (options.node.start) this.starting = Promise.resolve();
   }
 
   get recovery(): RecoveryReport {
-    return this.container.get(Recovery).report;
+    return this.services.get(Recovery).report;
   }
 
   as(pid: Pid): ProcessFace {
     return this.faces.of(pid);
   }
 
+  async run<Im extends ImageReference>(
+    image: Im,
+    ...[args, spec]: CallParameters<Im, SpawnSpec>
+  ): Promise<ImageOutput<Im>> {
+    const given: SpawnSpec = { ...spec, image, ...(args === undefined ? {} : { args: args as JsonValue }) };
+    return (await this.processes.value(await this.processes.spawn(given))) as ImageOutput<Im>;
+  }
+
   async start(): Promise<void> {
     const { node, readOnly } = this.options;
     if (readOnly || !node.executor) throw withoutExecutor();
     if (this.closing !== undefined) throw kernelClosed();
-    this.starting ??= startClaiming(this.container);
+    this.starting ??= startClaiming(this.services);
     await this.starting;
   }
 
   async idle(options: unknown = {}): Promise<void> {
     const { timeoutMs } = parseSpec(idleOptions, options, 'options');
-    await this.container.get(Executor).idle(timeoutMs);
+    await this.services.get(Executor).idle(timeoutMs);
   }
 
   async shutdown(options: unknown = {}): Promise<ShutdownReport> {
@@ -245,7 +281,8 @@ class OpenKernel implements Kernel {
   }
 
   private async close(graceMs: number): Promise<ShutdownReport> {
-    const { container } = this;
+    const { services: container } = this;
+    this.clockTimers?.[Symbol.dispose]();
     try {
       const report = await this.stopRuns(graceMs);
       if (this.options.readOnly) return report;
@@ -261,7 +298,7 @@ class OpenKernel implements Kernel {
 
   /** Also after a failure: nothing stays open of a store that cannot be used any more. */
   private async release(): Promise<void> {
-    const { container } = this;
+    const { services: container } = this;
     container.get(LogEventBus).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
@@ -276,7 +313,7 @@ class OpenKernel implements Kernel {
 
   /** Bodies are stopped first, while everything that they need still works. */
   private async stopRuns(graceMs: number): Promise<ShutdownReport> {
-    const { container } = this;
+    const { services: container } = this;
     const { node, readOnly } = this.options;
     const lease = container.get(NodeLease);
     await this.starting;

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The public API of procura. */
 export type { AuditFilter } from './audit/audit-filter.js';
 export type { AuditLog } from './audit/audit-log.js';
@@ -15,8 +16,9 @@ export type { AuthorityApproval, AuthorityLink, AuthorityTrace } from './audit/q
 export type { Lineage, LineageCapability, LineageProcess } from './audit/query/lineage.js';
 export type { ProvenanceGraph, ProvenanceNode } from './audit/query/provenance.js';
 export type { VerifyReport } from './audit/verify/verify-report.js';
-export { Clock } from './base/clock.js';
+export { Clock, type ClockTimers } from './base/clock.js';
 export { Entropy } from './base/entropy.js';
+export type { KernelErrorCode } from './base/error/error-codes.js';
 export {
   AuditError,
   BudgetError,
@@ -33,6 +35,7 @@ export {
   type CapabilityId,
   type IdKind,
   IdSource,
+  idPrefixes,
   type NodeId,
   type ObjectId,
   type Pid,
@@ -42,7 +45,11 @@ export {
 export type { JsonObject, JsonValue } from './base/json.js';
 export { Logger } from './base/logger.js';
 export type { Page } from './base/page.js';
+export type { FromSchema } from './base/schema/from-schema.js';
+export type { JsonSchema } from './base/schema/json-schema.js';
+export type { Schema, SchemaInput, SchemaOutput, StandardSchema } from './base/schema/schema-types.js';
 export { type Channel, type ReadTx, Store, type WriteTx } from './base/store.js';
+export type { Token } from './base/token.js';
 export type { Approval, ApprovalDecision, ApprovalScope, ApprovalStatus } from './capability/approval/approval.js';
 export { type ApprovalFilter, ApprovalQueue } from './capability/approval/approval-queue.js';
 export { CapabilityManager } from './capability/capability-manager.js';
@@ -60,9 +67,16 @@ export { type Right, rights } from './capability/resource/rights.js';
 export { FilePlaces } from './capability/resource/workspace-files.js';
 export type { Rule, RuleSpec } from './capability/rule/rule.js';
 export type { RevocationReport } from './capability/syscalls/revoke.js';
-export { createKernel, type Kernel, type ShutdownReport } from './create-kernel.js';
+export type { KernelContainer } from './container.js';
+export type { Kernel, ShutdownReport } from './create-kernel.js';
 export type { EventData, EventType, KernelEvent, UserEventType } from './events/event.js';
-export { EventBus, type EventFilter, type EventListener } from './events/event-bus.js';
+export {
+  EventBus,
+  type EventFilter,
+  type EventListener,
+  type EventListOptions,
+  type EventStreamOptions,
+} from './events/event-bus.js';
 export {
   type Budget,
   type BudgetLine,
@@ -93,7 +107,24 @@ export type {
   ViewSpec,
   WaitOptions,
 } from './kernel/face/process-specs.js';
-export type { Effect, ProcessTools, ToolCallOptions, ToolInfo } from './kernel/face/process-tools.js';
+export type {
+  Effect,
+  ProcessTools,
+  ToolArgs,
+  ToolCallOptions,
+  ToolInfo,
+  ToolOutput,
+  TypedTool,
+} from './kernel/face/process-tools.js';
+export type { HostTypedCalls, OwnTypedCalls, ResultOf, ResultsOf } from './kernel/face/typed-calls.js';
+export type {
+  CallParameters,
+  ChildSpecOf,
+  ExecSpecOf,
+  ForkSpecOf,
+  PidOf,
+  SpawnSpecOf,
+} from './kernel/face/typed-specs.js';
 export type { RootDefaults } from './kernel/lifecycle/root-defaults.js';
 export type { SpawnFacts } from './kernel/lifecycle/spawn-gate.js';
 export type { Message, MessageBody, ReceiveOptions } from './kernel/message/message.js';
@@ -117,6 +148,7 @@ export type {
   WaitFacet,
 } from './kernel/process/process.js';
 export type { ProcessFilter } from './kernel/process/process-filter.js';
+export type { ImageArgs, ImageOutput, ImageReference, TypedImage } from './kernel/process/typed-image.js';
 export {
   controlSignals,
   type Refusal,
@@ -127,7 +159,9 @@ export {
 } from './kernel/signal/signal.js';
 export type { JournalEntry, JournalOptions } from './kernel/syscalls/history.js';
 export type { LogLine } from './kernel/syscalls/logs.js';
-export type { KernelOptions } from './kernel-options.js';
+export { isKernelError, type KernelErrorFacts, type KernelErrorOf } from './kernel-errors.js';
+export type { KernelModule, KernelOptions } from './kernel-options.js';
+export { createKernel } from './load-kernel.js';
 export type { JsonPatch, JsonPatchOperation } from './memory/json-patch.js';
 export type { ObjectInfo, ObjectVersion, StoredObject } from './memory/object/object.js';
 export {
@@ -147,32 +181,37 @@ export {
   ObjectMemory,
   type ObjectSpec,
   type ProcessMemory,
+  type ReadOptions,
   type UpdateOptions,
 } from './memory/object-memory.js';
 export type { ContextOrder } from './memory/rendering.js';
 export type { DiffSide } from './memory/syscalls/diff.js';
 export type { MemoryView } from './memory/syscalls/find.js';
 export type { ManifestEntry, ManifestReason, MaterializedContext } from './memory/syscalls/materialize.js';
-export { Tokenizer } from './memory/tokenizer.js';
+export { Tokenizer } from './memory/tokens/tokenizer.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/view/merge-plan.js';
 export type { CommandProgram } from './runtime/image/command-program.js';
 export {
   type CommandImageSpec,
   commandImage,
   defineImage,
-  defineSteps,
   defineSupervisor,
   type ExternalImageSpec,
   externalImage,
   type Image,
   type ImageResult,
   type ImageSpec,
-  type StepsSpec,
   type SupervisorSpec,
 } from './runtime/image/image.js';
 export { ImageRegistry } from './runtime/image/image-registry.js';
-export type { JsonSchema } from './runtime/image/json-schema.js';
-export type { Schema, StandardSchema } from './runtime/image/schema.js';
+export {
+  defineSteps,
+  type FirstStep,
+  type StepSettings,
+  type StepsOptions,
+  type StepsSpec,
+  type TypedSteps,
+} from './runtime/image/steps-image.js';
 export type { RecoveryReport } from './runtime/node/recovery-report.js';
 export type { CommandMarks } from './runtime/os/command-marks.js';
 export { OsGroups, type StartedProcess } from './runtime/os/os-groups.js';
@@ -180,6 +219,7 @@ export { OsProcesses } from './runtime/os/os-processes.js';
 export { type OsProgram, OsPrograms, type OwnProgram } from './runtime/os/os-programs.js';
 export type { OsProcess, ProcessSweep } from './runtime/os/process-sweep.js';
 export type { Syscalls } from './runtime/run/body-context.js';
+export { RecordedRun, type RecordedRunEnd } from './runtime/run/recorded-run.js';
 export { RunEnded } from './runtime/run/run-errors.js';
 export type { RetryPolicy } from './runtime/step/retry.js';
 export type { StepSpec } from './runtime/step/step-list.js';
@@ -195,3 +235,10 @@ export {
   type ToolSpec,
 } from './tools/tool.js';
 export { ToolBroker } from './tools/tool-broker.js';
+
+declare global {
+  /** Of the DOM or of Node: this part lets programs compile that mention the types of neither. */
+  interface AbortSignal {
+    readonly aborted: boolean;
+  }
+}

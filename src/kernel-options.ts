@@ -1,10 +1,10 @@
 import { realpathSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import type { ContainerModule } from 'inversify';
 import { z } from 'zod';
 import type { Signer } from './audit/checkpoint/signer.js';
 import type { Clock } from './base/clock.js';
+import { docPages } from './base/doc-pages.js';
 import { InputError, invalidInput } from './base/errors.js';
 import type { IdSource } from './base/ids.js';
 import { assertNoPromise, issueError } from './base/input-issue.js';
@@ -19,6 +19,7 @@ import type { Image } from './runtime/image/image.js';
 import { type McpTarget, type ParsedTarget, parseMcpTarget, parseServerName } from './tools/mcp/mcp-target.js';
 import type { Tool } from './tools/tool.js';
 
+/** Options of `createKernel`. */
 export interface KernelOptions {
   /** `:memory:` (default), `sqlite:PATH` or `PATH.db`. */
   readonly store?: string;
@@ -29,7 +30,9 @@ export interface KernelOptions {
   readonly state?: string;
   /** Root of all working directories; default: the current directory. */
   readonly workspace?: string;
+  /** Settings of the node that runs processes in this program. */
   readonly node?: {
+    /** The name of the node, for people. */
     readonly name?: string;
     /** false: runs no bodies, recovery or timers, for tools that open the database of a running kernel. */
     readonly executor?: boolean;
@@ -50,6 +53,7 @@ export interface KernelOptions {
   readonly readOnly?: boolean;
   /** The bytes of JSON that an object, a goal or a result may have; default 1 MiB, at most 64 MiB. */
   readonly payloadBytesMax?: number;
+  /** Images that are registered when the kernel opens. */
   readonly images?: readonly Image[];
   /** Image, limits and deadline of roots whose specs give none; each limit of the budget by itself. */
   readonly defaults?: RootDefaults;
@@ -72,8 +76,11 @@ export interface KernelOptions {
   readonly mcp?: Readonly<Record<string, McpTarget>>;
   /** Default 10,000. */
   readonly mcpWaitMs?: number;
+  /** Signs checkpoints of the audit log; default: a key in the state folder. */
   readonly signer?: Signer;
+  /** Gives the time; default: that of the system. */
   readonly clock?: Clock;
+  /** Makes ids; default: ids that sort by time. */
   readonly ids?: IdSource;
   /**
    * Gets warnings and errors that no caller is told. Default, and `console`: one line each on standard error, the same message
@@ -85,7 +92,14 @@ export interface KernelOptions {
   /** The operator of this kernel in audit records; default: the user of the program. */
   readonly operator?: string;
   /** Loaded last: their bindings replace the kernel's own. */
-  readonly modules?: readonly ContainerModule[];
+  readonly modules?: readonly KernelModule[];
+}
+
+/** Bindings for the container of a kernel: a `ContainerModule` of inversify. */
+export interface KernelModule {
+  readonly id: number;
+  /** Called with the container when the kernel opens. */
+  load(options: never): void | Promise<void>;
 }
 
 const mebibyte = 1024 * 1024;
@@ -93,7 +107,7 @@ const part = <T>() => z.custom<T>((value) => typeof value === 'object' && value 
 const schema = z.strictObject({
   store: z.string().min(1).default(':memory:'),
   state: z.string().min(1).optional(),
-  workspace: z.string().min(1).default('.'),
+  workspace: z.string().min(1).optional(),
   node: z
     .strictObject({
       name: z.string().min(1).max(256).optional(),
@@ -132,8 +146,13 @@ const schema = z.strictObject({
     .default('console'),
   seed: z.string().optional(),
   operator: z.string().min(1).max(256).optional(),
-  modules: z.array(part<ContainerModule>()).default([]),
+  modules: z.array(z.custom<KernelModule>(isModule, 'is not a ContainerModule of inversify')).default([]),
 });
+
+/** The class is not asked for: the module may come from another copy of inversify. */
+function isModule(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'load' in value && typeof value.load === 'function';
+}
 
 /** A word for one of the kernel's own, or an object with the methods of one. */
 function isLogger(value: unknown): boolean {
@@ -143,30 +162,33 @@ function isLogger(value: unknown): boolean {
   return typeof warn === 'function' && typeof error === 'function';
 }
 
-export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp'> & {
+export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp' | 'workspace'> & {
   readonly mcp: ReadonlyMap<string, ParsedTarget>;
+  /** The real path of the workspace. */
+  readonly workspace: string;
+  /** False where the workspace is the current folder because nobody named one. */
+  readonly isWorkspaceNamed: boolean;
   /** The real path of the database, or `:memory:`. */
   readonly path: string;
   /** The real path of the state folder; null when the kernel keeps no files. */
   readonly state: string | null;
 };
 
-const optionsPage = 'docs/guide.md#open-a-kernel';
 /** As deep as `options.defaults.budget.tokens`. */
 const optionsDepth = 3;
 
 /** Options with defaults, a database path and a real workspace. Throws INVALID_INPUT. */
 export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
-  assertNoPromise(rawOptions, 'options', optionsPage, optionsDepth);
+  assertNoPromise(rawOptions, 'options', docPages.options, optionsDepth);
   const parsed = schema.safeParse(rawOptions);
-  if (!parsed.success) throw issueError(schema, rawOptions, 'options', parsed.error, optionsPage);
+  if (!parsed.success) throw issueError(schema, rawOptions, 'options', parsed.error, docPages.options);
   const options = parsed.data;
-  const [file, workspace] = [databasePath(options.store), realWorkspace(options.workspace)];
+  const [file, workspace] = [databasePath(options.store), realWorkspace(options.workspace ?? '.')];
   const state = stateFolder(options.state, file);
   if (state !== null && segmentsWithin(state, workspace) !== undefined) throw workspaceInState(state);
   const mcp = parseServers(options.mcp);
   if (options.readOnly && mcp.size > 0) throw serversOfReader();
-  return { ...options, workspace, path: file, state, mcp };
+  return { ...options, workspace, isWorkspaceNamed: options.workspace !== undefined, path: file, state, mcp };
 }
 
 function parseServers(servers: object): Map<string, ParsedTarget> {
@@ -199,7 +221,7 @@ function databasePath(store: string): string {
   const isPath = store.startsWith('sqlite:') ? file.length > 0 : file.endsWith('.db');
   if (isPath) return realFile(path.resolve(file));
   throw new InputError('INVALID_INPUT', `options.store: ${JSON.stringify(store.slice(0, 200))} names no store.`, {
-    facts: { path: 'options.store' },
+    facts: { path: 'options.store', problem: 'names no store' },
     hint: "Use ':memory:', 'sqlite:PATH', or a path that ends in .db.",
   });
 }
@@ -235,7 +257,7 @@ function realWorkspace(workspace: string): string {
     // Refused below.
   }
   throw new InputError('INVALID_PATH', `options.workspace: there is no folder ${JSON.stringify(workspace)}.`, {
-    facts: { path: workspace.slice(0, 200) },
+    facts: { path: workspace.slice(0, 200), problem: 'there is no such folder' },
     hint: 'Create it first, or name another.',
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOptions, parseSpec } from '../base/spec.js';
+import type { AuditOutcome } from './audit-entry.js';
 import type { AuditRecord } from './audit-record.js';
 
 const exact = z.string().min(1).max(4096).optional();
@@ -18,8 +19,31 @@ const schema = z.strictObject({
   ...pageOptions,
 });
 
-/** Selects records; `from` and `to` are times and included. */
-export type AuditFilter = z.input<typeof schema>;
+/** Selects audit records. Every member that is given must fit. */
+export interface AuditFilter {
+  /** The pid of the process that acted, `host`, or `kernel`. */
+  readonly actor?: string;
+  /** The action: docs/tables.md#audit-actions. */
+  readonly action?: string;
+  /** The target of the action, such as a pid or the id of an object. */
+  readonly target?: string;
+  /** The resource that a decision was about, such as `tool:search`. */
+  readonly resource?: string;
+  /** The id of the capability that allowed it. */
+  readonly capability?: string;
+  /** The code of the decision, such as `ALLOWED`. */
+  readonly decision?: string;
+  /** The outcome of the call; `intent` is recorded before an effect whose outcome follows. */
+  readonly outcome?: AuditOutcome;
+  /** The earliest time, in milliseconds since 1970. */
+  readonly from?: number;
+  /** The latest time, in milliseconds since 1970. */
+  readonly to?: number;
+  /** The largest number of records. */
+  readonly limit?: number;
+  /** The cursor of the page before, its `next`. */
+  readonly after?: string;
+}
 export type ParsedAuditFilter = z.output<typeof schema>;
 
 /** Throws INVALID_INPUT. */

@@ -4,8 +4,11 @@ import type { AuditBody } from './writing/record-encoding.js';
 
 /** One decoded record of the log. */
 export interface AuditRecord extends Omit<AuditBody, 'commitment'> {
+  /** The number of the record in the log, from 1. */
   readonly seq: number;
+  /** The hash of the record. */
   readonly hash: Hash;
+  /** The hash of the record before it. */
   readonly prev: Hash;
   /** Absent when the record has none, and when its payload was erased. */
   readonly resource?: string;

@@ -3,11 +3,27 @@ import { type Token, token } from './token.js';
 
 /** Gives the time in epoch milliseconds. */
 export interface Clock {
+  /** The time in milliseconds since 1970. */
   now(): number;
   /**
    * The time without moving the clock, for polls and timers; for clocks that move when they are read. Default: `now`.
    */
   peek?(): number;
+  /**
+   * Only for clocks that are moved by hand: each kernel that is opened with the clock attaches its timers, so that moving the
+   * clock can run what has become due. With such a clock the time limits of waits, steps and tools count its time too.
+   */
+  attach?(timers: ClockTimers): Disposable;
+}
+
+/** The timers of an open kernel, for clocks that are moved by hand. */
+export interface ClockTimers {
+  /** The time of the clock at which the next timer is due; undefined without any. */
+  nextAt(): number | undefined;
+  /** Renews the lease of the kernel. To be called on all kernels of the clock, before any of them runs what is due. */
+  renewLease(): Promise<void>;
+  /** Runs what is due, and resolves when the kernel has nothing more to do before a later time. */
+  runDue(): Promise<void>;
 }
 export const Clock: Token<KernelClock> = token('Clock');
 
@@ -53,6 +69,7 @@ export class KernelClock implements Clock {
 
   constructor(private readonly source: Clock) {}
 
+  /** The time in milliseconds since 1970. */
   now(): number {
     this.last = Math.max(this.last, this.source.now() + this.offset);
     return this.last;
@@ -61,6 +78,28 @@ export class KernelClock implements Clock {
   peek(): number {
     const { source } = this;
     return Math.max(this.last, (source.peek === undefined ? source.now() : source.peek()) + this.offset);
+  }
+
+  /** Whether time passes only when somebody moves the clock. */
+  get isMovedByHand(): boolean {
+    return this.source.attach !== undefined;
+  }
+
+  /** Milliseconds from a fixed moment, for measuring durations: of the monotonic clock, or of a clock that is moved by hand. */
+  elapsedMs(): number {
+    return this.isMovedByHand ? this.peek() : performance.now();
+  }
+
+  /** Gives the timers of this kernel to a clock that is moved by hand; undefined for other clocks. */
+  attachTimers(timers: ClockTimers): Disposable | undefined {
+    return this.source.attach?.({
+      nextAt: () => {
+        const at = timers.nextAt();
+        return at === undefined ? undefined : at - this.offset;
+      },
+      renewLease: () => timers.renewLease(),
+      runDue: () => timers.runDue(),
+    });
   }
 
   /** Called when the store is opened, with the newest time in it. */

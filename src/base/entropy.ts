@@ -3,7 +3,8 @@ import { type Token, token } from './token.js';
 
 /** Random bytes for ids, salts, tokens and keys. */
 export interface Entropy {
-  bytes(length: number): Buffer;
+  /** New random bytes. */
+  bytes(length: number): Uint8Array;
 }
 export const Entropy: Token<Entropy> = token('Entropy');
 

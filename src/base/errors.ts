@@ -1,3 +1,4 @@
+import type { KernelErrorCode } from './error/error-codes.js';
 import type { JsonObject } from './json.js';
 
 export interface ErrorDetails {
@@ -10,21 +11,32 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
+/** Marks the errors of every copy of the package. */
+const brand = Symbol.for('procura.KernelError');
+
 /**
  * Every error the package throws. `code` is stable, `facts` is JSON, `hint` says what to do next.
  *
  * @example
  * try { await kernel.processes.get(pid) } catch (error) {
- *   if (error instanceof KernelError && error.code === 'NO_SUCH_PROCESS') …
+ *   if (isKernelError(error, 'NO_SUCH_PROCESS')) …
  * }
  */
 export class KernelError extends Error {
-  readonly code: string;
+  /** The kind of error. The codes are explained in docs/errors.md. */
+  readonly code: KernelErrorCode;
+  /** The values that matter: the request and the reason of the refusal. */
   readonly facts: JsonObject;
+  /** Advice for the caller. */
   readonly hint: string;
+  /** Whether the same call may succeed later although the caller changes nothing. */
   readonly retryable: boolean;
 
-  constructor(code: string, message: string, details: ErrorDetails = {}) {
+  static {
+    Object.defineProperty(KernelError.prototype, brand, { value: true });
+  }
+
+  constructor(code: KernelErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = code;
@@ -33,8 +45,21 @@ export class KernelError extends Error {
     this.retryable = details.retryable ?? false;
   }
 
+  /** Name, code, message, facts and hint. */
   toJSON(): JsonObject {
     return { name: this.name, code: this.code, message: this.message, facts: this.facts, hint: this.hint };
+  }
+}
+
+/**
+ * Whether a value is a KernelError, also one of another copy of the package, which is of another class. Never throws, although
+ * code of users may throw values whose members cannot be read.
+ */
+export function isBrandedError(error: unknown): error is KernelError {
+  try {
+    return typeof error === 'object' && error !== null && brand in error;
+  } catch {
+    return false;
   }
 }
 

@@ -1,18 +1,39 @@
 import { V7Generator } from 'uuidv7';
 import type { Clock } from './clock.js';
 import type { Entropy } from './entropy.js';
+import type { JsonValue } from './json.js';
 import { type Token, token } from './token.js';
 
+/** A text that remembers what it is the id of. */
 type Id<Kind extends string> = string & { readonly kind?: Kind };
 
-export type Pid = Id<'process'>;
+/** A method, so that types are compared in both directions: one that is not known fits every other one. */
+interface Carrier<Type> {
+  carry(value: Type): void;
+}
+
+/** Nothing is known about a result that may be any JSON. */
+type KnownResult<Result> = JsonValue extends Result ? unknown : Result;
+
+/**
+ * The id of a process. `Result` is the type of its result, where that is known: a plain string, or a pid whose result is not
+ * known, fits wherever a pid is asked for.
+ */
+export type Pid<Result = JsonValue> = Id<'process'> & { readonly '~result'?: Carrier<KnownResult<Result>>['carry'] };
+/** The id of an object of memory. */
 export type ObjectId = Id<'object'>;
+/** The id of a capability. */
 export type CapabilityId = Id<'capability'>;
+/** The id of a rule. */
 export type RuleId = Id<'rule'>;
+/** The id of an approval. */
 export type ApprovalId = Id<'approval'>;
+/** The id of a reservation of budget. */
 export type ReservationId = Id<'reservation'>;
+/** The id of a node: a program that runs processes of a store. */
 export type NodeId = Id<'node'>;
 
+/** The things that have ids. */
 export type IdKind =
   | 'process'
   | 'object'
@@ -28,11 +49,13 @@ export type IdKind =
 
 /** Creates ids. They must sort by time: random keys halve the speed of the store. */
 export interface IdSource {
+  /** A new id. It must differ from every other one of the store. */
   next(kind: IdKind): string;
 }
 export const IdSource: Token<IdSource> = token('IdSource');
 
-const prefixes: Record<IdKind, string> = {
+/** The beginning of the ids of each kind of thing. */
+export const idPrefixes: Readonly<Record<IdKind, string>> = {
   process: 'p_',
   object: 'o_',
   capability: 'c_',
@@ -57,11 +80,11 @@ export class TimeOrderedIds implements IdSource {
     private readonly clock: Clock,
     entropy: Entropy,
   ) {
-    this.generator = new V7Generator({ nextUint32: () => entropy.bytes(4).readUInt32BE() });
+    this.generator = new V7Generator({ nextUint32: () => Buffer.from(entropy.bytes(4)).readUInt32BE() });
   }
 
   next(kind: IdKind): string {
-    return prefixes[kind] + toShortText(this.generator.generateOrResetWithTs(this.clock.now()).bytes);
+    return idPrefixes[kind] + toShortText(this.generator.generateOrResetWithTs(this.clock.now()).bytes);
   }
 }
 

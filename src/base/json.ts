@@ -2,8 +2,24 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 type JsonPrimitive = string | number | boolean | null;
+/** Any JSON value. */
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** The type itself where its values are JSON, also for interfaces, which have no index signature; else a type that they do not fit. */
+export type JsonCompatible<T> = T extends JsonValue | undefined
+  ? T
+  : T extends bigint | symbol | ((...args: never[]) => unknown)
+    ? never
+    : { readonly [Member in keyof T]: JsonCompatible<T[Member]> };
+
+/** The type with read-only members, all the way down. */
+export type ReadonlyJson<T> = JsonValue extends T
+  ? T
+  : T extends object
+    ? { readonly [Member in keyof T]: ReadonlyJson<T[Member]> }
+    : T;
 
 /** The RFC 8785 text of plain JSON: equal values have equal texts. */
 export function canonicalJson(value: JsonValue): string {

@@ -3,7 +3,9 @@ import { type Token, token } from './token.js';
 
 /** Gets what cannot be reported to a caller. A pino instance can be used as it is. */
 export interface Logger {
+  /** Reports something that the kernel copes with. */
   warn(facts: JsonObject, message: string): void;
+  /** Reports a failure that no caller is told. */
   error(facts: JsonObject, message: string): void;
 }
 export const Logger: Token<Logger> = token('Logger');

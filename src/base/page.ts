@@ -1,6 +1,8 @@
 /** One page of a list. When more items may follow, `next` is the value of `after` for the next page. */
 export interface Page<T> {
+  /** The items of this page. */
   items: T[];
+  /** The cursor of the next page; absent on the last one. */
   next?: string;
 }
 

@@ -112,22 +112,49 @@ const inOther: readonly Replacement[] = [
   secretAfter(`(?:^|\\s)-[uU]\\s{0,8}["']?[^\\s:%"']{0,64}[:%]`, openLine, 'g'),
 ];
 
+/** A number, where it counts something: `500`, `12,345`, `1.5k`, `80%`. */
+const count = '[-+~<>]?\\d[\\d,._]{0,18}[kKmM%]?(?![\\w+/=-])';
+const wordOrAssignment = `[a-z]{1,16}(?![\\w+/=])|[a-z][\\w.-]{0,64}["']?${blanks}[=:]`;
+/** After a count: the end of the sentence, the list or the line, a bound such as `/ 4096`, a word, or the next assignment. */
+const countEnd = `(?=\\s{0,8}(?:$|[\\n,;&|()[\\]{}.]|/\\s{0,8}\\d|${wordOrAssignment}))`;
+/** Names that are in the plural, or that say that they count. */
+const countName =
+  '(?:(?:token|secret|passw(?:or)?d|passphrase|key|credential|cred|cookie|session[-_.]?id|signature|jwt|otp)s(?![a-z])' +
+  '(?:[-_.]?(?:count|total|used|left|limit|max|min|in|out))?|(?:token|key|cookie|secret|credential|signature)s?[-_.]?' +
+  '(?:count|total|limit|budget|usage|used|left|max|min))';
+const assigns = `\\\\{0,4}["']?${blanks}[=:]${blanks}`;
+/**
+ * An assignment of a count, which is not secret: any number to a name that counts, or one of few digits to the bare name
+ * `token` or `key`. A number of more digits may be a one-time code, and a password may be a number.
+ */
+const countAssignment =
+  `(?:[\\w.-]{0,64}?${countName}${assigns}${count}${countEnd}` +
+  `|(?<![\\w.-])(?:token|key)${assigns}\\d{1,5}(?=\\s{0,8}(?:$|[\\n,;&)\\]}])))`;
+
+/** What stands in a line of a log: as `inOther`, and counts are not secret. */
+const inLog: readonly Replacement[] = inOther.map(({ pattern, by }) => ({
+  pattern: new RegExp(`(?!${countAssignment})${pattern.source}`, pattern.flags),
+  by,
+}));
+
+const replacements = { shell: inShell, other: inOther, log: inLog } as const;
+
 /** Replaces what looks like a secret in a text. Linear: every repetition is bounded, or ends at what the next one begins with. */
-export function redactText(text: string, syntax: 'shell' | 'other'): string {
+export function redactText(text: string, syntax: keyof typeof replacements): string {
   let redacted = text;
-  for (const { pattern, by } of [...everywhere, ...(syntax === 'shell' ? inShell : inOther)]) {
+  for (const { pattern, by } of [...everywhere, ...replacements[syntax]]) {
     redacted = redacted.replace(pattern, by);
   }
   return redacted;
 }
 
-/** The members of `facts` without what looks like a secret: texts of members that are named for one, and parts of other texts. */
+/** The members of the facts of a log line without what looks like a secret: texts of members that are named for one, and parts of other texts. */
 export function redactFacts(facts: JsonObject): JsonObject {
   return redactMember(facts) as JsonObject;
 }
 
 function redactMember(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return redactText(value, 'other');
+  if (typeof value === 'string') return redactText(value, 'log');
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(redactMember);
   const members = Object.entries(value as JsonObject).map(([name, member]) => {

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { z } from 'zod';
 import { controlCharacters } from './characters.js';
+import { docPages } from './doc-pages.js';
 import { errorText, type InputError, invalidInput } from './errors.js';
 import { isPromiseLike, issueError, promiseProblem } from './input-issue.js';
 import type { JsonValue } from './json.js';
@@ -8,7 +9,8 @@ import { pageLimitDefault, pageLimitMax } from './page.js';
 
 /**
  * Copies the input of a caller to plain data and parses it. `name` is what the message calls the value, such as `spec`;
- * `opaque` as in `copyPlain`. Throws INVALID_INPUT with the path of the first wrong member.
+ * `opaque` as in `copyPlain`; `page` is where the value is described. Throws INVALID_INPUT with the path of the first wrong
+ * member.
  */
 export function parseSpec<Schema extends z.ZodType>(
   schema: Schema,
@@ -16,11 +18,12 @@ export function parseSpec<Schema extends z.ZodType>(
   name: string,
   opaque?: (value: object) => boolean,
   limits: PlainLimits = specLimits,
+  page: string = docPages.reference,
 ): z.output<Schema> {
   const plain = copyPlain(input, name, limits, opaque);
   const result = schema.safeParse(plain);
   if (result.success) return result.data;
-  throw issueError(schema, plain, name, result.error, 'docs/guide.md');
+  throw issueError(schema, plain, name, result.error, page);
 }
 
 const id = z.string().min(1).max(512);

@@ -2,6 +2,7 @@ import { type Token, token } from './token.js';
 
 /** An open read unit. It is passed to repositories and has no use of its own. */
 export interface ReadTx {
+  /** Marks the type; there is nothing to read from it. */
   readonly opaque: true;
 }
 
@@ -33,12 +34,16 @@ export interface Store {
   write<T>(work: (tx: WriteTx) => Promise<T>): Promise<T>;
   /** Runs a unit that sees one committed state. */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
-  /** Gives up to `limit` free pages back to the file system. Answers how many are left that can be given back. */
-  releasePages?(limit: number): Promise<number>;
+  /**
+   * Gives up to `limit` free pages back to the file system, in a unit that calls `begin` first. Answers how many are left that
+   * can be given back.
+   */
+  releasePages?(limit: number, begin: () => void): Promise<number>;
   /** Rewrites the file without its free pages, and so that later ones can be given back. Nobody else can use it meanwhile. */
   compact?(): Promise<void>;
   /** Calls `listener` after another connection has committed. */
   onForeignCommit(listener: () => void): Disposable;
+  /** Closes the store after the units that have begun. */
   close(): Promise<void>;
 }
 export const Store: Token<Store> = token('Store');

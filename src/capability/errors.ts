@@ -1,3 +1,4 @@
+import type { KernelErrorCode } from '../base/error/error-codes.js';
 import { CapabilityError, ProcessError } from '../base/errors.js';
 import type { CapabilityId, Pid } from '../base/ids.js';
 import type { CapabilityStatus } from './holding/capability.js';
@@ -33,7 +34,7 @@ export function chainProblem(pid: Pid): string {
 }
 
 /** The process cannot hold, give or receive a capability. */
-export function unusableHolder(code: string, pid: Pid, problem: string): ProcessError {
+export function unusableHolder(code: KernelErrorCode, pid: Pid, problem: string): ProcessError {
   return new ProcessError(code, `Process ${JSON.stringify(pid)} ${problem}.`, {
     facts: { pid },
     hint: 'Name a live process that is not being stopped.',

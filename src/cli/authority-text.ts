@@ -11,7 +11,7 @@ export function chainLine({ id, holder, resource, rights, status, grantedBy }: C
 
 /** A rule in words: its effect, rights, resource, and the processes that it binds. */
 export function ruleText({ effect, pid, resource, rights, argsHash, reason, expiresAt }: Rule): string {
-  const whom = pid === '*' ? 'every process' : `${safeText(pid, 100)} and everything born under it`;
+  const whom = pid === '*' ? 'every process' : `${safeText(pid, 100)} and everything spawned under it`;
   const args = argsHash === undefined ? '' : ` with arguments of SHA-256 ${argsHash.slice(0, 8)}…`;
   const until = expiresAt === undefined ? '' : `, until ${formatTime(expiresAt)}`;
   const why = reason === undefined ? '' : `, "${safeText(reason, 100)}"`;

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { packageVersion } from '../base/package-version.js';
+import { packageVersion } from '../base/package/package-version.js';
 import { CliError } from './cli-error.js';
 import { reportError } from './report-error.js';
 import { parseDuration } from './times.js';
@@ -38,7 +38,7 @@ function buildProgram(args: readonly string[]): Command {
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
   // The program's own --version would be taken for the option of the command that has one.
-  if (!args.includes('retry')) program.version(packageVersion());
+  if (!args.includes('retry')) program.version(packageVersion);
 
   command(program, 'ps', 'list processes')
     .option('--full', 'whole pids')
@@ -72,6 +72,7 @@ function buildProgram(args: readonly string[]): Command {
 
   command(program, 'logs', 'print what the body of a process has logged, or the output of a command')
     .argument('<pid>')
+    .option('--follow', 'go on with what is added until the process has ended')
     .addOption(new Option('--stream <name>', 'of a command').choices(['stdout', 'stderr']).default('stdout'))
     .action(async (pid, _, self) => (await import('./commands/process/logs.js')).logs(pid, self.optsWithGlobals()));
 
@@ -142,7 +143,7 @@ function buildProgram(args: readonly string[]): Command {
 
   for (const [effect, description] of ruleCommands) {
     command(program, effect, description)
-      .argument('<pid>', "with everything born under it; '*', quoted, for every process")
+      .argument('<pid>', "with everything spawned under it; '*', quoted, for every process")
       .argument('<resource>', 'a pattern, such as tool:**')
       .argument('<rights...>', 'such as call')
       .option('--id <id>', 'the same rule under the same id again is that rule')
@@ -177,7 +178,7 @@ function buildProgram(args: readonly string[]): Command {
   command(program, 'events', 'print the event log')
     .option('--follow', 'go on with what is committed from now on')
     .option('--pid <pid>', 'only of this process')
-    .option('--tree <pid>', 'only of this process and everything born under it')
+    .option('--tree <pid>', 'only of this process and everything spawned under it')
     .option('--after <seq>', 'only after this event', wholeNumber, 0)
     .action(async (_, self) => (await import('./commands/record/events.js')).events(self.optsWithGlobals()));
 

@@ -2,7 +2,8 @@ import { EventEmitter } from 'eventemitter3';
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Deferred } from '../base/deferred.js';
-import { errorText, InputError } from '../base/errors.js';
+import { docPages } from '../base/doc-pages.js';
+import { errorText, InputError, invalidInput } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
@@ -16,12 +17,35 @@ import { EventFeed } from './event-feed.js';
 import { EventOutbox } from './event-outbox.js';
 import { EventRepository } from './event-repository.js';
 
+/** Selects events by process. */
 export interface EventFilter {
+  /** The process that the event is about. */
   readonly pid?: Pid;
   /** The process and every process that was spawned under it. */
   readonly tree?: Pid;
 }
 
+/** The events of a page of `list`. */
+export interface EventListOptions<T extends EventType = EventType> extends EventFilter {
+  /** Only events of these types; the events of the answer have the data of these types. */
+  readonly types?: readonly T[];
+  /** The cursor of the page before, its `next`. */
+  readonly after?: string;
+  /** The largest number of events. */
+  readonly limit?: number;
+}
+
+/** The events of a `stream`. */
+export interface EventStreamOptions<T extends EventType = EventType> extends EventFilter {
+  /** Only events of these types; the events of the stream have the data of these types. */
+  readonly types?: readonly T[];
+  /** The number of the last event that is known; default: from the beginning. */
+  readonly after?: number;
+  /** Ends the stream. */
+  readonly signal?: AbortSignal;
+}
+
+/** A function that gets events. What it returns is not used. */
 export type EventListener<T extends EventType = EventType> = (event: KernelEvent<T>) => unknown;
 
 /** Events, published after their commit. Nothing subscribes in order to change kernel state. */
@@ -33,12 +57,9 @@ export interface EventBus {
    * The durable log of all nodes after `after` (default: from the beginning), then new events as they are committed. No
    * gaps, no repeats; a slow reader slows only itself. Ends when `signal` aborts or the kernel is shut down.
    */
-  stream(
-    options?: EventFilter & { after?: number; types?: readonly EventType[]; signal?: AbortSignal },
-  ): AsyncIterable<KernelEvent>;
-  list(
-    options?: EventFilter & { types?: readonly EventType[]; after?: string; limit?: number },
-  ): Promise<Page<KernelEvent>>;
+  stream<const T extends EventType = EventType>(options?: EventStreamOptions<T>): AsyncIterable<KernelEvent<T>>;
+  /** One page of the durable log, oldest first. Throws INVALID_INPUT for a type that does not exist. */
+  list<const T extends EventType = EventType>(options?: EventListOptions<T>): Promise<Page<KernelEvent<T>>>;
 }
 export const EventBus: Token<EventBus> = token('EventBus');
 
@@ -93,7 +114,7 @@ export class LogEventBus implements EventBus {
     };
   }
 
-  async *stream(options: Parameters<EventBus['stream']>[0] = {}): AsyncGenerator<KernelEvent> {
+  async *stream<T extends EventType>(options: EventStreamOptions<T> = {}): AsyncGenerator<KernelEvent<T>> {
     const { after, signal, ...filter } = parseSpec(streamOptions, options, 'options', isAbortSignal);
     using ends = new CombinedSignal([signal, this.closed.signal]);
     const { signal: ended } = ends;
@@ -114,14 +135,14 @@ export class LogEventBus implements EventBus {
         cursor = event.seq;
         if (!(await this.matches(event, filter))) continue;
         if (ended.aborted) return;
-        yield event;
+        yield event as KernelEvent<T>;
       }
     }
   }
 
-  async list(options: Parameters<EventBus['list']>[0] = {}): Promise<Page<KernelEvent>> {
+  async list<T extends EventType>(options: EventListOptions<T> = {}): Promise<Page<KernelEvent<T>>> {
     const { limit, after, ...filter } = parseSpec(listOptions, options, 'options');
-    const items: KernelEvent[] = [];
+    const items: KernelEvent<T>[] = [];
     let cursor = Number(after ?? 0);
     for (let scanned = 0; scanned < scanRowsMax; ) {
       const from = cursor;
@@ -129,7 +150,7 @@ export class LogEventBus implements EventBus {
       if (page.length === 0) return { items };
       for (const event of page) {
         cursor = event.seq;
-        if (await this.matches(event, filter)) items.push(event);
+        if (await this.matches(event, filter)) items.push(event as KernelEvent<T>);
         if (items.length === limit) return { items, next: String(cursor) };
       }
       scanned += page.length;
@@ -223,11 +244,11 @@ class TreeMembership {
 function unknownType(input: unknown): InputError {
   const type = typeof input === 'string' ? input.slice(0, 100) : typeof input;
   return new InputError('INVALID_INPUT', `There is no event type ${JSON.stringify(type)}.`, {
-    facts: { type },
-    hint: "Name a type of docs/tables.md such as 'process.exited', 'user.NAME' for one of an image, or '*' for all.",
+    facts: { path: 'type', problem: 'is not an event type', type },
+    hint: `Name a type such as 'process.exited', 'user.NAME' for one of an image, or '*' for all. See ${docPages.eventTypes}.`,
   });
 }
 
 function notAListener(): InputError {
-  return new InputError('INVALID_INPUT', 'The listener is not a function.', { hint: 'Give a function of one event.' });
+  return invalidInput('listener', 'is not a function', 'Give a function of one event.');
 }

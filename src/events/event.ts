@@ -294,11 +294,14 @@ type KernelEventType = keyof typeof eventTypes;
 /** The type of an event that an image declares and its bodies emit. */
 export type UserEventType = `user.${string}`;
 
+/** The data of each event type. They are listed in docs/tables.md#event-types. */
 export type EventData = {
   [Type in KernelEventType]: NonNullable<(typeof eventTypes)[Type]['data']>;
 } & { [Type in UserEventType]: JsonObject };
+/** The type of an event: one of the kernel's, or `user.NAME`. */
 export type EventType = keyof EventData;
 
+/** An event, numbered in the order of the commits of the store. */
 export type KernelEvent<T extends EventType = EventType> = {
   [Type in T]: { seq: number; type: Type; at: number; pid?: Pid; root?: Pid; node: string; data: EventData[Type] };
 }[T];

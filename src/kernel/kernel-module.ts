@@ -11,9 +11,10 @@ import { AdoptedEnds } from './command/adopted-ends.js';
 import { CommandEnds } from './command/command-ends.js';
 import { InheritedEnvironments } from './command/inherited-environments.js';
 import { Effects } from './effect/effects.js';
+import { HostSyscalls } from './face/host-syscalls.js';
 import { ProcessFaces } from './face/process-faces.js';
 import { ProcessManager } from './face/process-manager.js';
-import { HostSyscalls, ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './face/process-syscalls.js';
+import { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './face/process-syscalls.js';
 import { BudgetStops } from './lifecycle/budget-stops.js';
 import { Deadlines } from './lifecycle/deadlines.js';
 import { FaceGate } from './lifecycle/face-gate.js';
@@ -22,7 +23,6 @@ import { ProcessTimers } from './lifecycle/process-timers.js';
 import { PrunedLeftovers } from './lifecycle/pruned-leftovers.js';
 import { SpawnGate } from './lifecycle/spawn-gate.js';
 import { Spawning } from './lifecycle/spawning.js';
-import { Timers } from './lifecycle/timers.js';
 import { UnusedEnvironments } from './lifecycle/unused-environments.js';
 import { Attachments } from './message/attachments.js';
 import { InboxChecks } from './message/inbox-checks.js';
@@ -65,7 +65,6 @@ import { WorkspacePlaces } from './workspace/workspace-places.js';
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [
     Accounts,
-    Timers,
     ProcessTimers,
     InboxWatch,
     InboxWait,
@@ -135,9 +134,13 @@ export const kernelModule = new ContainerModule(({ bind }) => {
   bind(RefusalObserver).toService(BudgetStops);
   bind(ProcessGate).toService(FaceGate);
   bind(MemoryCharges).to(AccountCharges);
-  bind(ProcessManager).toDynamicValue(({ get }) => ({
-    ...hostFaceOf(get(SharedSyscalls)),
-    ...hostFaceOf(get(TargetSyscalls)),
-    ...hostFaceOf(get(HostSyscalls)),
-  }));
+  bind(ProcessManager).toDynamicValue(({ get }) => {
+    const face = {
+      ...hostFaceOf(get(SharedSyscalls)),
+      ...hostFaceOf(get(TargetSyscalls)),
+      ...hostFaceOf(get(HostSyscalls)),
+    };
+    // The types of images are known to the compiler only.
+    return face as object as ProcessManager;
+  });
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { docPages } from '../base/doc-pages.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, isAbortSignal, label, type PlainLimits, parseSpec, reasonText } from '../base/spec.js';
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
@@ -202,7 +203,9 @@ export const waitOptions = z.strictObject({
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
   keep: z.boolean().optional(),
 });
-export const receiveOptions = waitOptions.omit({ keep: true }).extend({ from: pid.optional() });
+/** The schema of an answer is taken out of the options before they are parsed; here it is only named. */
+const schemaOption = { schema: z.undefined().optional() };
+export const receiveOptions = waitOptions.omit({ keep: true }).extend({ from: pid.optional(), ...schemaOption });
 export const pidList = z.array(pid).max(100_000);
 export const signalScope = z.strictObject({
   tree: pid.optional(),
@@ -270,7 +273,14 @@ export function parse<Schema extends z.ZodType>(
   name: string,
   limits?: PlainLimits,
 ): z.output<Schema> {
-  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value) || isAbortSignal(value), limits);
+  return parseSpec(
+    schema,
+    input,
+    name,
+    (value) => ObjectHandle.is(value) || isAbortSignal(value),
+    limits,
+    docPages.processes,
+  );
 }
 
 export function parsePid(input: unknown, name = 'pid'): string {

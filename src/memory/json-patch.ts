@@ -7,6 +7,7 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
+/** A patch by RFC 6902. */
 export type JsonPatch = readonly JsonPatchOperation[];
 
 /** The patch that turns `before` into `after`; empty when they are equal. */

@@ -19,7 +19,9 @@ import { ReadObject } from './syscalls/read.js';
 import { ShareObject } from './syscalls/share.js';
 import { SweepObjects } from './syscalls/sweep.js';
 import { UpdateObject } from './syscalls/update.js';
-import { GptTokenizer, Tokenizer } from './tokenizer.js';
+import { GptTokenizer } from './tokens/gpt-tokenizer.js';
+import { TokenCounter } from './tokens/token-counter.js';
+import { Tokenizer } from './tokens/tokenizer.js';
 import { LastingReads } from './view/lasting-reads.js';
 import { MergePlanner } from './view/merge-plan.js';
 import { ViewLimits } from './view/view-limits.js';
@@ -37,6 +39,7 @@ export const memoryModule = new ContainerModule(({ bind }) => {
     ObjectWriter,
     OrphanedObjects,
     PayloadParser,
+    TokenCounter,
     VisibleVersions,
     Views,
     VersionWriter,

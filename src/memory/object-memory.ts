@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import type { Pid } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { Page } from '../base/page.js';
+import type { Schema, SchemaOutput } from '../base/schema/schema-types.js';
 import { parseId } from '../base/spec.js';
 import { type Token, token } from '../base/token.js';
 import type { Right } from '../capability/resource/rights.js';
@@ -33,13 +34,16 @@ import { SweepObjects } from './syscalls/sweep.js';
 import { UpdateObject } from './syscalls/update.js';
 import type { MergePolicy, MergeResult } from './view/merge-plan.js';
 
+/** An object to be created. */
 export interface ObjectSpec {
   readonly type: ObjectType;
+  /** The content, up to `payloadBytesMax` of the kernel. */
   readonly payload: JsonValue;
   /** Unique among the live objects of its namespace. */
   readonly name?: string;
   /** Default: the process's own. */
   readonly namespace?: string;
+  /** Shown in contexts for models. */
   readonly title?: string;
   readonly tags?: readonly string[];
   /** Default true. */
@@ -50,19 +54,32 @@ export interface ObjectSpec {
   readonly sources?: readonly ObjectRef[];
 }
 
+/** Selects objects of a view. Every member that is given must fit. */
 export interface ObjectFilter {
+  /** One of these types. */
   readonly types?: readonly ObjectType[];
   /** All of them. */
   readonly tags?: readonly string[];
   readonly name?: string;
   /** Somewhere in name, title or payload, whatever the case. */
   readonly text?: string;
+  /** Objects of this namespace. */
   readonly namespace?: string;
+  /** The process that created them. */
   readonly createdBy?: Pid;
+  /** The largest number of items. */
   readonly limit?: number;
+  /** The cursor of the page before, its `next`. */
   readonly after?: string;
 }
 
+/** Options of `read`. */
+export interface ReadOptions {
+  /** Default: the version that the view of the process shows. */
+  readonly version?: number;
+}
+
+/** Options of `update`. */
 export interface UpdateOptions {
   /** The version that it must be at. */
   readonly ifVersion?: number;
@@ -76,11 +93,15 @@ export interface ObjectListFilter {
   readonly pid?: Pid;
   readonly type?: ObjectType;
   readonly name?: string;
+  /** The largest number of items. */
   readonly limit?: number;
+  /** The cursor of the page before, its `next`. */
   readonly after?: string;
 }
 
+/** Options of `links`. */
 export interface LinksOptions {
+  /** Only links of this kind. */
   readonly relation?: Relation;
   /** The largest number of links between the objects; default 1. */
   readonly depth?: number;
@@ -88,9 +109,13 @@ export interface LinksOptions {
   readonly direction?: 'out' | 'in' | 'both';
 }
 
+/** Options of `materialize`. */
 export interface MaterializeOptions {
+  /** The most tokens that the text may have. */
   readonly tokensMax: number;
+  /** Only objects with this text in their name, title, tags or payload, whatever the case. */
   readonly query?: string;
+  /** Only objects of these types. */
   readonly types?: readonly ObjectType[];
   /** The order of the objects in the text; default `plan`. */
   readonly order?: ContextOrder;
@@ -117,7 +142,13 @@ export class MemorySyscalls {
     return this.creating.run(caller, pid, spec);
   }
 
-  read(caller: Caller, pid: Pid, ref: ObjectRef, options?: { version?: number }): Promise<StoredObject> {
+  /** Reads an object, or an earlier version of it. Throws NO_SUCH_OBJECT. */
+  read(
+    caller: Caller,
+    pid: Pid,
+    ref: ObjectRef,
+    options?: ReadOptions & { readonly schema?: Schema },
+  ): Promise<StoredObject<unknown>> {
     return this.reading.run(caller, pid, ref, options);
   }
 
@@ -129,14 +160,17 @@ export class MemorySyscalls {
     return this.updating.run(caller, pid, ref, payload, options);
   }
 
+  /** Deletes an object: nobody finds or reads it any more, and the audit log keeps its hash. Throws NO_SUCH_OBJECT. */
   delete(caller: Caller, pid: Pid, ref: ObjectRef): Promise<void> {
     return this.changing.delete(caller, pid, ref);
   }
 
+  /** Links two objects. The same link again changes nothing. Throws NO_SUCH_OBJECT. */
   link(caller: Caller, pid: Pid, from: ObjectRef, to: ObjectRef, relation: Relation): Promise<void> {
     return this.changing.link(caller, pid, from, to, relation);
   }
 
+  /** The links from or to an object, directly or over several objects. Throws NO_SUCH_OBJECT. */
   links(caller: Caller, pid: Pid, ref: ObjectRef, options?: LinksOptions): Promise<Link[]> {
     return this.finding.links(caller, pid, ref, options);
   }
@@ -146,14 +180,17 @@ export class MemorySyscalls {
     return this.diffing.run(caller, pid, a, b);
   }
 
+  /** The versions of an object that are kept, up to the one that the process sees, oldest first. Throws NO_SUCH_OBJECT. */
   history(caller: Caller, pid: Pid, ref: ObjectRef): Promise<ObjectVersion[]> {
     return this.reading.history(caller, pid, ref);
   }
 
+  /** The object with a name in a namespace; default: the process's own. Throws NO_SUCH_OBJECT. */
   lookup(caller: Caller, pid: Pid, name: string, namespace?: string): Promise<ObjectHandle> {
     return this.finding.lookup(caller, pid, name, namespace);
   }
 
+  /** The objects in the view of the process that fit a filter, in pages. */
   query(caller: Caller, pid: Pid, filter?: ObjectFilter): Promise<Page<StoredObject>> {
     return this.finding.query(caller, pid, filter);
   }
@@ -163,6 +200,7 @@ export class MemorySyscalls {
     return this.sharing.run(caller, pid, parseId(to, 'to'), ref, rights);
   }
 
+  /** The view of the process, with the objects in it that it may read. */
   view(caller: Caller, pid: Pid): Promise<MemoryView> {
     return this.finding.view(caller, pid);
   }
@@ -189,10 +227,29 @@ export class MemorySyscalls {
 }
 
 /** Objects, as one process sees them and acts on them. */
-export interface ProcessMemory extends OwnFace<MemorySyscalls> {}
+export interface ProcessMemory extends Omit<OwnFace<MemorySyscalls>, 'read'> {
+  /**
+   * An object whose payload fits `schema`: its type is that of the schema's output. Throws INVALID_INPUT for one that does not
+   * fit, with the object in `facts`, NO_SUCH_OBJECT.
+   */
+  read<const S extends Schema>(
+    ref: ObjectRef,
+    options: ReadOptions & { readonly schema: S },
+  ): Promise<StoredObject<SchemaOutput<S>>>;
+  /** Throws NO_SUCH_OBJECT. */
+  read(ref: ObjectRef, options?: ReadOptions): Promise<StoredObject>;
+}
 
 /** The same for the host, which names the process that it acts for. Where a rule asks, it is APPROVAL_PENDING. */
-export interface ObjectMemory extends NamedFace<MemorySyscalls> {
+export interface ObjectMemory extends Omit<NamedFace<MemorySyscalls>, 'read'> {
+  /** As `read` of a process with a schema: the payload fits it and has its type. Throws INVALID_INPUT, NO_SUCH_OBJECT. */
+  read<const S extends Schema>(
+    pid: Pid,
+    ref: ObjectRef,
+    options: ReadOptions & { readonly schema: S },
+  ): Promise<StoredObject<SchemaOutput<S>>>;
+  /** Throws NO_SUCH_OBJECT. */
+  read(pid: Pid, ref: ObjectRef, options?: ReadOptions): Promise<StoredObject>;
   /**
    * Any object, also of an ended process, as an act of the host that is on record. A payload that is not stored any more is
    * null. Throws NO_SUCH_OBJECT.
@@ -215,8 +272,10 @@ export const processMemory = faceMaker<MemorySyscalls, [caller: ProcessCaller, p
 
 /** The face of memory for the host. */
 export function hostMemory(syscalls: MemorySyscalls, sweeping: SweepObjects, inspecting: InspectObjects): ObjectMemory {
+  const face = hostFaceOf(syscalls, (pid) => parseId(pid, 'pid'));
   return {
-    ...hostFaceOf(syscalls, (pid) => parseId(pid, 'pid')),
+    ...face,
+    read: face.read as ObjectMemory['read'],
     inspect: async (ref) => inspecting.run(ref),
     list: async (filter) => inspecting.list(filter),
     sweep: async () => sweeping.run(),

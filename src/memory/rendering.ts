@@ -20,15 +20,17 @@ export function compareByOrder(order: ContextOrder): (a: StoredObject, b: Stored
   return (a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
 
-/** An object as Markdown for a model. */
-export function renderObject({ id, type, version, title, name, payload }: StoredObject): string {
+/** The lines of a context before the payload of an object. */
+export function renderHeading({ id, type, version, title, name }: StoredObject): string {
   const label = title ?? name;
-  const heading = `## ${type}${label === undefined ? '' : ` ${oneLine(label)}`} [${id} v${version}]`;
-  return `${heading}\n\n${renderPayload(payload)}\n`;
+  return `## ${type}${label === undefined ? '' : ` ${oneLine(label)}`} [${id} v${version}]\n\n`;
 }
 
+/** What stands before every payload in a context, and what stands after it: the end of the text or another object. */
+export const contextEnds = { before: ']\n\n', last: '\n', between: '\n\n' } as const;
+
 /** A text, and the text of `{ text }`, as it is; everything else as JSON. */
-function renderPayload(payload: JsonValue): string {
+export function renderPayload(payload: JsonValue): string {
   if (typeof payload === 'string') return payload;
   if (isObject(payload) && typeof payload.text === 'string' && Object.keys(payload).length === 1) return payload.text;
   return JSON.stringify(payload, undefined, 2);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { docPages } from '../base/doc-pages.js';
 import { InputError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { amount, label, type PlainLimits, pageOptions, parseSpec } from '../base/spec.js';
@@ -31,7 +32,8 @@ export const createSpec = z.strictObject({
   inView: z.boolean().default(true),
   sources: z.array(ref).max(1024).default([]),
 });
-export const readOptions = z.strictObject({ version: amount.min(1).optional() });
+/** The schema is taken out of the options before they are parsed; here it is only named. */
+export const readOptions = z.strictObject({ version: amount.min(1).optional(), schema: z.undefined().optional() });
 export const updateOptions = z.strictObject({
   ifVersion: amount.min(1).optional(),
   history: z.boolean().default(true),
@@ -69,7 +71,7 @@ export function parseMemorySpec<Schema extends z.ZodType>(
   name: string,
   limits?: PlainLimits,
 ): z.output<Schema> {
-  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value), limits);
+  return parseSpec(schema, input, name, (value) => ObjectHandle.is(value), limits, docPages.memory);
 }
 
 /** A namespace in canonical spelling. Throws INVALID_INPUT. */

@@ -3,6 +3,7 @@ import { LiveNodes } from '../kernel/node/live-nodes.js';
 import { Images } from '../kernel/process/images.js';
 import { ImageRegistry, MemoryImageRegistry } from './image/image-registry.js';
 import { Claims } from './node/claims.js';
+import { DueWork } from './node/due-work.js';
 import { Executor } from './node/executor.js';
 import { LiveOffers } from './node/live-offers.js';
 import { NodeLease } from './node/node-lease.js';
@@ -22,6 +23,7 @@ import { BodyRunner } from './run/body-runner.js';
 import { Patches } from './run/patches.js';
 import { ProcessReports } from './run/process-reports.js';
 import { ProgressReports } from './run/progress-reports.js';
+import { RecordedRun } from './run/recorded-run.js';
 import { ReplayJournal } from './run/replay-journal.js';
 import { RunOutcomes } from './run/run-outcomes.js';
 import { RunTable } from './run/run-table.js';
@@ -39,11 +41,13 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(OsProcesses).to(SystemOsProcesses);
   bind(OsGroups).to(SystemOsGroups);
   bind(OsPrograms).to(SystemOsPrograms);
+  bind(RecordedRun).toConstantValue({});
   const parts = [
     BodyRunner,
     BodyLogs,
     BodyCalls,
     Claims,
+    DueWork,
     Executor,
     NodeLease,
     NodeOffering,

@@ -16,6 +16,7 @@ import { EffectRepository } from '../kernel/effect/effect-repository.js';
 import { SpawnExtrasRepository } from '../kernel/lifecycle/spawn-extras-repository.js';
 import { MessageRepository } from '../kernel/message/message-repository.js';
 import { NodeRepository } from '../kernel/node/node-repository.js';
+import { ClaimRepository } from '../kernel/process/claim-repository.js';
 import { ProcessLogRepository } from '../kernel/process/process-log-repository.js';
 import { ProcessRepository } from '../kernel/process/process-repository.js';
 import { PruneRepository } from '../kernel/process/prune-repository.js';
@@ -25,6 +26,7 @@ import { WaitRepository } from '../kernel/waiting/wait-repository.js';
 import { ObjectRepository } from '../memory/object/object-repository.js';
 import { OrphanRepository } from '../memory/object/orphan-repository.js';
 import { ReclaimRepository } from '../memory/object/reclaim-repository.js';
+import { TokenCounterRepository } from '../memory/tokens/token-counter-repository.js';
 import { ViewRepository } from '../memory/view/view-repository.js';
 import { CheckpointFile } from './files/checkpoint-file.js';
 import { KeyFileSigner } from './files/key-file.js';
@@ -33,6 +35,7 @@ import { SqliteAccountRepository } from './repository/sqlite-account-repository.
 import { SqliteApprovalRepository } from './repository/sqlite-approval-repository.js';
 import { SqliteAuditRepository } from './repository/sqlite-audit-repository.js';
 import { SqliteCapabilityRepository } from './repository/sqlite-capability-repository.js';
+import { SqliteClaimRepository } from './repository/sqlite-claim-repository.js';
 import { SqliteCommandRepository } from './repository/sqlite-command-repository.js';
 import { SqliteEffectRepository } from './repository/sqlite-effect-repository.js';
 import { SqliteEventRepository } from './repository/sqlite-event-repository.js';
@@ -48,6 +51,7 @@ import { SqliteRuleRepository } from './repository/sqlite-rule-repository.js';
 import { SqliteRunEntryRepository } from './repository/sqlite-run-entry-repository.js';
 import { SqliteSignalRepository } from './repository/sqlite-signal-repository.js';
 import { SqliteSpawnExtrasRepository } from './repository/sqlite-spawn-extras-repository.js';
+import { SqliteTokenCounterRepository } from './repository/sqlite-token-counter-repository.js';
 import { SqliteViewRepository } from './repository/sqlite-view-repository.js';
 import { SqliteWaitRepository } from './repository/sqlite-wait-repository.js';
 import { type SqliteOptions, SqliteStore } from './sqlite/sqlite-store.js';
@@ -77,11 +81,13 @@ export function sqliteModule(options: StorageOptions): ContainerModule {
     bind(ObjectRepository).to(SqliteObjectRepository);
     bind(ProcessLogRepository).to(SqliteProcessLogRepository);
     bind(ProcessRepository).to(SqliteProcessRepository);
+    bind(ClaimRepository).to(SqliteClaimRepository);
     bind(OrphanRepository).to(SqliteOrphanRepository);
     bind(PruneRepository).to(SqlitePruneRepository);
     bind(ReclaimRepository).to(SqliteReclaimRepository);
     bind(RuleRepository).to(SqliteRuleRepository);
     bind(SignalRepository).to(SqliteSignalRepository);
+    bind(TokenCounterRepository).to(SqliteTokenCounterRepository);
     bind(ViewRepository).to(SqliteViewRepository);
     bind(WaitRepository).to(SqliteWaitRepository);
     bind(CheckpointSink).toConstantValue(
@@ -92,7 +98,7 @@ export function sqliteModule(options: StorageOptions): ContainerModule {
     bind(Signer).toDynamicValue(({ get }) => {
       const entropy = get<Entropy>(Entropy);
       if (files !== undefined) return new KeyFileSigner(files.key, entropy);
-      return Ed25519Signer.fromSeed(entropy.bytes(ed25519SeedBytes));
+      return Ed25519Signer.fromSeed(Buffer.from(entropy.bytes(ed25519SeedBytes)));
     });
   });
 }

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../base/errors.js';
 import { problemAt } from '../base/input-issue.js';
 import type { JsonObject } from '../base/json.js';
+import { isStandardSchema, toStandardSchema } from '../base/schema/schema.js';
+import type { Schema, StandardSchema } from '../base/schema/schema-types.js';
 import { copyPlain, payloadLimits, timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
-import { isStandardSchema, type Schema, type StandardSchema, toStandardSchema } from '../runtime/image/schema.js';
 import type { Tool } from './tool.js';
 
 const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');

@@ -1,4 +1,4 @@
-import { errorText, KernelError, ProcessError, ToolError } from '../base/errors.js';
+import { errorText, isBrandedError, type KernelError, ProcessError, ToolError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 
 const knownNamesMax = 100;
@@ -11,9 +11,16 @@ export function noSuchTool(pid: Pid, name: string, known: readonly string[]): To
   });
 }
 
+export function otherToolRegistered(tool: string): ToolError {
+  return new ToolError('CONFLICT', `Another tool is registered as ${JSON.stringify(tool)}.`, {
+    facts: { tool },
+    hint: 'Call the tool that was registered, or call it by its name.',
+  });
+}
+
 /** The error that a tool threw. Kernel errors, such as a refusal that the tool ran into, stay as they are. */
 export function toolFailed(tool: string, error: unknown): KernelError {
-  if (error instanceof KernelError) return error;
+  if (isBrandedError(error)) return error;
   const message = errorText(error).slice(0, messageMax).toWellFormed();
   return new ToolError('TOOL_FAILED', `Tool ${tool} failed: ${message}`, {
     facts: { tool, error: message },

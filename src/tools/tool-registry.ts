@@ -12,6 +12,8 @@ import { type ParsedTool, parseTool } from './tool-definition.js';
 @injectable()
 export class ToolRegistry implements RegisteredTools {
   private readonly tools = new Map<string, ParsedTool>();
+  /** The objects that the tools were registered with. */
+  private readonly originals = new Map<object, ParsedTool>();
   private readonly listeners = new Listeners();
 
   constructor(@inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry) {}
@@ -22,14 +24,21 @@ export class ToolRegistry implements RegisteredTools {
     const { name } = parsed;
     if (this.tools.has(name)) throw alreadyRegistered(name);
     this.tools.set(name, parsed);
+    this.originals.set(tool, parsed);
     this.listeners.notify();
     return {
       [Symbol.dispose]: () => {
         if (this.tools.get(name) !== parsed) return;
         this.tools.delete(name);
+        this.originals.delete(tool);
         this.listeners.notify();
       },
     };
+  }
+
+  /** Whether this very object is registered as a tool. */
+  isRegistered(tool: object | null): boolean {
+    return tool !== null && this.originals.has(tool);
   }
 
   names(): string[] {

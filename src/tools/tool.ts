@@ -1,14 +1,15 @@
 import type { Pid } from '../base/ids.js';
-import type { JsonObject, JsonValue } from '../base/json.js';
+import type { JsonCompatible, JsonObject, JsonValue, ReadonlyJson } from '../base/json.js';
+import type { Schema, SchemaInput, SchemaOutput } from '../base/schema/schema-types.js';
 import type { Decision } from '../capability/decision/decision.js';
 import type { Right } from '../capability/resource/rights.js';
 import type { Usage } from '../kernel/budget/budget.js';
 import type { ProcessFace } from '../kernel/face/process-face.js';
-import type { Effect } from '../kernel/face/process-tools.js';
-import type { Schema } from '../runtime/image/schema.js';
+import type { Effect, TypedTool } from '../kernel/face/process-tools.js';
 
 /** A right that a call needs besides `call` on the tool itself. */
 export interface ToolResource {
+  /** The right that is needed. */
   readonly right: Right;
   /** Names one thing, such as `fs:src/main.ts`. */
   readonly resource: string;
@@ -23,6 +24,7 @@ export interface ToolResource {
 
 /** The process and the folder that a call is made from. */
 export interface ToolPlace {
+  /** The process that calls. */
   readonly pid: Pid;
   /** The working directory of the process, relative to the workspace. */
   readonly cwd: string;
@@ -56,12 +58,21 @@ export interface ToolContext extends ToolPlace {
   requireArgs(args: JsonValue): Promise<void>;
 }
 
-export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
+/** The spec of a tool. `Args` is what its functions get: the output of the input schema. */
+export interface ToolSpec<Args = JsonValue, Result = JsonValue> extends ToolParts<Args, Result> {
+  /** Validates the arguments of a call; `run` gets its output. Models see it as JSON Schema. */
+  readonly input: Schema;
+  /** Validates the result of a call; absent: any JSON. */
+  readonly output?: Schema;
+}
+
+/** A tool but for the schemas that its types come from. */
+interface ToolParts<Args, Result> {
+  /** Unique in the kernel, such as `search` or `mail.send`. */
   readonly name: string;
   /** For those who choose between tools, often a model. */
   readonly description: string;
-  readonly input: Schema;
-  readonly output?: Schema;
+  /** The effect of a repeated call. */
   readonly effect: Effect;
   /** For arguments with which the tool has a weaker effect. */
   readonly effectOf?: (args: Args) => Effect;
@@ -71,24 +82,42 @@ export interface ToolSpec<Args = JsonValue, Result = JsonValue> {
    * where their links lead. Of other arguments the kernel does not know that they are paths: it compares them as they are.
    */
   readonly paths?: readonly string[];
+  /** The rights that a call needs besides `call` on the tool itself. */
   readonly resources?: (args: Args, place: ToolPlace) => readonly ToolResource[];
   /** The arguments as they are recorded, if they may hold secrets; absent: all of them. */
   readonly shown?: (args: Args) => JsonValue;
   /** The cost of a call besides the call itself, settled when it is over. */
   readonly cost?: (args: Args, result: Result) => Usage;
+  /** The time limit of a call, with the wait for its place. */
   readonly timeoutMs?: number;
   /**
    * The number of calls of it that may run on this node at the same time; absent: any number. A call that was given up counts
    * until its code has ended, for at most 5 s.
    */
   readonly concurrency?: number;
+  /** The code of the tool. It gets the output of the input schema. */
   readonly run: (args: Args, context: ToolContext) => Result | Promise<Result>;
 }
 
-/** Something that processes can do to the world. It can be called once it is registered. */
-export interface Tool extends Omit<ToolSpec<never, never>, 'run'> {
+/**
+ * Something that processes can do to the world. It can be called once it is registered. `Input` is what its functions get,
+ * `Output` the type of its results, `Args` what a caller gives.
+ */
+export interface Tool<Input = unknown, Output = unknown, Args = Input>
+  extends Omit<ToolSpec<never, never>, 'run'>,
+    TypedTool<Args, Output> {
+  /** The code of the tool. */
   readonly run: (args: never, context: ToolContext) => unknown;
+  /** Carries the types; never present at run time. */
+  readonly '~types'?: { readonly input: Input; readonly output: Output; readonly args: Args };
 }
+
+/** Nothing for a tool whose results are JSON; for any other, one that it does not fit. */
+type JsonResults<Result> = undefined extends Result
+  ? unknown
+  : [Result] extends [JsonCompatible<Result>]
+    ? unknown
+    : { readonly run: (args: never, context: ToolContext) => JsonCompatible<Result> | Promise<JsonCompatible<Result>> };
 
 /**
  * A tool. Its arguments are what its input schema gives back. Its result must be JSON after `toJSON` of the objects in it and
@@ -98,9 +127,24 @@ export interface Tool extends Omit<ToolSpec<never, never>, 'run'> {
  * const add = defineTool({
  *   name: 'add', description: 'Adds two numbers.', effect: 'pure',
  *   input: z.object({ a: z.number(), b: z.number() }),
- *   run: async ({ a, b }: { a: number; b: number }) => a + b,
+ *   run: async ({ a, b }) => a + b,
  * });
+ * const sum = await kernel.as(pid).tools.call(add, { a: 1, b: 2 }); // a number
  */
-export function defineTool<Args = JsonValue, Result = JsonValue>(spec: ToolSpec<Args, Result>): Tool {
-  return { ...spec };
+export function defineTool<const In extends Schema, Result>(
+  spec: ToolParts<SchemaOutput<In>, Result> & { readonly input: In; readonly output?: never } & JsonResults<Result>,
+): Tool<SchemaOutput<In>, Result, SchemaInput<In>>;
+export function defineTool<
+  const In extends Schema,
+  const Out extends Schema,
+  const Result extends ReadonlyJson<SchemaInput<Out>>,
+>(
+  spec: ToolParts<SchemaOutput<In>, Result> & { readonly input: In; readonly output: Out },
+): Tool<SchemaOutput<In>, SchemaOutput<Out>, SchemaInput<In>>;
+/** With the types of arguments and result named. */
+export function defineTool<Args = never, Result = JsonValue>(
+  spec: [Args] extends [never] ? never : ToolSpec<NoInfer<Args>, NoInfer<Result>>,
+): Tool<Args, Result>;
+export function defineTool(spec: object): Tool {
+  return { ...(spec as Tool) };
 }

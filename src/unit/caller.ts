@@ -93,6 +93,11 @@ export interface RunHooks {
   whileWaiting<T>(reason: WaitReason, wait: () => Promise<T>): Promise<T>;
 }
 
+/** Whether the call comes from a body that the executor runs. */
+export function isBody(caller: Caller): boolean {
+  return caller.face === 'process' && caller.run !== undefined;
+}
+
 /** Waits through the hooks of the caller's run, if it has one. */
 export function waitAs<T>(caller: Caller, reason: WaitReason, wait: () => Promise<T>): Promise<T> {
   const run = caller.face === 'process' ? caller.run : undefined;

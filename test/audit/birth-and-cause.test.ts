@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type AuditRecord, defineImage, defineTool, type Kernel } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
+import { gate } from '../support/gate.js';
+import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, tempFolder } from '../support/kernel.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 
@@ -158,6 +160,102 @@ describe('the cause of a record', () => {
       expect((await find(kernel, { action: 'process.stop', target: child })).cause).toBe(stopped.id);
     }
     expect((await kernel.audit.verify()).ok).toBe(true);
+  });
+
+  it('is the signal, for its receipt and its refusal', async () => {
+    const isNumber = { type: 'number' };
+    const image = defineImage({
+      name: 'counter',
+      signals: { 'user.count': isNumber },
+      run: async (ctx) => {
+        const plain = await ctx.waitSignal('user.plain');
+        const inStep = await ctx.step('wait', () => ctx.waitSignal('user.plain'));
+        return [plain, inStep, await ctx.waitSignal('user.count')];
+      },
+    });
+    const store = newStore();
+    // The sender knows no schema, so that the receiver refuses what does not fit.
+    const known = defineImage({ name: 'counter', run: async () => undefined });
+    const sender = await openKernel({ store, images: [known], node: { executor: false } });
+    const pid = await sender.processes.spawn({ image: 'counter' });
+    for (const payload of ['first', 'second']) await sender.processes.signal(pid, 'user.plain', { payload });
+    for (const payload of ['no number', 3]) await sender.processes.signal(pid, 'user.count', { payload });
+    const kernel = await openKernel({ store, images: [image] });
+    expect((await kernel.processes.result(pid)).value).toEqual(['first', 'second', 3]);
+    const { items: sent } = await kernel.audit.list({ action: 'process.signal', target: pid });
+    const [first, second, misfit, third] = sent.map(({ id }) => id);
+    const { items: received } = await kernel.audit.list({ action: 'process.waitSignal', target: pid });
+    expect(received.map(({ cause }) => cause)).toEqual([first, second, third]);
+    expect((await find(kernel, { action: 'signal.refuse', target: pid })).cause).toBe(misfit);
+  });
+
+  it('is the start of the run, for calls of a body outside of steps and for its end', async () => {
+    const image = defineImage({
+      name: 'plain',
+      run: async (ctx) => {
+        await ctx.memory.create({ type: 'plan', payload: 1 });
+        await ctx.step('make', async () => undefined);
+      },
+    });
+    const kernel = await openKernel({ images: [image] });
+    const pid = await kernel.processes.spawn({ image: 'plain' });
+    await kernel.processes.result(pid);
+    const start = await find(kernel, { action: 'process.start', target: pid });
+    expect(start).not.toHaveProperty('cause');
+    for (const action of ['memory.create', 'step.start', 'process.exit'])
+      expect([action, (await find(kernel, { action, target: pid })).cause]).toEqual([action, start.id]);
+  });
+
+  it('is the start of the run that made the call, not that of an earlier one', async () => {
+    const image = defineImage({
+      name: 'twice',
+      run: async (ctx) => {
+        await ctx.memory.create({ type: 'plan', payload: 1 });
+        await ctx.waitSignal('user.go');
+        await ctx.memory.create({ type: 'task', payload: 2 });
+      },
+    });
+    const store = newStore();
+    const first = await openKernel({ store, images: [image] });
+    const pid = await first.processes.spawn({ image: 'twice' });
+    await eventually(async () => expect((await first.processes.get(pid)).status).toBe('waiting'));
+    await first.shutdown();
+    const second = await openKernel({ store, images: [image] });
+    await second.processes.signal(pid, 'user.go');
+    await second.processes.result(pid);
+    const { items: starts } = await second.audit.list({ action: 'process.start', target: pid });
+    const { items: created } = await second.audit.list({ action: 'memory.create', target: pid });
+    expect(starts).toHaveLength(2);
+    expect(created.map(({ cause }) => cause)).toEqual(starts.map(({ id }) => id));
+    expect((await find(second, { action: 'process.block', target: pid })).cause).toBe(starts[0]?.id);
+  });
+
+  it('is the intent, for an outcome that recovery writes', async () => {
+    const begun = gate();
+    const tool = defineTool({
+      name: 'hang',
+      description: 'Never returns.',
+      effect: 'once',
+      input: {},
+      run: () => {
+        begun.open();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const image = defineImage({ name: 'caller', run: (ctx) => ctx.tools.call('hang') });
+    const store = newStore();
+    const first = await openKernel({ store, images: [image], tools: [tool] });
+    const capabilities = [{ resource: 'tool:hang', rights: ['call' as const] }];
+    const pid = await first.processes.spawn({ image: 'caller', capabilities });
+    await begun.opened;
+    await first.shutdown({ graceMs: 0 });
+    const second = await openKernel({ store, node: { executor: false } });
+    const { items } = await second.audit.list({ action: 'tool.call', target: pid });
+    expect(items.map(({ outcome, cause }) => [outcome, cause])).toEqual([
+      ['intent', (await find(second, { action: 'process.start', target: pid })).id],
+      ['unknown', items[0]?.id],
+    ]);
+    await checkInvariants(second, store);
   });
 
   it('is the end of the parent', async () => {

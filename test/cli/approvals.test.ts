@@ -52,7 +52,7 @@ describe('a call that waits in a running kernel', () => {
     const parked = search(pid, { q: 'tides' });
     const approval = await askedBy(pid);
     const short = approval.id.slice(-8);
-    expect(rowOf((await runBuilt('approvals')).stdout, approval)).toEqual([
+    expect(rowOf((await run('approvals')).stdout, approval)).toEqual([
       short,
       'pending',
       pid.slice(-8),
@@ -154,7 +154,10 @@ describe('approval', () => {
       ['under', `${parent} middle created`],
       ['under', `${team.planner} planner created`],
       ['wants to', 'call tool:search'],
-      ['because of', `${rule} ask call on tool:** for ${team.planner} and everything born under it, "we look at it"`],
+      [
+        'because of',
+        `${rule} ask call on tool:** for ${team.planner} and everything spawned under it, "we look at it"`,
+      ],
       ['asked', new Date(approval.createdAt).toISOString()],
       ['answer', `procura answer ${approval.id} once|always|deny|deny-always [--scope args|resource|tree]`],
     ]);

@@ -33,7 +33,7 @@ describe('deny, ask, rules and lift beside a running kernel', () => {
       'not now',
     );
     const deny = idIn(stdout);
-    const about = `deny call on tool:search for ${team.planner} and everything born under it, "not now"`;
+    const about = `deny call on tool:search for ${team.planner} and everything spawned under it, "not now"`;
     expect({ stdout, exitCode }).toEqual({ stdout: `${deny} set: ${about}\n`, exitCode: 0 });
     const denied = await refusal(team.kernel.capabilities.require(team.researcher, 'call', 'tool:search'));
     expect(denied).toMatchObject({ facts: { code: 'DENY_RULE', denies: [deny] } });
@@ -54,7 +54,7 @@ describe('deny, ask, rules and lift beside a running kernel', () => {
     expect(items.map(({ payload }) => payload?.reason)).toEqual(['now', undefined]);
   });
 
-  it('list those that bind one process: on it, on those it was born under, and on all', async () => {
+  it('list those that bind one process: on it, on those it was spawned under, and on all', async () => {
     const { processes, capabilities } = team.kernel;
     const [parent, other] = [await processes.spawn(), await processes.spawn()];
     const child = await processes.spawnChild(parent, { onParentExit: 'detach' });
@@ -165,7 +165,7 @@ describe('explain', () => {
     expect(asked.stdout.split('\n')).toEqual([
       `${pid} must ask a person before it may call tool:mail (ASK)`,
       expect.stringMatching(new RegExp(`^ {2}by c_\\w+ call on tool:mail, held by ${pid}, from host$`)),
-      `  rule: ${rule.id} ask call on tool:** for ${pid} and everything born under it, "mail goes out"`,
+      `  rule: ${rule.id} ask call on tool:** for ${pid} and everything spawned under it, "mail goes out"`,
       `See what it waits for, and answer: procura approvals --pid ${pid}`,
       '',
     ]);
@@ -194,7 +194,7 @@ describe('explain', () => {
     const pid = await team.kernel.processes.spawn();
     const rule = await team.kernel.capabilities.deny(pid, { resource: 'tool:mail', rights: ['call'] });
     const { stdout } = await run('explain', pid, 'call', 'tool:mail');
-    expect(stdout).toContain(`rule: ${rule.id} deny call on tool:mail for ${pid} and everything born under it`);
+    expect(stdout).toContain(`rule: ${rule.id} deny call on tool:mail for ${pid} and everything spawned under it`);
     expect(stdout).toContain(`procura lift ${rule.id}\n`);
   });
 });

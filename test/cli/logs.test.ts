@@ -62,9 +62,9 @@ describe('audit', () => {
 
 describe('checkpoint, export and verify', () => {
   it('sign the log, write it out, and check it in the database and outside', async () => {
-    const signed = JSON.parse((await runBuilt('checkpoint', '--json')).stdout) as { root: string; key: string };
+    const signed = JSON.parse((await run('checkpoint', '--json')).stdout) as { root: string; key: string };
     const file = path.join(team.folder, 'export.jsonl');
-    expect((await runBuilt('export', '--payloads', '--out', file)).exitCode).toBe(0);
+    expect((await run('export', '--payloads', '--out', file)).exitCode).toBe(0);
     expect(readFileSync(file, 'utf8')).toContain(signed.root);
     expect((await runBuilt('verify')).stdout).toMatch(/^OK \d+ of \d+ records checked, root [0-9a-f]{64}\n$/);
     expect((await runBuiltCli(['verify', file])).stdout).toMatch(/^OK log l_.+ records, \d+ checkpoints, root /);
@@ -75,7 +75,7 @@ describe('checkpoint, export and verify', () => {
   });
 
   it('print the export on standard output too', async () => {
-    const lines = jsonLines((await runBuilt('export')).stdout);
+    const lines = jsonLines((await run('export')).stdout);
     expect(lines[0]).toMatchObject({ kind: 'manifest', version: 1, payloads: false });
   });
 

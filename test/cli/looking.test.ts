@@ -28,7 +28,7 @@ describe('ps', () => {
       parent: team.planner.slice(-8),
       exitCode: 0,
     });
-    expect((await runBuilt('show', pid)).stdout).toContain(team.researcher);
+    expect((await run('show', pid)).stdout).toContain(team.researcher);
   });
 
   it('prints whole pids with --full and one JSON array with --json', async () => {
@@ -87,7 +87,7 @@ describe('show', () => {
 });
 
 describe('lineage', () => {
-  it('tells of whom a process was born and from whom its capabilities came', async () => {
+  it('tells under whom a process was spawned, and from whom its capabilities came', async () => {
     const { stdout } = await run('lineage', team.researcher);
     expect(stdout).toContain(`under ${team.planner} base@1 created, spawned by the host`);
     expect(stdout).toMatch(new RegExp(`held by ${team.planner}, from host`));

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { builtPackage, repository } from '../support/built-package.js';
 import { openOwnKernel, startMcp, writePrograms } from '../support/cli/mcp-command.js';
-import { refusalOf, runBuiltCli, startCli } from '../support/cli/run-cli.js';
+import { refusalOf, runBuiltCli, runCli, startCli } from '../support/cli/run-cli.js';
 import { eventually } from '../support/eventually.js';
 import { ask, refusedCall } from '../support/integrations/mcp-client.js';
 
@@ -292,9 +292,11 @@ describe('procura mcp', () => {
       [[], 2, 'USAGE'],
       [['--pid', live, '--spawn', '{}'], 2, 'USAGE'],
     ];
-    for (const [args, exitCode, code] of cases) {
-      const run = await runBuiltCli(['mcp', '--store', store, ...args]);
-      const stderr = run.stderr.replace(/^(loaded\nnoise\n)/, '');
+    // The first one by the built command, as a client would start it.
+    for (const [index, [args, exitCode, code]] of cases.entries()) {
+      const runCase = index === 0 ? runBuiltCli : runCli;
+      const run = await runCase(['mcp', '--store', store, ...args]);
+      const stderr = run.stderr.replace(/^(loaded\n)?(noise\n)?/, '');
       expect([args, refusalOf({ ...run, stderr }), run.stdout]).toEqual([args, { exitCode, code }, '']);
     }
     expect(existsSync(missing)).toBe(false);

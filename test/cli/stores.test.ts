@@ -42,9 +42,7 @@ const commands: readonly (readonly string[])[] = [
 describe('the database that a command names', () => {
   it.each(commands)('is not created by %s when it is missing', async (...command) => {
     const store = path.join(team.folder, 'missing.db');
-    // `mcp` takes over standard output and never gives it back, so it runs in a process of its own.
-    const run = command[0] === 'mcp' ? runBuiltCli : runCli;
-    const ran = await run([...command.filter((part) => part !== undefined), '--store', store]);
+    const ran = await runCli([...command.filter((part) => part !== undefined), '--store', store]);
     expect(refusalOf(ran)).toEqual({ exitCode: 1, code: 'NO_SUCH_STORE' });
     expect(existsSync(store)).toBe(false);
   });
@@ -105,7 +103,7 @@ describe('the command itself', () => {
   });
 
   it('refuses a command that there is not, and none at all', async () => {
-    expect(refusalOf(await runBuiltCli(['pz']))).toEqual({ exitCode: 2, code: 'USAGE' });
+    expect(refusalOf(await runCli(['pz']))).toEqual({ exitCode: 2, code: 'USAGE' });
     expect(refusalOf(await runCli([]))).toEqual({ exitCode: 2, code: 'USAGE' });
   });
 });

@@ -474,6 +474,18 @@ describe('adopting', () => {
     await (await kernel.processes.adopt({ osPid, startedAt: startedAt + 1_500 })).complete();
   });
 
+  it('takes the start by the clock of the kernel', async () => {
+    const dayMs = 86_400_000;
+    const { kernel } = await opened({ clock: { now: () => Date.now() + dayMs } });
+    const { osPid } = await foreignProgram(idle());
+    expect(await refusedFacts(kernel, { osPid, startedAt: Date.now() })).toBe('INVALID_INPUT');
+    const { pid, complete } = await kernel.processes.adopt({ osPid });
+    const { startedAt = 0 } = await kernel.processes.get(pid);
+    expect(startedAt).toBeGreaterThan(Date.now());
+    await complete();
+    await (await kernel.processes.adopt({ osPid, startedAt })).complete();
+  });
+
   it.runIf(process.getuid?.() === 0)("refuses another user's", async () => {
     const { kernel } = await opened();
     const { osPid } = await foreignProgram(idle(), { uid: 65_534 });

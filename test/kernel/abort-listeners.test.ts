@@ -6,13 +6,13 @@ import { openKernel, refusal } from '../support/kernel.js';
 
 const echo = defineTool({ name: 'echo', description: 'Echoes.', effect: 'pure', input: {}, run: () => 'echo' });
 const narrow = { ...echo, name: 'narrow', concurrency: 1 };
-const broken = defineTool({
+const broken = {
   ...echo,
   name: 'broken',
   run: () => {
     throw new Error('no');
   },
-});
+};
 
 interface Fixture {
   readonly kernel: Kernel;

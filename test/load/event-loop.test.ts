@@ -45,7 +45,7 @@ describe.skipIf(!isSweep)('a call takes no turn of the event loop of more than 1
   it('with 100,000 objects in a view', async () => {
     const kernel = await openLarge();
     const pid = await kernel.processes.spawn({});
-    // The tokenizer is loaded with the first context of a program, however small.
+    // The tokenizer is loaded with the first text of a program, however small.
     await kernel.memory.materialize(pid, { tokensMax: 10 });
     await makeObjects(kernel, pid, 100_000);
     await expectShortTurns({

@@ -20,7 +20,10 @@ const text = fc.oneof(
   fc.string({ maxLength: 300 }),
   fc.string({ unit: 'grapheme', maxLength: 200 }),
   fc
-    .array(fc.constantFrom('👩‍👩‍👧‍👦', '🇩🇪', 'é', 'ß', '漢字', 'नमस्ते', ' ', '\n', '```'), { maxLength: 60 })
+    .array(
+      fc.constantFrom('👩‍👩‍👧‍👦', '🇩🇪', 'é', 'ß', '漢字', 'नमस्ते', ' ', '\n', '\r\n', '/', '\ufeff', '"=>', '```'),
+      { maxLength: 60 },
+    )
     .map((all) => all.join('')),
   fc.array(code, { maxLength: 6 }).map((all) => all.join('')),
   fc.tuple(fc.constantFrom('a', '=', ' ', '\n', '🎉', '漢'), fc.nat({ max: 700 })).map(([one, n]) => one.repeat(n)),

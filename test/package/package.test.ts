@@ -1,9 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { builtPackage, repository } from '../support/built-package.js';
+import { repository } from '../support/built-package.js';
+import { installPacked } from '../support/packed-package.js';
+
+/** The environment of programs that npm starts, whatever package manager runs the tests. */
+const asNpm = { ...process.env, npm_config_user_agent: 'npm/10.8.2 node/v20.19.0' };
 
 let project = '';
 let packed: string[] = [];
@@ -11,17 +15,8 @@ let packed: string[] = [];
 /** An empty project with the tarball installed; the dependencies are those of the repository, so no network is needed. */
 beforeAll(async () => {
   project = mkdtempSync(path.join(tmpdir(), 'procura-package-'));
-  const from = await builtPackage();
-  const npm = ['pack', '--json', '--ignore-scripts', '--pack-destination', project];
-  const [tarball] = JSON.parse(execFileSync('npm', npm, { cwd: from, encoding: 'utf8', stdio: 'pipe' })) as {
-    filename: string;
-    files: { path: string }[];
-  }[];
-  packed = tarball?.files.map((file) => file.path) ?? [];
+  packed = await installPacked(project);
   const installed = path.join(project, 'node_modules', 'procura');
-  mkdirSync(installed, { recursive: true });
-  const archive = path.join(project, tarball?.filename ?? '');
-  execFileSync('tar', ['-xzf', archive, '-C', installed, '--strip-components=1']);
   const { dependencies } = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
@@ -33,12 +28,21 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe('the packed tarball', () => {
-  it('holds the build, the migrations, the verifier and the pages that npm shows, and nothing of the tests', () => {
+  it('holds the build, the verifier, the pages and the examples, and nothing of the sources and tests', () => {
     const expected = ['dist/index.js', 'dist/index.d.ts', 'dist/cli/main.js', 'dist/verify.js', 'README.md', 'LICENSE'];
-    for (const name of [...expected, 'CHANGELOG.md', 'migrations/sqlite/0000_initial.sql', 'package.json']) {
+    for (const name of [...expected, 'CHANGELOG.md', 'package.json', 'llms.txt', 'docs/guide.md', 'docs/errors.md']) {
       expect(packed).toContain(name);
     }
-    expect(packed.filter((name) => !/^(dist\/|migrations\/|[A-Za-z]+(\.md|\.json)?$)/.test(name))).toEqual([]);
+    expect(packed.filter((name) => !/^(dist\/|docs\/|examples\/|[A-Za-z]+(\.md|\.json|\.txt)?$)/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  it('has links in the index for models that lead to files of the package', () => {
+    const index = readFileSync(path.join(project, 'node_modules', 'procura', 'llms.txt'), 'utf8');
+    const links = [...index.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, target = '']) => target);
+    expect(links.length).toBeGreaterThan(8);
+    expect(links.filter((target) => !packed.some((name) => name === target || name.startsWith(target)))).toEqual([]);
   });
 
   it('works from an ES module, with a database file', () => {
@@ -58,18 +62,44 @@ describe('the packed tarball', () => {
 
   it('says which package the command needs besides, where that is not installed', () => {
     const main = path.join(project, 'node_modules', 'procura', 'dist', 'cli', 'main.js');
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'mcp', '--pid', 'p_1'], { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'mcp', '--pid', 'p_1'], {
+      encoding: 'utf8',
+      env: asNpm,
+    });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^error MISSING_PACKAGE: .+\nhint: .*npm install @modelcontextprotocol\/server@2\.\n$/);
+    expect(stderr).toMatch(/^error MISSING_PACKAGE: .+\nhint: Run: npm install @modelcontextprotocol\/server@2\n$/);
   });
 
   it('connects MCP servers where the package for it is installed, and says so where it is not', () => {
-    expect(run('without.mjs', connecting)).toBe('TOOL_FAILED {"package":"@modelcontextprotocol/client"}\n');
+    const missing = JSON.parse(run('without.mjs', connecting)) as unknown;
+    const command = 'npm install @modelcontextprotocol/client@2';
+    const facts = { package: '@modelcontextprotocol/client', command };
+    expect(missing).toEqual({ code: 'MISSING_PACKAGE', facts, hint: `Run: ${command}`, isKernelError: true });
     const scope = path.join(project, 'node_modules', '@modelcontextprotocol');
     symlinkSync(path.join(repository, 'node_modules', '@modelcontextprotocol'), scope);
     expect(run('with.mjs', connecting)).toBe('mcp/memory/create_entities\n');
     rmSync(scope);
   });
+
+  it('can be imported by every subpath where the optional packages are missing, and the first use says what is missing', () => {
+    const refusalOf = (name: string, version: string) => {
+      const command = `npm install ${name}@${version}`;
+      const facts = { package: name, command };
+      return { code: 'MISSING_PACKAGE', facts, hint: `Run: ${command}`, isKernelError: true };
+    };
+    const [tools, served, closed, outcome] = run('missing.mjs', withoutPeers).trim().split('\n');
+    expect(JSON.parse(tools ?? '')).toEqual(refusalOf('ai', '6'));
+    expect(JSON.parse(served ?? '')).toEqual(refusalOf('@modelcontextprotocol/server', '2'));
+    expect(JSON.parse(closed ?? '')).toEqual(refusalOf('@modelcontextprotocol/server', '2'));
+    expect(outcome).toBe('failed MISSING_PACKAGE');
+  });
+
+  it('gives the helpers for tests to any test runner, without the AI SDK, and with types', () => {
+    expect(run('tested.mjs', tested)).toMatch(/pass 2\n.*fail 0\n/);
+    expect(compilerOutput(tested, { skipLibCheck: false })).toBe('');
+    const wrong = tested.replace("['Done.']", '[5]');
+    expect(compilerOutput(wrong, { skipLibCheck: true })).toMatch(/error TS2322/);
+  }, 120_000);
 
   it('gives agents to a project that has the AI SDK, with types', () => {
     for (const name of ['ai', '@ai-sdk']) {
@@ -86,7 +116,8 @@ describe('the packed tarball', () => {
 
   it('brings a command that says its version', () => {
     const main = path.join(project, 'node_modules', 'procura', 'dist', 'cli', 'main.js');
-    expect(execFileSync(process.execPath, [main, '--version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string };
+    expect(execFileSync(process.execPath, [main, '--version'], { encoding: 'utf8' })).toBe(`${version}\n`);
     expect(readFileSync(main, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 });
@@ -94,7 +125,7 @@ describe('the packed tarball', () => {
 function run(name: string, source: string): string {
   const file = path.join(project, name);
   writeFileSync(file, source);
-  return execFileSync(process.execPath, [file], { cwd: project, encoding: 'utf8', stdio: 'pipe' });
+  return execFileSync(process.execPath, [file], { cwd: project, encoding: 'utf8', stdio: 'pipe', env: asNpm });
 }
 
 /** The compiler's output for a user's file. */
@@ -115,14 +146,41 @@ console.log(status, JSON.stringify(value), (await kernel.audit.verify()).ok);
 await kernel.shutdown();
 `;
 
+/** Defined in programs: what a caller is told. */
+const tell = `
+const tell = (error) => {
+  const { code, facts, hint } = error;
+  return JSON.stringify({ code, facts, hint, isKernelError: error instanceof KernelError });
+};
+`;
+
+const withoutPeers = `
+import { createKernel, KernelError } from 'procura';
+import { agentImage, toolsFor } from 'procura/ai-sdk';
+import { serveProcess } from 'procura/mcp-server';
+${tell}
+const model = { specificationVersion: 'v3', provider: 'test', modelId: 'm', doGenerate() {}, doStream() {} };
+const kernel = await createKernel({ images: [agentImage({ name: 'agent', model })] });
+const face = kernel.as(await kernel.processes.spawn());
+console.log(await toolsFor(face).catch(tell));
+const served = serveProcess(face);
+console.log(await served.closed.catch(tell));
+console.log(await served.close().catch(tell));
+const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [{ resource: 'model:**', rights: ['call'] }] });
+const { status, outcome } = await kernel.processes.result(pid);
+console.log(status, outcome.reason);
+await kernel.shutdown();
+`;
+
 const connecting = `
-import { createKernel } from 'procura';
+import { createKernel, KernelError } from 'procura';
+${tell}
 const kernel = await createKernel();
 const file = ${JSON.stringify(path.join(repository, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js'))};
 const target = { command: process.execPath, args: [file], env: { MEMORY_FILE_PATH: process.cwd() + '/graph.jsonl' } };
 const told = await kernel.tools.connectMcp('memory', target).then(
   ({ tools }) => tools[0].name,
-  ({ code, facts }) => code + ' ' + JSON.stringify(facts),
+  tell,
 );
 console.log(told);
 await kernel.shutdown();
@@ -149,6 +207,33 @@ const { value } = await kernel.processes.result(pid);
 const { text, turns } = Object(value);
 console.log(text, turns);
 await kernel.shutdown();
+`;
+
+const tested = `
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { defineImage } from 'procura';
+import { createTestKernel, expectDenied, historyOf, replay, scriptedModel } from 'procura/testing';
+test('a sleep of a day is replayed', async () => {
+  const image = defineImage({
+    name: 'sleeper',
+    run: async (ctx) => {
+      await ctx.sleep(86_400_000);
+      return 'awake';
+    },
+  });
+  const kernel = await createTestKernel({ images: [image] });
+  const pid = await kernel.processes.spawn({ image: 'sleeper' });
+  await kernel.clock.advance(86_400_000);
+  assert.equal((await kernel.processes.result(pid)).value, 'awake');
+  assert.equal((await replay(await historyOf(kernel, pid), image)).result, 'awake');
+  await expectDenied(kernel, pid, 'call', 'tool:x');
+  await kernel.shutdown();
+});
+test('a model follows its script', async () => {
+  const { content } = await scriptedModel(['Done.']).doGenerate({ prompt: [] });
+  assert.deepEqual(content, [{ type: 'text', text: 'Done.' }]);
+});
 `;
 
 const typed = `

@@ -22,10 +22,10 @@ describe('a JSON Schema as the input of an image', () => {
     },
     required: ['n'],
     additionalProperties: false,
-  };
+  } as const;
 
   it('lets arguments through as they are', async () => {
-    const image = defineImage<{ n: number }>({ name: 'double', input, run: (_ctx, { n }) => n * 2 });
+    const image = defineImage({ name: 'double', input, run: (_ctx, { n }) => n * 2 });
     const kernel = await openKernel({ images: [image] });
     const pid = await kernel.processes.spawn({ image: 'double', args: { n: 21 } });
     expect((await kernel.processes.result(pid)).value).toBe(42);

@@ -54,6 +54,14 @@ describe('the journal of a process', () => {
     expect((await refusal(kernel.processes.journal('p_none', { values: true }))).code).toBe('NO_SUCH_PROCESS');
   });
 
+  it('has whole values and unambiguous paths on request', async () => {
+    const { kernel, pid } = await startAsker(newStore());
+    const entries = await kernel.processes.journal(pid, { values: 'whole' });
+    expect(entries[1]).toMatchObject({ key: 'step large #1', path: ['step large #1'], value: 'x'.repeat(20_000) });
+    expect(entries.some((entry) => 'cutFrom' in entry)).toBe(false);
+    expect((await refusal(kernel.processes.journal(pid, { values: 'all' } as never))).code).toBe('INVALID_INPUT');
+  });
+
   it('shows at most 4,194,304 characters of values in all', async () => {
     const many = defineImage({
       name: 'many',

@@ -222,6 +222,45 @@ describe('what a body logs', () => {
     expect(JSON.stringify(openRawTables(store).rows('process_logs'))).not.toContain('hunter2');
   });
 
+  it('keeps counts, also of tokens and keys', async () => {
+    const lines = [
+      'tokens: 500',
+      'token count = 12',
+      'token_count=12',
+      'max_tokens: 4096, keys: 3',
+      'promptTokens=1,234 of 4096 completionTokens=13',
+      'token: 7',
+      '{"tokens":500}',
+      'tokens: 80% used.',
+    ];
+    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+      for (const line of lines) await ctx.log(line, { line });
+    });
+    const { items } = await kernel.processes.logs(pid);
+    expect(items.map(({ text, facts }) => [text, facts])).toEqual(lines.map((line) => [line, { line }]));
+  });
+
+  it('drops secrets that stand beside counts or look like them', async () => {
+    const lines = [
+      ['tokens: 500, password: hunter2', 'tokens: 500, password: [redacted]'],
+      ['tokens=500&api_key=hunter2', 'tokens=500&api_key=[redacted]'],
+      ['token: ghp_abcd1234', 'token: [redacted]'],
+      ['tokens: deadbeef', 'tokens: [redacted]'],
+      ['tokens: 500deadbeef', 'tokens: [redacted]'],
+      ['tokens: 3 hunter2', 'tokens: [redacted]'],
+      ['token: 482913', 'token: [redacted]'],
+      ['api_key=123', 'api_key=[redacted]'],
+      ['password: 1234', 'password: [redacted]'],
+      ['otp: 12', 'otp: [redacted]'],
+      ['--token 500', '--token [redacted]'],
+    ];
+    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+      for (const [line] of lines) await ctx.log(line ?? '');
+    });
+    const { items } = await kernel.processes.logs(pid);
+    expect(items.map(({ text }) => text)).toEqual(lines.map(([, stored]) => stored));
+  });
+
   it('goes on with a process that execs', async () => {
     const kernel = await openKernel({
       images: [

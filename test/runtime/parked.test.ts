@@ -4,6 +4,7 @@ import {
   defineSteps,
   defineSupervisor,
   type Image,
+  type ImageSpec,
   type Kernel,
   type KernelOptions,
   type Pid,
@@ -18,7 +19,11 @@ import { openRawTables } from '../support/storage/raw-tables.js';
 type Body = (ctx: Syscalls) => Promise<unknown>;
 
 /** An image of the name `changing`, whose body is the same function for the type checker whatever it returns. */
-function changing(build: string | undefined, run: Body, more: Partial<Parameters<typeof defineImage>[0]> = {}): Image {
+function changing(
+  build: string | undefined,
+  run: Body,
+  more: Partial<Omit<ImageSpec, 'input' | 'output'>> = {},
+): Image {
   return defineImage({
     name: 'changing',
     ...(build === undefined ? {} : { build }),

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { commandImage, createKernel, defineImage, type JsonObject, type Kernel, type Pid } from '../../src/index.js';
+import {
+  commandImage,
+  createKernel,
+  defineImage,
+  defineSupervisor,
+  type JsonObject,
+  type Kernel,
+  type Pid,
+} from '../../src/index.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 
 const worker = defineImage({ name: 'worker', run: async (ctx) => ctx.step('done', () => 'done') });
@@ -46,6 +54,40 @@ describe('a queue', () => {
     for (const pid of pids) await plain.processes.result(pid);
     const nodes = await Promise.all(pids.map((pid) => nodeOf(plain, pid)));
     expect(nodes).toEqual([plain.nodeId, other.nodeId, other.nodeId, plain.nodeId]);
+  });
+
+  it('is what a supervisor names for a child, also when it is started again', async () => {
+    const store = newStore();
+    const failing = defineImage({
+      name: 'failing',
+      run: async (_ctx, _args) => {
+        throw new Error('no');
+      },
+    });
+    const team = defineSupervisor({
+      name: 'team',
+      strategy: 'one_for_one',
+      intensity: 1,
+      periodMs: 60_000,
+      children: [{ name: 'child', image: 'failing', restart: 'permanent', queue: 'gpu' }],
+    });
+    const openTeam = (queue: string) =>
+      openKernel({ store, images: [failing, team], node: { pollMs: 10, queues: [queue] } });
+    const [plain, other] = [await openTeam('default'), await openTeam('gpu')];
+    const pid = await plain.processes.spawn({ image: 'team' });
+    expect((await plain.processes.result(pid)).status).toBe('failed');
+    const children = await plain.processes.children(pid);
+    expect(children.map(({ queue }) => queue)).toEqual(['gpu', 'gpu']);
+    for (const child of children) expect(await nodeOf(plain, child.pid)).toBe(other.nodeId);
+  });
+
+  it('of a child of a supervisor is checked with the image', async () => {
+    const children = [{ name: 'child', image: 'worker', restart: 'permanent', queue: 'no queue' }] as const;
+    const spec = { name: 'team', strategy: 'one_for_one', intensity: 1, periodMs: 1_000, children } as const;
+    expect(await refusal(openKernel({ images: [worker, defineSupervisor(spec)] }))).toMatchObject({
+      code: 'INVALID_INPUT',
+      facts: { path: 'image.supervision.children.0.queue' },
+    });
   });
 
   it('is not claimed from at the start by a node that does not name it', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineSteps, type Kernel, type Pid, type StepSpec } from '../../src/index.js';
+import { defineSteps, type Kernel, type Pid, type StepSpec, type StepsSpec } from '../../src/index.js';
 import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
@@ -249,7 +249,7 @@ describe('registering an image of steps', () => {
   for (const [what, [spec, path]] of Object.entries(refusals)) {
     it(`${what} is refused, naming where`, async () => {
       const kernel = await openKernel();
-      expect(() => kernel.images.register(defineSteps(spec as never))).toThrow(
+      expect(() => kernel.images.register(defineSteps(spec as StepsSpec))).toThrow(
         expect.objectContaining({ code: 'INVALID_INPUT', facts: expect.objectContaining({ path }) }),
       );
       expect(kernel.images.list()).toEqual(['base@1']);

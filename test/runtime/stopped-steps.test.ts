@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   defineImage,
   defineSteps,
+  type Image,
   type Kernel,
   type KernelError,
   type Pid,
@@ -60,7 +61,7 @@ interface Opened {
 }
 
 /** Spawns the image `work`, and stops the process when `begun` is open. */
-async function open(image: ReturnType<typeof defineImage>, begun: Gate, { spec = {}, stop }: Stopped): Promise<Opened> {
+async function open(image: Image, begun: Gate, { spec = {}, stop }: Stopped): Promise<Opened> {
   const clock = manualClock();
   const path = newStore();
   const kernel = await openKernel({ store: path, images: [image], clock, durability: 'normal' });

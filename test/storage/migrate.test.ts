@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { applicationId } from '../../src/storage/sqlite/identity.js';
 import { migrate, schemaNumber } from '../../src/storage/sqlite/migrate.js';
+import { migrations } from '../../src/storage/sqlite/migrations.js';
+import { repository } from '../support/built-package.js';
 import { tempFolder } from '../support/kernel.js';
 
 describe('migrate', () => {
@@ -13,7 +16,7 @@ describe('migrate', () => {
     expect(stateOf(raw)).toEqual({ tables: 0, schema: 0, owner: 0, inTransaction: false });
     raw.pragma('max_page_count = 100000');
     migrate(raw);
-    expect(stateOf(raw)).toMatchObject({ schema: schemaNumber(), owner: applicationId });
+    expect(stateOf(raw)).toMatchObject({ schema: schemaNumber, owner: applicationId });
   });
 
   it('changes nothing when there is nothing to do', () => {
@@ -32,7 +35,14 @@ describe('migrate', () => {
     first.exec('ROLLBACK');
     migrate(first);
     migrate(second);
-    expect(stateOf(second)).toMatchObject({ schema: schemaNumber(), owner: applicationId });
+    expect(stateOf(second)).toMatchObject({ schema: schemaNumber, owner: applicationId });
+  });
+
+  it('has in the code what drizzle-kit has written into the folder of migrations', () => {
+    const files = readMigrationFiles({ migrationsFolder: join(repository, 'migrations/sqlite') });
+    expect(schemaNumber).toBe(files.length);
+    const statements = migrations.map(({ sql }) => sql.split('--> statement-breakpoint'));
+    expect(statements).toEqual(files.map(({ sql }) => sql));
   });
 });
 

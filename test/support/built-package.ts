@@ -20,17 +20,29 @@ export const repository = fileURLToPath(new URL('../..', import.meta.url));
 const shelf = path.join(repository, 'node_modules', '.cache', 'procura-build');
 const keptMs = 3_600_000;
 
-const sources = ['src', 'tsconfig.json', 'tsconfig.build.json'];
-const pages = ['migrations', 'examples', 'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE'];
+const sources = [
+  'src',
+  'scripts/build.mjs',
+  'scripts/prune-declarations.mjs',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package.json',
+  'package-lock.json',
+];
+const pages = ['docs', 'examples', 'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'llms.txt'];
+
+/** Everything that the built package is made of. */
+export const builtInputs: readonly string[] = [...sources, ...pages];
 
 /**
- * The folder of a package that was built from the present sources by the compiler that builds the release. Built once
+ * The folder of a package that was built from the present sources as the release is. Built once
  * and shared by all test files that run programs; it lies where the repository's dependencies are found.
  */
 export function builtPackage(): Promise<string> {
-  return builtOnce('package', [...sources, ...pages], async (draft) => {
-    if (isBuilt()) copyBuild(path.join(draft, 'dist'));
-    else compile(path.join(draft, 'dist'));
+  return builtOnce('package', builtInputs, async (draft) => {
+    const dist = path.join(draft, 'dist');
+    if (isBuilt()) cpSync(path.join(repository, 'dist'), dist, { recursive: true });
+    else execFileSync(process.execPath, [path.join(repository, 'scripts', 'build.mjs'), dist], { stdio: 'pipe' });
     for (const name of pages) {
       const from = path.join(repository, name);
       if (existsSync(from)) cpSync(from, path.join(draft, name), { recursive: true });
@@ -97,29 +109,11 @@ function isLeftBehind(lock: string): boolean {
   }
 }
 
-/** Whether `npm run build` has compiled what is there now. */
+/** Whether `npm run build` has built what is there now: this file is written last. */
 function isBuilt(): boolean {
+  const last = path.join(repository, 'dist', 'THIRD-PARTY-LICENSES.txt');
   const changedAt = Math.max(...sources.flatMap((name) => filesUnder(path.join(repository, name))).map(timeOf));
-  return outputs().every((file) => existsSync(file) && timeOf(file) > changedAt);
-}
-
-/** The files that the compiler makes of the sources. */
-function outputs(): string[] {
-  const folder = path.join(repository, 'src');
-  return filesUnder(folder).flatMap((file) => {
-    const made = path.join(repository, 'dist', path.relative(folder, file)).replace(/\.ts$/, '');
-    return [`${made}.js`, `${made}.d.ts`];
-  });
-}
-
-function copyBuild(to: string): void {
-  for (const file of outputs()) cpSync(file, path.join(to, path.relative(path.join(repository, 'dist'), file)));
-}
-
-function compile(to: string): void {
-  const compiler = path.join(repository, 'node_modules', 'typescript', 'bin', 'tsc');
-  const config = path.join(repository, 'tsconfig.build.json');
-  execFileSync(process.execPath, [compiler, '-p', config, '--outDir', to], { stdio: 'pipe' });
+  return existsSync(last) && timeOf(last) > changedAt;
 }
 
 function timeOf(file: string): number {

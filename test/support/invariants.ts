@@ -163,20 +163,29 @@ async function checkOverruns(kernel: Kernel, { processes, events }: Facts): Prom
   return wrong;
 }
 
-/** (22) Every effect has one intent, and one outcome or has not ended: a call has a row, a command a live process. */
+/**
+ * (22) Every effect has one intent, and one outcome or has not ended: a call has a row, a command a live process. The outcome
+ * names the record of the intent as its cause.
+ */
 function checkEffects({ records, effects, processes }: Facts): string[] {
   const commands = processes.filter(({ kind, status }) => kind === 'command' && !terminal.has(status));
   const underway = new Set([...effects.map(({ id }) => id), ...commands.map(({ pid }) => pid)]);
   const told = new Map<string, { intents: number; outcomes: number }>();
+  const intentIds = new Map<string, string>();
+  const wrong: string[] = [];
   for (const { body } of records) {
     if (body.effectId === undefined) continue;
     const counts = told.get(body.effectId) ?? { intents: 0, outcomes: Number(underway.has(body.effectId)) };
     counts[body.outcome === 'intent' ? 'intents' : 'outcomes']++;
     told.set(body.effectId, counts);
+    if (body.outcome === 'intent') intentIds.set(body.effectId, body.id);
+    else if (body.cause !== intentIds.get(body.effectId))
+      wrong.push(`(22) the outcome of effect ${body.effectId} has the cause ${body.cause}`);
   }
-  return [...told].flatMap(([effect, { intents, outcomes }]) =>
-    intents === 1 && outcomes === 1 ? [] : [`(22) effect ${effect} has ${intents} intents and ${outcomes} outcomes`],
-  );
+  for (const [effect, { intents, outcomes }] of told)
+    if (intents !== 1 || outcomes !== 1)
+      wrong.push(`(22) effect ${effect} has ${intents} intents and ${outcomes} outcomes`);
+  return wrong;
 }
 
 /** (12) */
@@ -430,6 +439,7 @@ interface CapabilityFact {
 }
 
 interface RecordBody {
+  id: string;
   at: number;
   action: string;
   target?: string;
@@ -440,6 +450,7 @@ interface RecordBody {
   decision?: string;
   approval?: string;
   effectId?: string;
+  cause?: string;
   facts?: { approvals?: string[]; reachedBy?: string; alsoBy?: string[] };
 }
 

@@ -16,9 +16,13 @@ export function newStore(): string {
   return join(tempFolder(), 'test.db');
 }
 
-/** A kernel on a new store, or on the one that is named; shut down after the test. */
+/**
+ * A kernel on a new store, or on the one that is named; shut down after the test. Its commits do not wait for the disk, which
+ * only a power cut would tell: the contract of the store is tested with both kinds of durability.
+ */
 export async function openKernel(options: KernelOptions = {}): Promise<Kernel> {
-  const kernel = await createKernel({ logger: 'silent', store: newStore(), workspace: tempFolder(), ...options });
+  const defaults = { logger: 'silent', durability: 'normal', store: newStore(), workspace: tempFolder() } as const;
+  const kernel = await createKernel({ ...defaults, ...options });
   onTestFinished(async () => void (await kernel.shutdown()));
   return kernel;
 }

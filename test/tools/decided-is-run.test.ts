@@ -132,7 +132,7 @@ describe('the arguments that were decided on', () => {
   it('are the arguments that the tool is run with', async () => {
     const ran: unknown[] = [];
     const tools = Object.entries(schemas).map(([name, input]) =>
-      defineTool({
+      defineTool<JsonObject>({
         name,
         description: 'Keeps what it was given.',
         effect: 'pure',
@@ -199,7 +199,7 @@ describe('the arguments that were decided on', () => {
     };
     const names = ['plain', 'number', 'text', 'defaulted', 'negative', 'later'];
     const tools = names.map((name) =>
-      defineTool({ name, description: 'Keeps it.', effect: 'pure', input: schemas[name] ?? {}, run }),
+      defineTool<JsonObject>({ name, description: 'Keeps it.', effect: 'pure', input: schemas[name] ?? {}, run }),
     );
     const kernel = await openKernel({ node: { executor: false }, durability: 'normal', tools });
     const free = await kernel.processes.spawn({ capabilities: [callTools] });

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Pid } from '../../src/index.js';
+import { createKernel, type Pid } from '../../src/index.js';
 import { openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { everyRight, type FileFixture, fileFixture } from '../support/tools/file-fixture.js';
 
@@ -270,5 +270,26 @@ describe('the warning of createKernel', () => {
     expect(await warningsOf({ store: path.join(outside, 'b.db'), state })).toEqual([{ workspace, inside: [state] }]);
     expect(await warningsOf({ store: path.join(outside, 'c.db') })).toEqual([]);
     expect(await warningsOf({ store: ':memory:' })).toEqual([]);
+  });
+
+  it('is not given for the default workspace, whose kernel files no file tool opens either', async () => {
+    const folder = realpathSync(tempFolder());
+    const before = process.cwd();
+    onTestFinished(() => process.chdir(before));
+    process.chdir(folder);
+    const warnings: object[] = [];
+    const logger = { warn: (facts: object) => void warnings.push(facts), error: () => undefined };
+    const kernel = await createKernel({ store: 'agents.db', logger });
+    onTestFinished(async () => void (await kernel.shutdown()));
+    const tool = { resource: 'tool:fs.read', rights: ['call' as const] };
+    const pid = await kernel.processes.spawn({ capabilities: [tool, { resource: 'fs:**', rights: ['read'] }] });
+    expect(warnings).toEqual([]);
+    expect(await refusal(kernel.as(pid).tools.call('fs.read', { path: 'agents.db' }))).toMatchObject({
+      code: 'CAPABILITY_DENIED',
+    });
+    const named = await createKernel({ store: 'agents.db', workspace: '.', logger });
+    await named.shutdown();
+    const file = path.join(folder, 'agents.db');
+    expect(warnings).toEqual([{ workspace: folder, inside: [file, `${file}.state`] }]);
   });
 });

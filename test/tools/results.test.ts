@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineImage, defineTool, type Tool } from '../../src/index.js';
+import { defineImage, defineTool, type JsonValue, type Tool } from '../../src/index.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
@@ -121,7 +121,7 @@ describe('the result of a tool', () => {
 const mayCall = { resource: 'tool:give', rights: ['call'] } as const;
 
 function tool(run: () => unknown, more: object = {}): Tool {
-  return defineTool<never, never>({
+  return defineTool<JsonValue, never>({
     name: 'give',
     description: 'Gives something.',
     effect: 'once',

@@ -3,6 +3,7 @@ import type { Checkpoint } from './checkpoint.js';
 
 /** A checkpoint with the public key, so that it can be verified without the database. */
 export interface PublishedCheckpoint extends Checkpoint {
+  /** The key that the signature is verified with. */
   readonly publicKey: string;
 }
 

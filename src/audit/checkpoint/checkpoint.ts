@@ -5,9 +5,13 @@ import { canonicalJson } from '../../base/json.js';
 
 /** A signed statement: this log had this many records and this root at this time. */
 export interface Checkpoint {
+  /** The id of the log. */
   readonly log: string;
+  /** The number of records that the log had. */
   readonly size: number;
+  /** The root of the Merkle tree over these records. */
   readonly root: Hash;
+  /** When it was signed, in milliseconds since 1970. */
   readonly at: number;
   /** The id of the public key: its SHA-256. */
   readonly key: string;

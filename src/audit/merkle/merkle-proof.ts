@@ -3,11 +3,15 @@ import { emptyRoot, nodeHash } from './merkle-tree.js';
 
 /** Proves that a record is in the log of a given size and root. */
 export interface InclusionProof {
+  /** The id of the log. */
   readonly log: string;
+  /** The number of the record. */
   readonly seq: number;
   /** The record's own hash. */
   readonly hash: Hash;
+  /** The number of records of the log that the proof is about. */
   readonly size: number;
+  /** The root of that log. */
   readonly root: Hash;
   /** The hashes of the siblings on the path from the record to the root, lowest first. */
   readonly path: readonly Hash[];
@@ -15,11 +19,17 @@ export interface InclusionProof {
 
 /** Proves that the log of size `second` begins with the whole log of size `first`. */
 export interface ConsistencyProof {
+  /** The id of the log. */
   readonly log: string;
+  /** The smaller number of records. */
   readonly first: number;
+  /** The larger number of records. */
   readonly second: number;
+  /** The root of the log with `first` records. */
   readonly firstRoot: Hash;
+  /** The root of the log with `second` records. */
   readonly secondRoot: Hash;
+  /** The hashes from which both roots are computed. */
   readonly path: readonly Hash[];
 }
 

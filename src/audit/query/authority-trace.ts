@@ -4,11 +4,15 @@ import type { AuditRecord } from '../audit-record.js';
 
 /** A capability at the time of the recorded call. */
 export interface AuthorityLink {
+  /** The id of the capability. */
   readonly capability: CapabilityId;
   /** Its holder at that time. */
   readonly holder: Pid;
+  /** Its pattern of resources. */
   readonly resource: string;
+  /** Its rights. */
   readonly rights: readonly string[];
+  /** The pid of the process that delegated it, or `host`. */
   readonly grantedBy: string;
   /** The log tells of no such grant, as of grants with a spawn by older versions: the link is what the tables say. */
   readonly unrecorded?: true;
@@ -16,15 +20,21 @@ export interface AuthorityLink {
 
 /** The answer of a person to an approval request. */
 export interface AuthorityApproval {
+  /** The id of the approval. */
   readonly approval: ApprovalId;
+  /** The answer. */
   readonly decision: string;
+  /** The scope of the answer. */
   readonly scope?: string;
+  /** The name of the person, as it was given with the answer. */
   readonly by: string;
+  /** The time of the answer. */
   readonly at: number;
 }
 
 /** The authority of one recorded call. */
 export interface AuthorityTrace {
+  /** The record of the call. */
   readonly record: AuditRecord;
   /** The pid that acted, or `host`. */
   readonly actor: string;

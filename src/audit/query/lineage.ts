@@ -2,6 +2,7 @@ import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
 import { type Token, token } from '../../base/token.js';
 import type { AuditRecord } from '../audit-record.js';
 
+/** A process of a lineage. */
 export interface LineageProcess {
   readonly pid: Pid;
   /** The process that spawned it, or `host`. */
@@ -9,14 +10,18 @@ export interface LineageProcess {
   readonly image: string;
   readonly goal: ObjectId;
   readonly status: string;
+  /** The kind of its outcome, once it has ended. */
   readonly outcome?: string;
   readonly createdAt: number;
   readonly exitedAt?: number;
 }
 
+/** A capability that a process was given. */
 export interface LineageCapability {
   readonly id: CapabilityId;
+  /** Its pattern of resources. */
   readonly resource: string;
+  /** Its rights. */
   readonly rights: readonly string[];
   /** Revoked where the log says so, otherwise as its table has it; `missing`: the table has no such capability. */
   readonly status: string;
@@ -26,9 +31,11 @@ export interface LineageCapability {
   readonly chain: readonly LineageLink[];
 }
 
+/** A capability of a chain. */
 interface LineageLink {
   readonly id: CapabilityId;
   readonly holder: Pid;
+  /** The pid of the process that delegated it, or `host`. */
   readonly grantedBy: string;
   /** As of the capability. */
   readonly unrecorded?: true;
@@ -36,6 +43,7 @@ interface LineageLink {
 
 /** The origin of a process, the capabilities that it held, and its history. */
 export interface Lineage {
+  /** The process itself. */
   readonly process: LineageProcess;
   /** The processes that it was spawned under, nearest first. */
   readonly ancestors: readonly LineageProcess[];

@@ -7,21 +7,26 @@ export interface ProvenanceNode {
   readonly version: number;
   readonly type: string;
   readonly hash: string;
+  /** The pid of the process that wrote the version, or `host`. */
   readonly madeBy: string;
+  /** When, in milliseconds since 1970. */
   readonly madeAt: number;
   /**
    * The action of the audit record of the call that made it; absent for goals and results, which have no record of
    * their own.
    */
   readonly action?: string;
+  /** The capability that allowed it. */
   readonly capability?: CapabilityId | 'kin' | 'host';
   /** The tool that returned it. */
   readonly tool?: string;
+  /** The number of the audit record of the call. */
   readonly seq?: number;
 }
 
 /** The objects that an object was made from, directly and indirectly. */
 export interface ProvenanceGraph {
+  /** The object that was asked about. */
   readonly object: ObjectId;
   /** The object itself first, then its sources, nearest first. */
   readonly nodes: readonly ProvenanceNode[];

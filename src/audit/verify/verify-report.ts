@@ -18,13 +18,19 @@ export type FaultKind =
   /** A payload is missing without an erasure record. */
   | 'PAYLOAD_ERASED';
 
+/** The first thing in a log that is not as it was written. */
 export interface Fault {
+  /** The number of the record. */
   readonly seq: number;
+  /** The kind of fault. */
   readonly kind: FaultKind;
+  /** The finding, in words. */
   readonly detail: string;
 }
 
+/** The result of verifying a log. */
 export interface VerifyReport {
+  /** Whether the log is as it was written. */
   readonly ok: boolean;
   /** The number of records that were verified. */
   readonly checked: number;
@@ -34,6 +40,7 @@ export interface VerifyReport {
   readonly root: Hash;
   /** The number of records that are numbered and chained. */
   readonly sealed: number;
+  /** The first fault; absent where there is none. */
   readonly firstBad?: Fault;
   /** The records whose payload was erased, each with its erasure record. */
   readonly erased: number[];

@@ -108,8 +108,8 @@ class EffectSalts {
   constructor(private readonly entropy: Entropy) {}
 
   of({ effectId, outcome }: NewAuditEntry): Buffer {
-    if (effectId === undefined) return this.entropy.bytes(saltBytes);
-    const salt = this.open.get(effectId) ?? this.entropy.bytes(saltBytes);
+    if (effectId === undefined) return Buffer.from(this.entropy.bytes(saltBytes));
+    const salt = this.open.get(effectId) ?? Buffer.from(this.entropy.bytes(saltBytes));
     if (outcome === 'intent') this.remember(effectId, salt);
     else this.open.delete(effectId);
     return salt;

@@ -8,8 +8,8 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import { Store } from '../../base/store.js';
 import type { AuditEntry } from '../audit-entry.js';
 import { AuditWriter } from './audit-writer.js';
+import { MinuteWindow, type WindowContent } from './minute-window.js';
 
-const windowMs = 60_000;
 /** The most reads that one window remembers; the next one begins a new window. */
 const readsMax = 10_000;
 /** The most reads that a summary lists: it bounds the size of its record. */
@@ -21,6 +21,11 @@ export interface Inspection {
   readonly object: ObjectId;
   /** The process that the host asked about. */
   readonly target?: Pid;
+}
+
+/** The reads of one minute. */
+interface ReadWindow extends WindowContent {
+  readonly reads: Map<string, RecordedRead>;
 }
 
 interface RecordedRead extends Inspection {
@@ -35,10 +40,7 @@ interface RecordedRead extends Inspection {
  */
 @injectable()
 export class Inspections {
-  private reads = new Map<string, RecordedRead>();
-  private from = 0;
-  private timer: NodeJS.Timeout | undefined;
-  private flushing: Promise<unknown> = Promise.resolve();
+  private readonly window: MinuteWindow<ReadWindow>;
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -46,21 +48,27 @@ export class Inspections {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Logger) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.window = new MinuteWindow(
+      clock,
+      (from) => ({ from, reads: new Map() }),
+      (window) => this.recordCounts(window),
+    );
+  }
 
   /** Resolves when the read is on record. Throws STORE_* when it cannot be recorded. */
   async record(inspection: Inspection): Promise<void> {
-    this.renewWindow();
+    if (this.window.current().reads.size >= readsMax) this.window.end();
+    const { reads } = this.window.current();
     const { action, object, target } = inspection;
     const key = JSON.stringify([action, object, target]);
-    const known = this.reads.get(key);
+    const known = reads.get(key);
     if (known !== undefined) {
       known.count++;
       return known.recorded;
     }
     const facts = { object };
     const recorded = this.write({ ...this.hostEntry(action), facts, ...(target === undefined ? {} : { target }) });
-    const { reads } = this;
     reads.set(key, { ...inspection, recorded, count: 0 });
     try {
       await recorded;
@@ -71,29 +79,18 @@ export class Inspections {
   }
 
   /** Records the counts. The store must still be open. */
-  async close(): Promise<void> {
-    this.flush();
-    await this.flushing;
+  close(): Promise<void> {
+    return this.window.close();
   }
 
-  private renewWindow(): void {
-    const isOver = this.clock.peek() - this.from >= windowMs || this.reads.size >= readsMax;
-    if (this.reads.size > 0 && isOver) this.flush();
-    if (this.reads.size > 0) return;
-    this.from = this.clock.peek();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush(), windowMs).unref();
-  }
-
-  private flush(): void {
-    clearTimeout(this.timer);
-    const facts = countsOf(this.from, [...this.reads.values()]);
-    this.reads = new Map();
+  private async recordCounts({ from, reads }: ReadWindow): Promise<void> {
+    const facts = countsOf(from, [...reads.values()]);
     if (facts === undefined) return;
-    const summary = this.write({ ...this.hostEntry('audit.inspections'), facts }).catch((error: unknown) => {
+    try {
+      await this.write({ ...this.hostEntry('audit.inspections'), facts });
+    } catch (error) {
       this.logger.error({ reason: String(error) }, 'Repeated reads of the host could not be recorded.');
-    });
-    this.flushing = Promise.all([this.flushing, summary]);
+    }
   }
 
   private hostEntry(action: string): AuditEntry {

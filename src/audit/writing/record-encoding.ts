@@ -6,7 +6,9 @@ import type { AuditEntry, NewAuditEntry } from '../audit-entry.js';
 
 /** The members of a body, in the order that RFC 8785 gives them. */
 export interface AuditBody extends Omit<AuditEntry, 'resource' | 'payload' | 'subject'> {
+  /** The id of the record. */
   readonly id: string;
+  /** The node that wrote it. */
   readonly node: string;
   /** The hash of salt and payload; absent for a record without a payload. */
   readonly commitment?: Hash;

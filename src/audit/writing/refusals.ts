@@ -6,16 +6,13 @@ import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import type { AuditEntry } from '../audit-entry.js';
 import { AuditWriter } from './audit-writer.js';
+import { MinuteWindow } from './minute-window.js';
 import { RefusalWindow } from './refusal-window.js';
-
-const windowMs = 60_000;
 
 /** Records refused calls, each in a unit of its own; floods of refusals are counted instead. */
 @injectable()
 export class Refusals {
-  private window: RefusalWindow | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private flushing: Promise<unknown> = Promise.resolve();
+  private readonly window: MinuteWindow<RefusalWindow>;
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -23,37 +20,31 @@ export class Refusals {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(Logger) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.window = new MinuteWindow(
+      clock,
+      (from) => new RefusalWindow(from),
+      (window) => this.recordCounts(window),
+    );
+  }
 
   /**
    * Resolves with the id of the record when it is stored, and with undefined when the refusal was only counted. Never
    * rejects: an error is logged. `inSameUnit` is called in the unit of the record.
    */
   async record(entry: AuditEntry, inSameUnit?: (tx: WriteTx) => void): Promise<string | undefined> {
-    const isRecorded = this.currentWindow().admit(entry);
+    const isRecorded = this.window.current().admit(entry);
     return isRecorded ? this.write(entry, inSameUnit) : undefined;
   }
 
   /** Records the counts. The store must still be open. */
-  async close(): Promise<void> {
-    this.flush();
-    await this.flushing;
+  close(): Promise<void> {
+    return this.window.close();
   }
 
-  private currentWindow(): RefusalWindow {
-    if (this.window !== undefined && this.clock.peek() - this.window.from >= windowMs) this.flush();
-    if (this.window === undefined) {
-      this.window = new RefusalWindow(this.clock.peek());
-      this.timer = setTimeout(() => this.flush(), windowMs).unref();
-    }
-    return this.window;
-  }
-
-  private flush(): void {
-    clearTimeout(this.timer);
-    const counts = this.window?.counts();
-    this.window = undefined;
-    if (counts !== undefined) this.flushing = Promise.all([this.flushing, this.write(this.summary(counts))]);
+  private async recordCounts(window: RefusalWindow): Promise<void> {
+    const counts = window.counts();
+    if (counts !== undefined) await this.write(this.summary(counts));
   }
 
   private summary(counts: JsonObject): AuditEntry {

@@ -18,9 +18,11 @@ import { noSuchApproval } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalValidity } from './approval-validity.js';
 
+/** Selects approvals. */
 export interface ApprovalFilter {
   /** Default `pending`. */
   readonly status?: ApprovalStatus | 'any';
+  /** The process that asks. */
   readonly pid?: Pid;
   /** Default 1,000; their arguments may be large. */
   readonly limit?: number;

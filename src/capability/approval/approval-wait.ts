@@ -1,23 +1,20 @@
 import { inject, injectable } from 'inversify';
-import { Clock, type KernelClock } from '../../base/clock.js';
 import { Deferred } from '../../base/deferred.js';
 import type { ApprovalId } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
+import { Timers } from '../../unit/timers.js';
 import type { ApprovalRecord, ApprovalRequest, Dependencies } from './approval.js';
 import { approvalWaitCancelled } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalWatch } from './approval-watch.js';
-
-/** A waiting call polls the clock, which a caller may have replaced: a timer for the whole time would not follow it. */
-const pollMs = 50;
 
 /** Makes calls of processes wait for the answer of a person. */
 @injectable()
 export class ApprovalWait {
   constructor(
     @inject(Store) private readonly store: Store,
-    @inject(Clock) private readonly clock: KernelClock,
+    @inject(Timers) private readonly timers: Timers,
     @inject(ApprovalRepository) private readonly approvals: ApprovalRepository,
     @inject(ApprovalWatch) private readonly approvalWatch: ApprovalWatch,
   ) {}
@@ -47,10 +44,8 @@ export class ApprovalWait {
     return this.store.read((tx) => this.approvals.find(tx, id));
   }
 
-  private startExpiryTimer({ expiresAt }: Dependencies, wake: () => void): Disposable {
-    if (expiresAt === null) return { [Symbol.dispose]: () => undefined };
-    const timer = setInterval(() => (this.clock.peek() < expiresAt ? undefined : wake()), pollMs);
-    return { [Symbol.dispose]: () => clearInterval(timer) };
+  private startExpiryTimer({ expiresAt }: Dependencies, wake: () => void): Disposable | undefined {
+    return expiresAt === null ? undefined : this.timers.callAt(expiresAt, wake);
   }
 }
 

@@ -5,12 +5,15 @@ import type { HolderState } from '../holding/capability-repository.js';
 import type { Right } from '../resource/rights.js';
 
 export const approvalDecisions = ['once', 'always', 'deny', 'deny-always'] as const;
+/** The answer of a person: for this call, or for calls like it from now on. */
 export type ApprovalDecision = (typeof approvalDecisions)[number];
 
 /** The extent of an answer: these arguments, any arguments within the capability, or that for all descendants too. */
 export const approvalScopes = ['args', 'resource', 'tree'] as const;
+/** The scope of an answer for always. */
 export type ApprovalScope = (typeof approvalScopes)[number];
 
+/** Whether a question waits for its answer, was answered, or is not needed any more. */
 export type ApprovalStatus = 'pending' | 'answered' | 'void';
 
 /** A call that waits for the answer of a person, or has got it. It waives an ask rule and gives no authority. */
@@ -20,8 +23,11 @@ export interface Approval {
   readonly pid: Pid;
   /** The processes above it, nearest first. */
   readonly lineage: readonly Pid[];
+  /** The right that the call needs. */
   readonly right: Right;
+  /** The resource that the call uses. */
   readonly resource: string;
+  /** The arguments of the call, as they are decided on. */
   readonly args: JsonValue;
   /** The capability that the call would use; null where it needs none. */
   readonly capability: CapabilityId | 'kin' | null;
@@ -36,10 +42,15 @@ export interface Approval {
   /** The scopes that `always` and `deny-always` can have. */
   readonly scopes: readonly ApprovalScope[];
   readonly createdAt: number;
+  /** When the question becomes void. */
   readonly expiresAt?: number;
+  /** The answer; absent while it is pending. */
   readonly decision?: ApprovalDecision;
+  /** The scope of the answer. */
   readonly scope?: ApprovalScope;
+  /** The name of the person who answered. */
   readonly by?: string;
+  /** The time of the answer. */
   readonly answeredAt?: number;
   /** The capability that an approved request has granted. */
   readonly granted?: CapabilityId;

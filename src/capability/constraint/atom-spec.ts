@@ -1,9 +1,10 @@
+import { docPages } from '../../base/doc-pages.js';
 import { type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { parseCidr } from '../resource/cidr.js';
 import { canonicalHostPattern } from '../resource/net-host.js';
 import { parsePattern } from '../resource/resource.js';
-import type { Atom, AtomOptions, AtomTest } from './atoms.js';
+import type { Atom, AtomName, AtomOptions, AtomTest } from './atoms.js';
 import { isObject, isText } from './json-compare.js';
 
 /** One atom in canonical spelling, from plain JSON. Throws INVALID_INPUT that names `path`. */
@@ -62,9 +63,9 @@ const parsers = {
     }
     return { all: atoms };
   },
-} satisfies Record<string, (value: JsonValue, path: string) => AtomTest>;
+} satisfies Record<AtomName, (value: JsonValue, path: string) => AtomTest>;
 
-function isAtomName(name: string): name is keyof typeof parsers {
+function isAtomName(name: string): name is AtomName {
   return Object.hasOwn(parsers, name);
 }
 
@@ -107,5 +108,5 @@ function parsePathPattern(pattern: string, path: string): string {
 }
 
 function invalidAtom(path: string, problem: string): InputError {
-  return invalidInput(path, problem, `An atom is one of: ${Object.keys(parsers).join(', ')}; see Constraints.`);
+  return invalidInput(path, problem, `An atom is one of: ${Object.keys(parsers).join(', ')}. See ${docPages.atoms}.`);
 }

@@ -17,6 +17,9 @@ export type AtomTest =
   | { readonly hash: string }
   | { readonly all: readonly Atom[] };
 
+/** The names of the tests. */
+export type AtomName = AtomTest extends infer Test ? (Test extends unknown ? keyof Test : never) : never;
+
 export type AtomOptions = {
   /** The argument may be absent. */
   readonly optional?: true;
@@ -24,6 +27,7 @@ export type AtomOptions = {
   readonly closed?: true;
 };
 
+/** A test of one argument, with its options. The tests are listed in docs/tables.md#constraint-atoms. */
 export type Atom = AtomTest & AtomOptions;
 
 /** From an argument path, names joined by `.`, to what stands there; `"*": { any: true }` lets in all other arguments. */

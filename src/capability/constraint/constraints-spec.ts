@@ -40,7 +40,8 @@ export function constraintsExcess(constraints: Constraints): string | undefined 
   return bytes > constraintLimits.bytes ? `is larger than ${constraintLimits.bytes} bytes` : undefined;
 }
 
-const constrainedKinds: ReadonlySet<ResourceKind> = new Set(['tool', 'command', 'net', 'model']);
+/** The kinds whose use has arguments. */
+export const constrainedKinds: ReadonlySet<ResourceKind> = new Set(['tool', 'command', 'net', 'model']);
 // The copy counts a number as 24 bytes, so this lets through whatever fits the limit as text.
 const copyBytesMax = 16 * constraintLimits.bytes;
 

@@ -208,7 +208,7 @@ function escapesRule(context: CallContext, pid: Pid, resource: string, denies: r
     `Process ${pid} is bound by a rule on ${resource} that does not bind the receiver.`,
     {
       facts: { pid, right: 'grant', resource, code: 'DENY_RULE', ...rules },
-      hint: `Give it to a process born under ${pid}. ${liftHint(rules.denies)}`,
+      hint: `Give it to a process spawned under ${pid}. ${liftHint(rules.denies)}`,
     },
   );
 }

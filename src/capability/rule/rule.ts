@@ -12,16 +12,22 @@ export type RuleEffect = 'deny' | 'ask';
 export interface RuleSpec<Resource extends Resources = string> {
   /** The same rule under the same id again is that rule. With a list of resources, the rules are `ID#1`, `ID#2` and so on. */
   readonly id?: RuleId;
+  /** A pattern of resources, or a list of patterns. */
   readonly resource: Resource;
+  /** The rights that it is about. */
   readonly rights: readonly Right[];
+  /** Kept with the rule, for people. */
   readonly reason?: string;
+  /** When it stops to bind, in milliseconds since 1970; absent: never. */
   readonly expiresAt?: number;
 }
 
 /** A rule of the host. It binds one process and everything spawned under it, or every process. */
 export interface Rule extends RuleSpec {
   readonly id: RuleId;
+  /** Whether it forbids, or wants a person to be asked. */
   readonly effect: RuleEffect;
+  /** The process that it binds with everything spawned under it, or `*` for all. */
   readonly pid: Pid | '*';
   /** The SHA-256 of the only arguments that it is about; absent: whatever the arguments. */
   readonly argsHash?: string;

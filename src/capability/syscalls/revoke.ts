@@ -15,9 +15,11 @@ import { Revocations } from '../holding/revocations.js';
 
 /** The extent of a revocation, as it was read right after it. */
 export interface RevocationReport {
+  /** The capability that was revoked. */
   readonly capability: CapabilityId;
   /** It and everything below it that had not been revoked before. */
   readonly count: number;
+  /** The number of processes that held it or one derived from it. */
   readonly holders: number;
   /** Some of their ids, itself first. */
   readonly sample: readonly CapabilityId[];

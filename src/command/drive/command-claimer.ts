@@ -10,6 +10,7 @@ import { EventFeed } from '../../events/event-feed.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import { CommandRepository } from '../../kernel/command/command-repository.js';
 import { InheritedEnvironments } from '../../kernel/command/inherited-environments.js';
+import { ClaimRepository } from '../../kernel/process/claim-repository.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { MemoryImageRegistry } from '../../runtime/image/image-registry.js';
@@ -50,6 +51,7 @@ export class CommandClaimer {
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ClaimRepository) private readonly claimable: ClaimRepository,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
     @inject(Accounts) private readonly accounts: Accounts,
@@ -92,7 +94,7 @@ export class CommandClaimer {
     if (claimableCommands.images.length === 0 || this.subscriptions.length === 0) return;
     if (this.eventSubscription === undefined) this.subscribe();
     try {
-      const pids = await this.store.read((tx) => this.processes.findUnstarted(tx, claimableCommands, claimableMax));
+      const pids = await this.store.read((tx) => this.claimable.findUnstarted(tx, claimableCommands, claimableMax));
       for (const pid of pids) await this.claim(pid);
     } catch (error) {
       this.logger.error({ error: String(error) }, 'unstarted commands could not be read');
@@ -154,7 +156,7 @@ export class CommandClaimer {
     const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
     const claimed = { ...row, node: this.node.nodeId, version: row.version + 1, updatedAt: act.at };
     await saveProcess(this.processes, tx, claimed);
-    this.commandRecorder.recordIntent(tx, act, claimed, command, plan.shownEnvironment);
+    await this.commandRecorder.recordIntent(tx, act, claimed, command, plan.shownEnvironment);
     const { token, survive, resource, argsHash } = command;
     const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     // Rows of earlier releases have no hash.

@@ -80,13 +80,20 @@ export class CommandRecorder {
   ) {}
 
   /** Records that the program is about to run, in the unit by which this node takes the command. */
-  recordIntent(tx: WriteTx, act: Act, row: ProcessRow, command: CommandRow, shownEnvironment: JsonObject): void {
-    this.recorder.recordAudit(tx, {
+  async recordIntent(
+    tx: WriteTx,
+    act: Act,
+    row: ProcessRow,
+    command: CommandRow,
+    shownEnvironment: JsonObject,
+  ): Promise<void> {
+    const intent = this.recorder.recordAudit(tx, {
       ...act,
       ...effectOf(row, command),
       outcome: 'intent',
       payload: { line: command.line, ...shownEnvironment },
     });
+    await this.commands.setIntent(tx, row.n, intent);
   }
 
   /** Gives the row in its new state; undefined when this node does not hold it any more. */

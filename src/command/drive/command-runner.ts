@@ -175,7 +175,7 @@ export class CommandRunner implements CommandRuns {
     };
     const { row, command } = await this.spawning.create(tx, act, newProcess);
     if (command === undefined) throw new Error('A command process has no command row.');
-    this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
+    await this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
     const { token, survive } = command;
     const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {

@@ -138,7 +138,7 @@ export class PipedCommands {
       node: this.node.nodeId,
     });
     if (command === undefined) throw new Error('A command process has no command row.');
-    this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
+    await this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
     return { row, token: command.token, survive: false, hasOutputLimit: false, isAwaited: false };
   }
 

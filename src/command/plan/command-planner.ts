@@ -81,7 +81,7 @@ export class CommandPlanner implements CommandPlans {
     if (real !== undefined && this.kernelFiles.includesFolder(real, this.workspace)) throw invalidPath(cwd, ofKernel);
     if (real !== undefined && segmentsWithin(this.workspace, real) !== undefined) return real;
     throw new InputError('INVALID_PATH', `There is no folder ${JSON.stringify(cwd.slice(0, 200))} in the workspace.`, {
-      facts: { path: cwd.slice(0, 200) },
+      facts: { path: cwd.slice(0, 200), problem: 'there is no such folder in the workspace' },
       hint: 'Give a folder inside the workspace, or make it first.',
     });
   }

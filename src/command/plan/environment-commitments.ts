@@ -17,7 +17,7 @@ export class EnvironmentCommitments {
   constructor(@inject(Entropy) private readonly entropy: Entropy) {}
 
   commitmentOf(env: Environment): string {
-    this.key ??= this.entropy.bytes(keyBytes);
+    this.key ??= Buffer.from(this.entropy.bytes(keyBytes));
     return createHmac('sha256', this.key).update(canonicalJson(env)).digest('hex');
   }
 }

@@ -1,5 +1,5 @@
-import { defineImage, type Image } from '../../index.js';
-import { runAgent } from './agent-loop.js';
+import { defineImage, type Image, type JsonValue, type Syscalls } from '../../index.js';
+import { type AgentResult, runAgent } from './agent-loop.js';
 import { type AgentSpec, parseAgent } from './agent-spec.js';
 
 /**
@@ -9,7 +9,9 @@ import { type AgentSpec, parseAgent } from './agent-spec.js';
  *
  * @example kernel.images.register(agentImage({ name: 'writer', model: openai('gpt-5'), system: 'You write.', tools: ['fs.read'] }));
  */
-export function agentImage(spec: AgentSpec): Image {
+export function agentImage(spec: AgentSpec): Image<JsonValue, AgentResult> {
   const { agent, image } = parseAgent(spec);
-  return defineImage({ ...image, run: (ctx, args) => runAgent(ctx, agent, args) });
+  const { input, ...parts } = image;
+  const run = (ctx: Syscalls, args: JsonValue) => runAgent(ctx, agent, args);
+  return input === undefined ? defineImage({ ...parts, run }) : defineImage({ ...parts, input, run });
 }

@@ -2,6 +2,7 @@ import type { ModelMessage, ToolModelMessage, ToolResultPart } from 'ai';
 import type { JsonValue, Syscalls } from '../../index.js';
 import { modelFor, modelResource } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
+import { loadAiPackage } from './ai-package.js';
 import { usageInFailure } from './model-error.js';
 import { askModel, type RequestedCall, type Turn } from './model-turn.js';
 import { type ModelUsage, noUsage, sumUsage } from './model-usage.js';
@@ -17,14 +18,16 @@ export type AgentResult = {
   readonly turns: number;
   /** Why the model stopped: `stop`, `length`, and so on; `max_turns` when the limit of turns ended the loop. */
   readonly finishReason: string;
+  /** The tokens of all turns. */
   readonly usage: ModelUsage;
 };
 
 /**
  * The body of an agent. Throws CAPABILITY_DENIED where the process may not call the model, BUDGET_EXCEEDED where nothing is
- * left for another turn, MODEL_FAILED.
+ * left for another turn, MODEL_FAILED, MISSING_PACKAGE before anything is asked.
  */
 export async function runAgent(ctx: Syscalls, agent: Agent, args: JsonValue): Promise<AgentResult> {
+  await loadAiPackage();
   const model = await modelFor(ctx, agent.model);
   const resource = modelResource(model);
   const transcript = new Transcript(ctx);

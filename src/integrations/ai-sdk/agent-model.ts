@@ -12,7 +12,7 @@ export async function modelFor(ctx: Syscalls, source: ModelSource): Promise<Agen
   const model = typeof source === 'function' ? await source(ctx) : source;
   if (isModel(model)) return model;
   throw new InputError('INVALID_INPUT', 'model: is not a language model of the AI SDK.', {
-    facts: { path: 'model' },
+    facts: { path: 'model', problem: 'is not a language model of the AI SDK' },
     hint: 'Give what a provider makes, such as openai("gpt-5"), or a function that answers with it.',
   });
 }

@@ -4,6 +4,7 @@ import { isModel, type ModelSource } from './agent-model.js';
 import type { ModelUsage } from './model-usage.js';
 import { parseInput } from './parse-input.js';
 
+/** An agent: an image whose body asks a model and calls the tools that the model wants. */
 export interface AgentSpec {
   readonly name: string;
   readonly version?: string;
@@ -12,12 +13,15 @@ export interface AgentSpec {
    * A process needs `call` on `modelResource(model)`.
    */
   readonly model: ModelSource;
+  /** The system prompt. */
   readonly system?: string;
   /** The tools that are shown to the model; absent: all. Seeing a tool is not authority to call it. */
   readonly tools?: readonly string[];
   /** The largest number of turns; default 20. */
   readonly maxTurns?: number;
+  /** The most tokens of one answer of the model. */
   readonly maxOutputTokens?: number;
+  /** Passed to the model. */
   readonly temperature?: number;
   /** The number of tokens of memory in the first message; default 4,000, 0 for none. */
   readonly contextTokens?: number;

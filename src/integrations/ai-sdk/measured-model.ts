@@ -4,6 +4,8 @@ import { type ReportedUsage, tokenCount } from './model-usage.js';
 /** A model for one attempt, and the usage that its provider reported in it. */
 export interface MeasuredModel {
   readonly model: AgentModel;
+  /** False while no request was made: the SDK may refuse a model or a prompt before. */
+  readonly wasAsked: () => boolean;
   /** Undefined until the provider has answered. */
   readonly reported: () => ReportedUsage | undefined;
 }
@@ -13,8 +15,10 @@ export interface MeasuredModel {
  * that is missing.
  */
 export function measureUsage(model: AgentModel): MeasuredModel {
+  let asked = false;
   let reported: ReportedUsage | undefined;
   const generate = async (...options: Parameters<AgentModel['doGenerate']>) => {
+    asked = true;
     const answer = (await model.doGenerate(...(options as [never]))) as { readonly usage?: unknown };
     const counts = countsIn(answer.usage);
     reported = counts;
@@ -27,13 +31,13 @@ export function measureUsage(model: AgentModel): MeasuredModel {
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  return { model: proxy, reported: () => reported };
+  return { model: proxy, wasAsked: () => asked, reported: () => reported };
 }
 
 type Counts = Record<'inputTokens' | 'outputTokens' | 'totalTokens' | 'cachedInputTokens', number | undefined> &
   ReportedUsage;
 
-/** The numbers in a report: members of version 2 are numbers, those of version 3 have a `total`. */
+/** The numbers in a report: members of specification 2 are numbers, those of later ones have a `total`. */
 export function countsIn(usage: unknown): Counts {
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = membersOf(usage);
   const cached = tokenCount(cachedInputTokens) ?? tokenCount(membersOf(inputTokens).cacheRead);

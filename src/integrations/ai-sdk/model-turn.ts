@@ -1,8 +1,9 @@
-import { type AssistantModelMessage, generateText, type ModelMessage } from 'ai';
+import type { AssistantModelMessage, ModelMessage } from 'ai';
 import { type JsonValue, KernelError, type Syscalls } from '../../index.js';
 import { toolNames } from '../tool-names.js';
 import { type AgentModel, assertStillAllowed } from './agent-model.js';
 import type { Agent } from './agent-spec.js';
+import { type AiPackage, loadAiPackage } from './ai-package.js';
 import { countsIn, measureUsage } from './measured-model.js';
 import { modelFailed, modelRetry } from './model-error.js';
 import { estimateTokens, type ModelUsage, noUsage, sumUsage, usageFrom } from './model-usage.js';
@@ -69,13 +70,14 @@ async function generateTurn(
 ): Promise<Turn | FailedAttempt> {
   await assertStillAllowed(ctx, resource);
   const infos = await ctx.tools.list();
+  const sdk = await loadAiPackage();
   const { system, maxOutputTokens, temperature } = agent;
   const measured = measureUsage(model);
   try {
-    const answer = await generateText({
+    const answer = await sdk.generateText({
       model: measured.model,
       messages: [...messages],
-      ...(infos.length === 0 ? {} : { tools: toolDeclarations(infos) }),
+      ...(infos.length === 0 ? {} : { tools: toolDeclarations(sdk, infos) }),
       ...(system === undefined ? {} : { system }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(temperature === undefined ? {} : { temperature }),
@@ -87,6 +89,7 @@ async function generateTurn(
   } catch (error) {
     if (ctx.signal.aborted) throw ctx.signal.reason;
     if (error instanceof KernelError) throw error;
+    if (!measured.wasAsked()) return { error, used: noUsage };
     const reported = measured.reported();
     return { error, used: reported === undefined ? usageOfFailure(error, estimated) : usageFrom(reported, estimated) };
   }
@@ -109,7 +112,7 @@ interface FailedRequest {
 }
 
 type ModelAnswer = Pick<
-  Awaited<ReturnType<typeof generateText>>,
+  Awaited<ReturnType<AiPackage['generateText']>>,
   'text' | 'finishReason' | 'toolCalls' | 'response' | 'usage'
 >;
 
@@ -141,10 +144,15 @@ function toRequestedCall(call: ModelAnswer['toolCalls'][number], names: Readonly
   return { id, alias, tool: names.get(alias) ?? alias, input: (input ?? {}) as JsonValue };
 }
 
+/** Parts with the data of a file. `reasoning-file` exists since version 7 of the SDK. */
+const fileParts: ReadonlySet<string> = new Set(['file', 'reasoning-file']);
+
 /** Files that the model generated are not sent back to it, nor stored in the transcript. */
 function removeFiles(message: AssistantModelMessage): AssistantModelMessage {
   const { content } = message;
-  return typeof content === 'string' ? message : { ...message, content: content.filter(({ type }) => type !== 'file') };
+  return typeof content === 'string'
+    ? message
+    : { ...message, content: content.filter(({ type }) => !fileParts.has(type)) };
 }
 
 /** Deeper than the input of any useful call. */

@@ -12,8 +12,8 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
     ? 'a promise: is an await missing?'
     : `${issue?.message ?? 'not valid'}.`;
   throw new InputError('INVALID_INPUT', `${path}: ${problem}`, {
-    facts: { path },
-    hint: `${allowedMembers(schema)}See docs/guide.md#agents-with-a-model.`,
+    facts: { path, problem },
+    hint: `${allowedMembers(schema)}See docs/api/ai-sdk.md.`,
   });
 }
 

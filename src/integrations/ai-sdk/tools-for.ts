@@ -1,10 +1,12 @@
-import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai';
+import type { JSONSchema7, Schema, ToolSet } from 'ai';
 import { z } from 'zod';
 import { InputError, type JsonObject, type JsonValue, type ProcessFace, type ToolInfo } from '../../index.js';
 import { toolNames } from '../tool-names.js';
+import { type AiPackage, loadAiPackage } from './ai-package.js';
 import { parseInput } from './parse-input.js';
 import { toolErrorValue } from './tool-error-value.js';
 
+/** Options of `toolsFor`. */
 export interface ToolsForOptions {
   /** Only these tools, by the kernel's names. */
   readonly only?: readonly string[];
@@ -16,35 +18,37 @@ const toolsForOptions = z.strictObject({ only: z.array(z.string()).optional(), g
 
 /**
  * The tools of a process for `generateText` and `streamText`. Calls go through the kernel as calls of that process; a refusal
- * or a failure is a value that the model can read. Throws INVALID_INPUT for a tool in `only` that the process does not see.
+ * or a failure is a value that the model can read. Throws INVALID_INPUT for a tool in `only` that the process does not see,
+ * MISSING_PACKAGE.
  *
  * @example await generateText({ model, prompt, tools: await toolsFor(ctx), stopWhen: stepCountIs(5) });
  */
 export async function toolsFor(ctx: Omit<ProcessFace, 'signal'>, options: ToolsForOptions = {}): Promise<ToolSet> {
   const { only, granted: onlyGranted } = parseInput(toolsForOptions, options, 'options');
+  const sdk = await loadAiPackage();
   const visible = await ctx.tools.list();
   const chosen = await filterGranted(ctx, selectTools(visible, only), onlyGranted);
   const infos = new Map(chosen.map((info) => [info.name, info]));
   // Aliases are made from all visible tools, so that the choice of tools does not change them.
   const tools = [...toolNames(visible)].flatMap(([alias, name]) => {
     const info = infos.get(name);
-    return info === undefined ? [] : [[alias, toCallableTool(ctx, info)] as const];
+    return info === undefined ? [] : [[alias, toCallableTool(sdk, ctx, info)] as const];
   });
   return Object.fromEntries(tools);
 }
 
 /** Tools by their aliases, without `execute`: the model is told of them, and the caller runs the calls. */
-export function toolDeclarations(infos: readonly ToolInfo[]): ToolSet {
+export function toolDeclarations(sdk: AiPackage, infos: readonly ToolInfo[]): ToolSet {
   const byName = new Map(infos.map((info) => [info.name, info]));
   const tools = [...toolNames(infos)].map(
-    ([alias, name]) => [alias, declarationOf(byName.get(name) as ToolInfo)] as const,
+    ([alias, name]) => [alias, declarationOf(sdk, byName.get(name) as ToolInfo)] as const,
   );
   return Object.fromEntries(tools);
 }
 
-function toCallableTool(ctx: Omit<ProcessFace, 'signal'>, info: ToolInfo): ToolSet[string] {
-  return tool({
-    ...declarationOf(info),
+function toCallableTool(sdk: AiPackage, ctx: Omit<ProcessFace, 'signal'>, info: ToolInfo): ToolSet[string] {
+  return sdk.tool({
+    ...declarationOf(sdk, info),
     execute: async (args: JsonValue, { abortSignal }) => {
       try {
         const options = abortSignal === undefined ? {} : { signal: abortSignal };
@@ -57,8 +61,11 @@ function toCallableTool(ctx: Omit<ProcessFace, 'signal'>, info: ToolInfo): ToolS
   });
 }
 
-function declarationOf({ description, input }: ToolInfo): { description: string; inputSchema: Schema<never> } {
-  return { description, inputSchema: jsonSchema<never>(schemaOf(input)) };
+function declarationOf(
+  sdk: AiPackage,
+  { description, input }: ToolInfo,
+): { description: string; inputSchema: Schema<never> } {
+  return { description, inputSchema: sdk.jsonSchema<never>(schemaOf(input)) };
 }
 
 /** Providers want an object schema, also for a tool without arguments. */
@@ -72,7 +79,7 @@ function selectTools(visible: readonly ToolInfo[], only: readonly string[] | und
   const missing = only.filter((name) => !visible.some((info) => info.name === name));
   if (missing.length === 0) return visible.filter(({ name }) => only.includes(name));
   throw new InputError('INVALID_INPUT', `options.only: the process sees no tool ${missing.join(', ')}.`, {
-    facts: { path: 'options.only', unseen: missing },
+    facts: { path: 'options.only', problem: 'the process does not see these tools', unseen: missing },
     hint: 'Name tools that ctx.tools.list() shows, as it names them.',
   });
 }

@@ -59,7 +59,7 @@ function callCost(call: () => unknown): unknown {
 class PriceError extends InputError {
   constructor(problem: string) {
     super('INVALID_INPUT', `cost: ${problem}.`, {
-      facts: { path: 'cost' },
+      facts: { path: 'cost', problem },
       hint: 'It gets the tokens of a turn and answers with whole micro-USD: Math.round(…).',
     });
   }

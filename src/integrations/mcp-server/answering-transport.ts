@@ -1,14 +1,11 @@
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-  type MessageExtraInfo,
-  type RequestId,
-  type Transport,
-  type TransportSendOptions,
+import type {
+  JSONRPCMessage,
+  MessageExtraInfo,
+  RequestId,
+  Transport,
+  TransportSendOptions,
 } from '@modelcontextprotocol/server';
+import type { ServerPackage } from './server-package.js';
 
 /** A transport that keeps track of requests without an answer, and of whether it is closed. */
 export class AnsweringTransport implements Transport {
@@ -20,7 +17,10 @@ export class AnsweringTransport implements Transport {
   private readonly open = new Set<RequestId>();
   private readonly waiting = new Set<() => void>();
 
-  constructor(private readonly wire: Transport) {
+  constructor(
+    private readonly sdk: ServerPackage,
+    private readonly wire: Transport,
+  ) {
     this.closed = new Promise((resolve) => {
       wire.onclose = () => {
         this.open.clear();
@@ -44,6 +44,7 @@ export class AnsweringTransport implements Transport {
     try {
       await this.wire.send(message, options);
     } finally {
+      const { isJSONRPCErrorResponse, isJSONRPCResultResponse } = this.sdk;
       if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.settle(message.id);
     }
   }
@@ -72,6 +73,7 @@ export class AnsweringTransport implements Transport {
 
   /** Keeps track of a request; one that the client cancels gets no answer. */
   private track(message: JSONRPCMessage): void {
+    const { isJSONRPCNotification, isJSONRPCRequest } = this.sdk;
     if (isJSONRPCRequest(message)) this.open.add(message.id);
     if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return;
     const id = message.params?.requestId;

@@ -1,11 +1,6 @@
-import {
-  type CallToolRequestParams,
-  type CallToolResult,
-  McpServer,
-  type Transport,
-} from '@modelcontextprotocol/server';
-import { type StdioServerHandle, StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { packageVersion } from '../../base/package-version.js';
+import type { CallToolRequestParams, CallToolResult, McpServer, Transport } from '@modelcontextprotocol/server';
+import type { StdioServerHandle } from '@modelcontextprotocol/server/stdio';
+import { packageVersion } from '../../base/package/package-version.js';
 import { KernelError, limitPauses, type ProcessFace, ToolError } from '../../index.js';
 import { AnsweringTransport } from './answering-transport.js';
 import { isStillPaused, toAnswer, toPausedAnswer, toRefusal } from './answers.js';
@@ -15,6 +10,7 @@ import type { McpTool } from './mcp-tool.js';
 import { memoryTools } from './memory-tools.js';
 import { messageTools } from './message-tools.js';
 import { processTools } from './process-tools.js';
+import { loadServerPackage, type ServerPackage } from './server-package.js';
 
 export interface ServeOptions {
   /** Carries the messages; absent: lines on standard input and output, which nothing else may write to then. */
@@ -31,7 +27,10 @@ export interface ServeOptions {
 
 /** A process that an MCP client is connected to. */
 export interface ServedProcess {
-  /** Resolves when the connection is closed, by whichever side, and nothing that it began is under way any more. */
+  /**
+   * Resolves when the connection is closed, by whichever side, and nothing that it began is under way any more. Rejects with
+   * MISSING_PACKAGE where `@modelcontextprotocol/server` is not installed.
+   */
   readonly closed: Promise<void>;
   /** Gives up what is under way, answers it, and closes. The process itself lives on. */
   close(): Promise<void>;
@@ -44,7 +43,7 @@ const pausedMsDefault = 50_000;
 
 /**
  * Gives an MCP client the face of one process: what the process may do, and nothing else. The process does not end with the
- * connection; the call `exit` ends it, and the connection with it.
+ * connection; the call `exit` ends it, and the connection with it. `closed` and `close` throw MISSING_PACKAGE.
  *
  * @example
  * const served = serveProcess(kernel.as(pid));
@@ -58,6 +57,7 @@ export function serveProcess(face: ProcessFace, options: ServeOptions = {}): Ser
 const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   spawnChild: 'spawn',
   wait: 'wait',
+  value: 'wait',
   waitAny: 'wait',
   waitAll: null,
   children: 'list_children',
@@ -77,6 +77,7 @@ const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   parent: null,
   get: null,
   signal: null,
+  call: null,
   fork: null,
   exec: null,
   chdir: null,
@@ -89,10 +90,14 @@ const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   pid: null,
 };
 
+interface Connection {
+  readonly transport: AnsweringTransport;
+  readonly handle: StdioServerHandle;
+}
+
 class ProcessServer implements ServedProcess {
   readonly closed: Promise<void>;
-  private readonly transport: AnsweringTransport;
-  private readonly handle: StdioServerHandle;
+  private readonly opening: Promise<Connection>;
   private readonly abandoned = new AbortController();
   private readonly calls = new Set<Promise<unknown>>();
   private readonly own: readonly McpTool[];
@@ -105,27 +110,32 @@ class ProcessServer implements ServedProcess {
   ) {
     const face = limitPauses(unlimited, options.pausedMs ?? pausedMsDefault);
     this.face = face;
-    const finish = () => void this.finish();
+    // That it could not be opened is told by `closed`.
+    const finish = () => void this.finish().catch(() => undefined);
     this.own = [...processTools(face, finish), ...messageTools(face), ...memoryTools(face), ...capabilityTools(face)];
-    this.transport = new AnsweringTransport(options.transport ?? new StdioServerTransport());
-    this.closed = this.transport.closed.then(() => this.endCalls());
-    const onerror = options.onError === undefined ? {} : { onerror: options.onError };
-    this.handle = serveStdio(() => this.server(), { transport: this.transport, ...onerror });
+    this.opening = this.open();
+    this.closed = this.opening.then(async ({ transport }) => {
+      await transport.closed;
+      await this.endCalls();
+    });
     options.signal?.addEventListener('abort', finish, { once: true });
     if (options.signal?.aborted === true) finish();
-    void this.closed.finally(() => options.signal?.removeEventListener('abort', finish));
+    const ignoreSignal = () => options.signal?.removeEventListener('abort', finish);
+    void this.closed.then(ignoreSignal, ignoreSignal);
   }
 
   async close(): Promise<void> {
     this.abandoned.abort();
-    await this.transport.untilAnswered(graceMs);
-    await this.handle.close();
+    const { transport, handle } = await this.opening;
+    await transport.untilAnswered(graceMs);
+    await handle.close();
     await this.closed;
   }
 
   /** The kernel itself refuses the calls of a process that has ended; what does not heed that is given up. */
   private async finish(): Promise<void> {
-    await this.transport.untilAnswered(graceMs);
+    const { transport } = await this.opening;
+    await transport.untilAnswered(graceMs);
     await this.close();
   }
 
@@ -134,9 +144,17 @@ class ProcessServer implements ServedProcess {
     await Promise.allSettled(this.calls);
   }
 
-  private server(): McpServer {
-    const mcp = new McpServer(
-      { name: 'procura', version: packageVersion() },
+  private async open(): Promise<Connection> {
+    const { transport: wire, onError } = this.options;
+    const sdk = await loadServerPackage();
+    const transport = new AnsweringTransport(sdk, wire ?? new sdk.StdioServerTransport());
+    const onerror = onError === undefined ? {} : { onerror: onError };
+    return { transport, handle: sdk.serveStdio(() => this.server(sdk), { transport, ...onerror }) };
+  }
+
+  private server(sdk: ServerPackage): McpServer {
+    const mcp = new sdk.McpServer(
+      { name: 'procura', version: packageVersion },
       { capabilities: { tools: { listChanged: false } }, instructions: this.instructions() },
     );
     mcp.server.setRequestHandler('tools/list', async () => ({

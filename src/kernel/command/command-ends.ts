@@ -44,6 +44,7 @@ export class CommandEnds {
       ...effectOf(row, command),
       outcome: kind === 'completed' ? 'ok' : kind === 'abandoned' ? 'unknown' : 'failed',
       facts: { outcome: kind, exitCode, signal },
+      ...(command.intent === null ? {} : { cause: command.intent }),
     });
   }
 

@@ -62,6 +62,7 @@ export interface CommandRuns {
 }
 export const CommandRuns: Token<CommandRuns> = token('CommandRuns');
 
+/** Options of `readOutput`. */
 export interface ReadOutputOptions {
   /** Default `stdout`. */
   readonly stream?: 'stdout' | 'stderr';
@@ -76,24 +77,31 @@ export interface OutputPart {
   readonly text: string;
   /** The offset after this part. */
   readonly next: number;
+  /** The bytes that the command has written so far. */
   readonly size: number;
   /** Whether the command has ended, so that no more comes. */
   readonly ended: boolean;
 }
 
+/** Options of `waitOutput`. */
 export interface WaitOutputOptions {
+  /** Default `stdout`. */
   readonly stream?: 'stdout' | 'stderr';
   /** The start of the search in bytes; output that exists already is searched too. */
   readonly offset?: number;
+  /** The longest time to wait; absent: until the command ends. */
   readonly timeoutMs?: number;
 }
 
+/** The answer of `waitOutput`. */
 export interface OutputMatch {
+  /** Whether the pattern was found. */
   readonly matched: boolean;
   /** The text that matched. */
   readonly text?: string;
   /** The offset after the match, or where a further search can go on. */
   readonly next: number;
+  /** Whether the command has ended, so that no more comes. */
   readonly ended: boolean;
 }
 

@@ -25,6 +25,8 @@ export interface CommandRow {
   readonly adopted: Adopted | null;
   /** The bytes of its output that have been charged. */
   readonly outputBytes: number;
+  /** The id of the audit record of the intent; null until a node has taken it, and in rows of earlier releases. */
+  readonly intent: string | null;
 }
 
 /** An OS process that somebody else started and that the kernel watches and stops. */
@@ -48,6 +50,8 @@ export interface CommandRepository {
   /** All commands that nodes hold, in the order of creation. */
   findHeld(tx: ReadTx): Promise<HeldCommand[]>;
   update(tx: WriteTx, command: CommandRow): Promise<void>;
+  /** Stores the id of the audit record of the intent. */
+  setIntent(tx: WriteTx, process: number, intent: string): Promise<void>;
   remove(tx: WriteTx, process: number): Promise<void>;
 }
 export const CommandRepository: Token<CommandRepository> = token('CommandRepository');

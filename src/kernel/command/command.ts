@@ -25,6 +25,7 @@ export interface CommandSpec {
   readonly argv: readonly string[];
   /** Relative to the process's own working directory, or absolute in the workspace; needs `read` on it. Default: that directory. */
   readonly cwd?: string;
+  /** Variables for the command, besides those of `envMode`. */
   readonly env?: Environment;
   /**
    * Default `clean`: PATH, HOME, LANG, TMPDIR and TERM of the kernel, and the process's own environment, before `env`.
@@ -39,27 +40,36 @@ export interface CommandSpec {
   readonly background?: boolean;
   /** It keeps running when its kernel ends, and OS processes that it leaves behind are not ended. */
   readonly survive?: boolean;
+  /** What the process of the command belongs to in the application. */
   readonly owner?: OwnerKeys;
 }
 
 /** The end of a command. */
 export interface CommandResult {
+  /** The process of the command. */
   readonly pid: Pid;
+  /** Null where a signal ended it. */
   readonly exitCode: number | null;
   /** The signal that ended it, such as `SIGKILL`. */
   readonly signal: string | null;
   /** Its output, or the head and the tail of it. */
   readonly stdout: string;
+  /** Its error output, or the head and the tail of it. */
   readonly stderr: string;
   /** Whether something is left out of `stdout` or `stderr`; the files have all of it. */
   readonly truncated: boolean;
+  /** From its start to its end. */
   readonly durationMs: number;
+  /** Whether it was stopped because its time was over. */
   readonly timedOut: boolean;
+  /** The file with all of its output. */
   readonly outputFile: string;
+  /** The file with all of its error output. */
   readonly errorFile: string;
 }
 
 /** A command in the background. */
 export interface CommandHandle {
+  /** The process of the command. */
   readonly pid: Pid;
 }

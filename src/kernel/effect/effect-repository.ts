@@ -16,6 +16,8 @@ export interface EffectRow {
   /** The node that carries it out. */
   readonly node: NodeId;
   readonly at: number;
+  /** The id of the audit record of the intent; null for one that an earlier release began. */
+  readonly intent: string | null;
 }
 
 /** Effects that have begun and have no outcome yet. */

@@ -40,8 +40,6 @@ export interface EffectOutcome {
   readonly facts: JsonObject;
   /** The object that it created. */
   readonly object?: ObjectId;
-  /** The id of the record of the intent, where it is known. */
-  readonly cause?: string;
 }
 
 /**
@@ -67,11 +65,12 @@ export class Effects {
     const id = this.ids.next('effect');
     const { pid } = row;
     const { nodeId: node } = this.node;
-    const rest = { capability, approval: approval ?? null, reservation, node, at: act.at };
+    const record = this.recorder.newRecordId();
+    const rest = { capability, approval: approval ?? null, reservation, node, at: act.at, intent: record };
     await this.repository.insert(tx, { id, pid, generation, action, resource, ...rest });
     const data = { tool: toolOf(resource), effect: id };
     this.recorder.recordEvent(tx, { type: 'tool.called', at: act.at, pid, root: row.root, data });
-    const record = this.recorder.recordAudit(tx, {
+    const entry = {
       ...act,
       action,
       outcome: 'intent',
@@ -86,7 +85,8 @@ export class Effects {
       resource,
       facts,
       payload,
-    });
+    } as const;
+    this.recorder.recordAudit(tx, entry, record);
     return { effectId: id, record };
   }
 
@@ -130,8 +130,8 @@ export class Effects {
   }
 
   private recordOutcome(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome, used: JsonObject): void {
-    const { id, pid, generation, action, resource, capability, approval } = effect;
-    const { outcome: result, code, facts, object, cause } = outcome;
+    const { id, pid, generation, action, resource, capability, approval, intent } = effect;
+    const { outcome: result, code, facts, object } = outcome;
     // The first version of the object is from this effect: its provenance is read from this record.
     const created = object === undefined ? {} : { object, version: 1 };
     this.recorder.recordAudit(tx, {
@@ -148,7 +148,7 @@ export class Effects {
       resource,
       facts: { ...facts, ...created, used },
       subject: object,
-      ...(cause === undefined ? {} : { cause }),
+      ...(intent === null ? {} : { cause: intent }),
     });
   }
 }

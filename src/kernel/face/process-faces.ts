@@ -3,11 +3,11 @@ import type { Pid } from '../../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../../capability/process-capabilities.js';
 import { MemorySyscalls, type ProcessMemory, processMemory } from '../../memory/object-memory.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
-import { addSyscalls, sealedFace, sealFaces } from '../../unit/faces.js';
+import { addSyscalls, sealFaces } from '../../unit/faces.js';
 import { parsePid } from '../specs.js';
 import type { ProcessFace } from './process-face.js';
 import { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './process-syscalls.js';
-import type { ProcessTools } from './process-tools.js';
+import { type ProcessTools, sealedTools } from './process-tools.js';
 import { ToolGate } from './tool-gate.js';
 
 /** Makes process faces. */
@@ -80,10 +80,10 @@ class CallerFace {
   get tools(): ProcessTools {
     const caller = this.#caller;
     const gate = this.#faces.tools;
-    return sealedFace<ProcessTools>({
+    return sealedTools({
       list: async () => gate.list(caller),
-      call: async (name, args = {}, options = {}) =>
-        gate.call({ caller, face: this as object as ProcessFace, name, args, options }),
+      call: async (tool, args = {}, options = {}) =>
+        gate.call({ caller, face: this as object as ProcessFace, tool, args, options }),
     });
   }
 

@@ -5,18 +5,26 @@ import type { ForkMode, ObjectHandle, ObjectRef, ObjectType } from '../../memory
 import type { Budget } from '../budget/budget.js';
 import type { Environment } from '../command/command.js';
 import type { OnBudget, OnParentExit, OwnerKeys } from '../process/process.js';
+import type { ImageReference } from '../process/typed-image.js';
 
+/** A process to be created. */
 export interface SpawnSpec {
-  /** `name` or `name@version`; default `base`, which lives until somebody ends it. Of a child: the parent's. */
-  readonly image?: string;
+  /**
+   * An image, or `name` or `name@version` of a registered one; default `base`, which lives until somebody ends it. Of a
+   * child: the parent's.
+   */
+  readonly image?: ImageReference;
   /** A string becomes `{ text }`. */
   readonly goal?: string | JsonObject | ObjectHandle;
   /** Validated by the image's input schema. */
   readonly args?: JsonValue;
   /** The same id and spec again returns the same pid; another spec is CONFLICT. Of a child it has no dots. */
   readonly id?: string;
+  /** A name for people; need not be unique. */
   readonly name?: string;
+  /** Labels to find and signal it by. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** What it belongs to in the application. */
   readonly owner?: OwnerKeys;
   /** Nodes claim it from this queue; default: the parent's, else `default`. */
   readonly queue?: string;
@@ -26,7 +34,9 @@ export interface SpawnSpec {
   readonly onConflict?: 'refuse' | 'keep';
   /** Root grants. */
   readonly capabilities?: readonly CapabilitySpec<Resources>[];
+  /** Limits on what it and everything under it use; absent ones are those above it. */
   readonly budget?: Partial<Budget>;
+  /** Default `refuse`. */
   readonly onBudget?: OnBudget;
   /** Relative to the workspace; default: the parent's. */
   readonly cwd?: string;
@@ -40,27 +50,39 @@ export interface SpawnSpec {
   readonly held?: boolean;
 }
 
+/** A child to be created. */
 export interface ChildSpec extends Omit<SpawnSpec, 'capabilities'> {
   /** Drawn from what the parent holds and may hand on. */
   readonly delegate?: readonly DelegationSpec<Resources>[];
 }
 
+/** The part of the parent's view that a fork gets. Every member narrows it. */
 export interface ViewSpec {
   /** Objects in the parent's view that it may hand on; nothing else of it is left. */
   readonly roots?: readonly ObjectRef[];
+  /** Only objects of these types. */
   readonly types?: readonly ObjectType[];
+  /** Only objects with all of these tags. */
   readonly tags?: readonly string[];
+  /** Only these rights on the objects. */
   readonly rights?: readonly Right[];
 }
 
+/** A child to be created with a view that is forked from the parent's. */
 export interface ForkSpec extends ChildSpec {
+  /** How the child uses the objects of the parent; default `restricted`. The modes are explained in docs/guide.md#memory. */
   readonly mode?: ForkMode;
+  /** The part of the parent's view that it gets; absent: all of it. */
   readonly view?: ViewSpec;
 }
 
+/** The new image of a process. */
 export interface ExecSpec {
-  readonly image: string;
+  /** An image, or `name` or `name@version` of a registered one. */
+  readonly image: ImageReference;
+  /** Validated by the input schema of the new image. */
   readonly args?: JsonValue;
+  /** Absent: the goal stays. */
   readonly goal?: SpawnSpec['goal'];
   /** Default true. */
   readonly preserveMemory?: boolean;
@@ -68,17 +90,24 @@ export interface ExecSpec {
   readonly preserveCapabilities?: boolean;
 }
 
+/** Options of a wait. */
 export interface WaitOptions {
   /** WAIT_TIMEOUT when it is over; 0 polls. */
   readonly timeoutMs?: number;
+  /** Ends the wait with CANCELLED. */
   readonly signal?: AbortSignal;
   /** Of wait, waitAny and waitAll: whether the results are put into the view of the process that waits. Default true. */
   readonly keep?: boolean;
 }
 
+/** The end of a process. */
 export interface ExitSpec {
+  /** JSON, or a handle to an object. */
   readonly result?: JsonValue | ObjectHandle;
+  /** Whether the process has failed; default false. */
   readonly failed?: boolean;
+  /** A text for people. */
   readonly message?: string;
+  /** Kept with the outcome. */
   readonly exitCode?: number;
 }

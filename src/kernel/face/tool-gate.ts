@@ -1,3 +1,4 @@
+import type { CapabilityId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { type Token, token } from '../../base/token.js';
 import type { ProcessCaller } from '../../unit/caller.js';
@@ -12,13 +13,26 @@ interface ToolRun {
   readonly idempotencyKey: string;
   /** Counts from 1; more when an earlier run had begun the call. */
   readonly attempt: number;
-  /** Whether an earlier run has paid for the call, which is made again because its program died. */
-  readonly isPaid: boolean;
+  /** Present when an earlier run has paid for the call, which is made again because its program died. */
+  readonly paid?: PaidCall;
+}
+
+/** Payment of an earlier run for a call. */
+export interface PaidCall {
+  /** The uses of capabilities that it took; undefined where it took none. */
+  readonly uses: TakenUses | undefined;
+}
+
+/** The uses of capabilities that a call took. They hold for the same arguments only. */
+export interface TakenUses {
+  readonly argsHash: string;
+  /** By the order of what the call needs: the capability that lost a use, null where none did. */
+  readonly capabilities: readonly (CapabilityId | null)[];
 }
 
 /** The answers of the units of a call: the replay journal of the run stores them in the same commit. */
 export type ToolStage =
-  | { readonly stage: 'intent' }
+  | { readonly stage: 'intent'; readonly uses: TakenUses | undefined }
   | { readonly stage: 'returned'; readonly value: JsonValue }
   | { readonly stage: 'failed'; readonly error: unknown };
 
@@ -33,7 +47,8 @@ export const ToolGate: Token<ToolGate> = token('ToolGate');
 export interface GatedCall {
   readonly caller: ProcessCaller;
   readonly face: ProcessFace;
-  readonly name: unknown;
+  /** The name of the tool, or the tool itself. */
+  readonly tool: unknown;
   readonly args: unknown;
   readonly options: unknown;
   readonly run?: ToolRun;

@@ -5,10 +5,10 @@ import type { Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
+import { Timers } from '../../unit/timers.js';
 import { type ProcessRow, toActingProcess } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessEnds } from './process-ends.js';
-import { Timers } from './timers.js';
 
 /** Stops processes whose deadline has passed: at the time itself where a node has timers, otherwise at their next call. */
 @injectable()

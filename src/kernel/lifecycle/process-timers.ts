@@ -6,12 +6,12 @@ import { Store, type WriteTx } from '../../base/store.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import type { Act } from '../../unit/act.js';
+import { Timers } from '../../unit/timers.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { Waker } from '../waiting/waker.js';
 import { Deadlines } from './deadlines.js';
 import { ProcessEnds } from './process-ends.js';
-import { Timers } from './timers.js';
 
 const dueRowsMax = 1_000;
 const retryMs = 50;
@@ -57,6 +57,11 @@ export class ProcessTimers {
     this.clear();
     await this.sweeping;
     this.clear();
+  }
+
+  /** Resolves when no sweep is under way. */
+  async untilSwept(): Promise<void> {
+    while (this.sweeping !== undefined) await this.sweeping;
   }
 
   /** Rows that a sweep has left due are tried again a moment later, so that one that cannot be handled does not keep the kernel busy. */

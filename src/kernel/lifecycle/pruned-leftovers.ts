@@ -3,11 +3,12 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import { Store } from '../../base/store.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { UnitPace } from '../../unit/unit-pace.js';
 import { type InheritedCapability, type LeftBehind, PruneRepository } from '../process/prune-repository.js';
 import { UnusedEnvironments } from './unused-environments.js';
 
 const pageRows = 1_000;
-/** The rows that one unit removes: other callers wait for it. */
+/** The most rows that one unit removes: other callers wait for it. */
 const unitRows = 200;
 const nodeKeptMs = 86_400_000;
 
@@ -24,11 +25,12 @@ export class PrunedLeftovers {
 
   /** Capabilities, views, registrations and approvals of processes that have no row. */
   async removeRows(): Promise<void> {
+    const pace = new UnitPace();
     for (const kind of ['capabilities', 'views', 'registrations', 'approvals'] as const) {
       for (let after: number | undefined = 0; after !== undefined; ) {
         const from: number = after;
         const page = await this.store.read((tx) => this.repository.pageLeftBehind(tx, kind, from, pageRows));
-        await this.removePage(kind, page.numbers);
+        await this.removePage(pace, kind, page.numbers);
         after = page.last;
       }
     }
@@ -36,11 +38,12 @@ export class PrunedLeftovers {
 
   /** The capabilities of parents on the namespaces of pruned children, but for those of `kept`, of which objects are left. */
   async removeInherited(kept: ReadonlySet<Pid>): Promise<void> {
+    const pace = new UnitPace();
     for (let after: InheritedCapability['place'] | undefined = ['', 0]; after !== undefined; ) {
       const from: InheritedCapability['place'] = after;
       const page = await this.store.read((tx) => this.repository.pageInherited(tx, from, pageRows));
       const unused = page.filter(({ child, isChildGone }) => isChildGone && !kept.has(child)).map(({ id }) => id);
-      await this.removeCapabilities(unused);
+      await this.removeCapabilities(pace, unused);
       after = page.at(-1)?.place;
     }
   }
@@ -65,26 +68,33 @@ export class PrunedLeftovers {
     }
   }
 
-  private async removePage(kind: LeftBehind, numbers: readonly number[]): Promise<void> {
+  private async removePage(pace: UnitPace, kind: LeftBehind, numbers: readonly number[]): Promise<void> {
     for (let rest = numbers; rest.length > 0; ) {
-      const part = rest.slice(0, unitRows);
-      const removed = await this.store.write(async (tx) => {
-        for (const [index, n] of part.entries())
-          if (!(await this.repository.removeLeftBehind(tx, kind, n, unitRows))) return index;
-        return part.length;
-      });
-      rest = rest.slice(removed);
+      const rows = pace.partOf(unitRows);
+      const part = rest.slice(0, rows);
+      const unit = (begin: () => void) =>
+        this.store.write(async (tx) => {
+          begin();
+          for (const [index, n] of part.entries())
+            if (!(await this.repository.removeLeftBehind(tx, kind, n, rows))) return index;
+          return part.length;
+        });
+      rest = rest.slice(await pace.measure(unit));
     }
   }
 
-  private async removeCapabilities(ids: readonly CapabilityId[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += unitRows) {
-      const part = ids.slice(from, from + unitRows);
-      await this.store.write(async (tx) => {
-        for (const id of part) await this.repository.removeCapability(tx, id);
-        const data = { count: part.length };
-        this.recorder.recordEvent(tx, { type: 'capabilities.pruned', at: this.clock.now(), data });
-      });
+  private async removeCapabilities(pace: UnitPace, ids: readonly CapabilityId[]): Promise<void> {
+    for (let rest = ids; rest.length > 0; ) {
+      const part = rest.slice(0, pace.partOf(unitRows));
+      const unit = (begin: () => void) =>
+        this.store.write(async (tx) => {
+          begin();
+          for (const id of part) await this.repository.removeCapability(tx, id);
+          const data = { count: part.length };
+          this.recorder.recordEvent(tx, { type: 'capabilities.pruned', at: this.clock.now(), data });
+        });
+      await pace.measure(unit);
+      rest = rest.slice(part.length);
     }
   }
 }

@@ -5,7 +5,9 @@ import type { Budget } from '../budget/budget.js';
 export interface RootDefaults {
   /** `name` or `name@version`; default `base`. */
   readonly image?: string;
+  /** Limits, each by itself. */
   readonly budget?: Partial<Budget>;
+  /** The deadline, as a duration. */
   readonly deadlineMs?: number;
 }
 export const RootDefaults: Token<RootDefaults> = token('RootDefaults');

@@ -19,6 +19,7 @@ export interface SpawnFacts {
   readonly kind: ProcessKind;
   readonly name?: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** What the process belongs to in the application. */
   readonly owner: OwnerKeys;
   /** The output of the image's input schema; of a command that is run, its argv and what else rules can ask about. */
   readonly args: JsonValue;

@@ -174,7 +174,7 @@ export class Spawning {
     const { resource, line, argsHash, background, survive } = plan;
     const command: CommandRow = {
       process: rowNumber,
-      token: this.entropy.bytes(commandTokenBytes).toString('hex'),
+      token: Buffer.from(this.entropy.bytes(commandTokenBytes)).toString('hex'),
       line,
       resource,
       capability: authorization?.capability ?? 'host',
@@ -185,6 +185,7 @@ export class Spawning {
       leader: null,
       adopted: null,
       outputBytes: 0,
+      intent: null,
     };
     await this.commands.put(tx, command);
     return { command };

@@ -4,9 +4,13 @@ import { type Token, token } from '../../base/token.js';
 
 /** Identifies an OS process of one machine, also after a reboot or when its pid was used again. */
 export interface HostIdentity {
+  /** The machine. */
   readonly machine: string;
+  /** The boot of the machine. */
   readonly boot: string;
+  /** The pid of the operating system. */
   readonly pid: number;
+  /** When the OS process started, in ticks since the boot. */
   readonly startTicks: string;
 }
 

@@ -18,26 +18,39 @@ import type { ProcessScan } from './process-repository.js';
 
 /** Selects the processes of a list. All selectors are combined with AND; ended processes are included unless filtered out. */
 export interface ProcessFilter {
+  /** Processes by pid. */
   readonly ids?: readonly Pid[];
+  /** One status, or several. */
   readonly status?: ProcessStatus | readonly ProcessStatus[];
+  /** True: only processes that have not ended. False: only ended ones. */
   readonly live?: boolean;
   readonly kind?: ProcessKind;
   /** `name`, or `name@version`. */
   readonly image?: string;
+  /** The name, exactly. */
   readonly name?: string;
   readonly queue?: string;
+  /** The external reference, exactly. */
   readonly externalRef?: string;
+  /** All of these labels. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** The children of this process. */
   readonly parent?: Pid;
+  /** The processes of the tree of this root. */
   readonly root?: Pid;
+  /** The node that runs them. */
   readonly node?: string;
   /** Whether it waits, or the kind of its wait. */
   readonly waiting?: boolean | WaitFacet['kind'];
+  /** The earliest creation, in milliseconds since 1970. */
   readonly createdFrom?: number;
+  /** The latest creation. */
   readonly createdTo?: number;
   /** All keys that are given match. */
   readonly owner?: OwnerKeys;
+  /** The largest number of processes. */
   readonly limit?: number;
+  /** The cursor of the page before, its `next`. */
   readonly after?: string;
 }
 

@@ -14,20 +14,6 @@ export type ProcessScan =
   | { readonly by: 'status'; readonly status: LiveStatus }
   | { readonly by: 'tag'; readonly space: 'label' | 'owner'; readonly key: string; readonly value: string };
 
-/** What a node may claim: processes of one of these images in one of these queues. */
-export interface Claimable {
-  readonly images: readonly string[];
-  readonly queues: readonly string[];
-}
-
-export interface RunnableCount {
-  readonly image: string;
-  readonly queue: string;
-  readonly processes: number;
-  /** The number of the oldest row. */
-  readonly first: number;
-}
-
 /** When the process of a row ended; null while it lives. */
 export interface NumberedEnd {
   readonly n: number;
@@ -62,16 +48,6 @@ export interface ProcessRepository {
   findNodes(tx: ReadTx): Promise<NodeId[]>;
   /** Whether `node` has a process that is running. */
   isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
-  /** Up to `limit` runnable processes in the order of creation. */
-  findRunnable(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
-  /** The number of runnable processes of each image and queue, with the oldest row of each; up to `limit` groups. */
-  countRunnable(tx: ReadTx, limit: number): Promise<RunnableCount[]>;
-  /** Up to `limit` processes that wait for code, in the order of creation. */
-  findParked(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
-  /** A process that `node` runs and that has lost at least `recoveries` starts in a row. */
-  findSuspect(tx: ReadTx, node: NodeId, recoveries: number): Promise<Pid | undefined>;
-  /** Up to `limit` commands that are runnable, or created and driven by no node, in the order of creation. */
-  findUnstarted(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
   /** Rows whose `alarmAt` is at or before `now`, without commands that a node is stopping: that node watches the time itself. */
   findDue(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
   /** The earliest `alarmAt` of the rows that `findDue` would find. */

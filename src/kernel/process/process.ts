@@ -5,26 +5,40 @@ import { type ActingProcess, bodyWaitKinds } from '../../unit/caller.js';
 import type { Budget, Usage } from '../budget/budget.js';
 
 export const processKinds = ['agent', 'steps', 'command', 'external'] as const;
+/** What runs a process: a body, a list of steps, the operating system, or a worker outside the kernel. */
 export type ProcessKind = (typeof processKinds)[number];
 
 const liveStatuses = ['created', 'runnable', 'running', 'waiting', 'paused', 'stopping'] as const;
 const terminalStatuses = ['exited', 'failed', 'killed', 'abandoned'] as const;
 export const processStatuses = [...liveStatuses, ...terminalStatuses] as const;
 export type LiveStatus = (typeof liveStatuses)[number];
+/** The status of an ended process. */
 export type TerminalStatus = (typeof terminalStatuses)[number];
+/** The status of a process: docs/tables.md#states. */
 export type ProcessStatus = LiveStatus | TerminalStatus;
 
+/** What becomes of a process when its parent ends: it is cancelled, goes to the parent's parent, or becomes a root. */
 export type OnParentExit = 'cancel' | 'reparent' | 'detach';
+/** What a call does that the budget refuses: it only throws BUDGET_EXCEEDED, or the process is cancelled as well. */
 export type OnBudget = 'refuse' | 'cancel';
+/** What becomes of a process whose node is gone: it is run again, or fails. */
 export type RecoveryDisposition = 'rerun' | 'fail';
 
+/** What a process belongs to in the application. The keys select processes in lists and signals. */
 export interface OwnerKeys {
+  /** The session of a user. */
   readonly session?: string;
+  /** The turn of a conversation. */
   readonly turn?: string;
+  /** The tool call of a model. */
   readonly toolCall?: string;
+  /** The terminal. */
   readonly terminal?: string;
+  /** The hook. */
   readonly hook?: string;
+  /** The extension. */
   readonly extension?: string;
+  /** The sandbox. */
   readonly sandbox?: string;
   /** The kind of program that it comes from: one of the usual ones, or a word of the user's. */
   readonly source?: OwnerSource | (string & {});
@@ -37,10 +51,15 @@ type OwnerSource = (typeof ownerSources)[number];
 /** `tools`, `image` and `code` are waits for a node that can run the process; the others are waits of its body. */
 export const waitKinds = [...bodyWaitKinds, 'tools', 'image', 'code'] as const;
 
+/** The thing that a process waits for. */
 export interface WaitFacet {
+  /** The kind of wait. */
   readonly kind: (typeof waitKinds)[number];
+  /** A description of it. */
   readonly what: string;
+  /** When the wait began, in milliseconds since 1970. */
   readonly since: number;
+  /** When the wait ends at the latest. */
   readonly deadline?: number;
   /** Of `tools`: the tools that no live node with the image has. Of `image`: `queue:NAME`, where nodes with it claim from others. */
   readonly missing?: readonly string[];
@@ -58,12 +77,16 @@ export interface WaitState extends WaitFacet {
   readonly on?: readonly string[];
 }
 
+/** The progress that a body has reported. */
 export interface Progress {
+  /** The amount of work that is done. */
   readonly done: number;
+  /** The whole amount of work; absent: not known. */
   readonly total?: number;
   readonly text?: string;
 }
 
+/** The end of a process: its kind, reason and evidence. */
 export type OutcomeKind =
   | 'completed'
   | 'failed'
@@ -77,11 +100,15 @@ export type OutcomeKind =
 /** The end of a process. */
 export interface Outcome {
   readonly kind: OutcomeKind;
+  /** The reason that was given, or the code of the error of a body. */
   readonly reason?: string;
   /** A pid, `host` or `kernel`. */
   readonly by?: string;
+  /** Of a failed body: message, facts and stack of its error. */
   readonly evidence?: JsonObject;
+  /** Of a command, or as given to `exit`. */
   readonly exitCode?: number | null;
+  /** Of a command: the signal that ended it. */
   readonly signal?: string | null;
   /** Of a process that was being stopped and still ended by itself, with its own result. */
   readonly stop?: StopOrder;
@@ -89,8 +116,11 @@ export interface Outcome {
 
 /** The reason of a stop: stored before anything is signalled. It is the outcome if the process does not end in its grace. */
 export interface StopOrder {
+  /** The outcome that it leads to. */
   readonly kind: OutcomeKind;
+  /** The reason that was given. */
   readonly reason?: string;
+  /** A pid, `host` or `kernel`. */
   readonly by: string;
 }
 
@@ -171,44 +201,66 @@ export interface ProcessRow {
 /** A process, as the public API shows it. */
 export interface ProcessRecord {
   readonly pid: Pid;
+  /** The process that can wait for it now; null for a root. */
   readonly parent: Pid | null;
+  /** The process that it was spawned under, whose limits bind it; null for a root. */
   readonly bornUnder: Pid | null;
+  /** The root of its tree. */
   readonly root: Pid;
+  /** Its distance from the root that it was spawned under. */
   readonly depth: number;
   readonly kind: ProcessKind;
   readonly status: ProcessStatus;
+  /** `name@version`. */
   readonly image: string;
   readonly name?: string;
   /** The id that it was spawned with: `processes.find(bornUnder, id)` finds it again. */
   readonly id?: string;
+  /** The queue that nodes claim it from. */
   readonly queue: string;
   /** Names the work that a process outside this kernel stands for. */
   readonly externalRef?: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** What it belongs to in the application. */
   readonly owner: OwnerKeys;
+  /** Its working directory, relative to the workspace. */
   readonly cwd: string;
+  /** The object with its goal. */
   readonly goal: ObjectId;
   readonly args: JsonValue;
   /** The names of the variables that it was spawned with; their values are not shown. */
   readonly env?: readonly string[];
+  /** The object with its result, once it has ended with one. */
   readonly result?: ObjectId;
+  /** What becomes of it when its node is gone. */
   readonly recovery: RecoveryDisposition;
+  /** Its own limits. */
   readonly budget: Partial<Budget>;
+  /** The usage of the process and of everything under it. */
   readonly used: Usage;
+  /** Counts its images: 1, and one more after each `exec`. */
   readonly generation: number;
+  /** Counts the runs of its body by its retry policy, from 1. */
   readonly attempt: number;
+  /** Present while it waits. */
   readonly wait?: WaitFacet;
   /** Of a paused process: `host`, or the process that paused it. What the host paused only the host resumes. */
   readonly pausedBy?: Pid | 'host';
+  /** The outcome of an ended process. */
   readonly outcome?: Outcome;
+  /** The message that it ended with. */
   readonly message?: string;
+  /** What becomes of it when its parent ends. */
   readonly onParentExit: OnParentExit;
+  /** The node that runs it. */
   readonly node?: string;
   readonly createdAt: number;
   readonly startedAt?: number;
   readonly updatedAt: number;
   readonly exitedAt?: number;
+  /** When it is stopped, in milliseconds since 1970. */
   readonly deadlineAt?: number;
+  /** The progress that its body has reported. */
   readonly progress?: Progress;
   /** Of a command. */
   readonly command?: CommandFacts;
@@ -222,28 +274,39 @@ export interface CommandFacts {
   readonly osPid?: number;
   /** Absent of an adopted program, which has no output. */
   readonly outputFile?: string;
+  /** The file with its error output. */
   readonly errorFile?: string;
   /** Of a program that somebody else has started. */
   readonly adopted?: AdoptedFacts;
 }
 
+/** The part of a process record that only adopted programs have. */
 export interface AdoptedFacts {
   /** The process group that signals go to; absent: they go to the process alone. */
   readonly groupPid?: number;
 }
 
+/** A process with everything under it. */
 export interface ProcessTree extends ProcessRecord {
+  /** Its children, in the order of their creation. */
   readonly children: readonly ProcessTree[];
 }
 
-export interface ProcessResult {
+/** The end of a process, as those who wait for it get it. */
+export interface ProcessResult<Value = JsonValue> {
   readonly pid: Pid;
   readonly status: TerminalStatus;
+  /** The outcome, with its reason and evidence. */
   readonly outcome: Outcome;
+  /** A handle to the object with the result. */
   readonly result?: ObjectHandle;
-  readonly value?: JsonValue;
+  /** The result itself. */
+  readonly value?: Value;
+  /** The message that it ended with. */
   readonly message?: string;
+  /** Of a command, or as given to `exit`. */
   readonly exitCode?: number | null;
+  /** The usage of the process and of everything under it. */
   readonly usage: Usage;
 }
 

@@ -1,40 +1,42 @@
 import { ProcessError } from '../../base/errors.js';
 import { beginningStatusOf, isTerminal, type ProcessRow, type ProcessStatus } from './process.js';
 
-export type ProcessEvent =
-  | 'start'
-  | 'block'
-  | 'wake'
-  | 'pause'
-  | 'resume'
-  | 'exec'
-  | 'release'
-  | 'backoff'
-  | 'park'
-  | 'stop'
-  | 'exit'
-  | 'fail'
-  | 'end'
-  | 'kill'
-  | 'abandon';
+/** The events that change the status of a process, with what they are: the one list, from which docs/tables.md is generated. */
+export const processEventDescriptions = {
+  start: 'A node starts the body, or the command or external job begins.',
+  block: 'The body waits.',
+  wake: 'What it waited for has come.',
+  pause: 'It is paused.',
+  resume: 'It is resumed.',
+  exec: 'It gets another image.',
+  release: 'Its node gives it up.',
+  backoff: 'Its body failed and is run again after a delay.',
+  park: 'It waits for code that can replay its journal.',
+  stop: 'It is cancelled, its time or budget is over, or its parent has ended.',
+  exit: 'It ends with a result.',
+  fail: 'It ends with an error.',
+  end: 'The grace of a stop is over.',
+  kill: 'It is killed.',
+  abandon: 'Nobody will know what became of its work.',
+} as const;
 
-export const processEvents: readonly ProcessEvent[] = [
-  'start',
-  'block',
-  'wake',
-  'pause',
-  'resume',
-  'exec',
-  'release',
-  'backoff',
-  'park',
-  'stop',
-  'exit',
-  'fail',
-  'end',
-  'kill',
-  'abandon',
-];
+export type ProcessEvent = keyof typeof processEventDescriptions;
+
+export const processEvents = Object.keys(processEventDescriptions) as readonly ProcessEvent[];
+
+/** What each status means: the one list, from which docs/tables.md is generated. */
+export const statusDescriptions: Readonly<Record<ProcessStatus, string>> = {
+  created: 'A command or external job that has not been started.',
+  runnable: 'Waits for a node that runs its body.',
+  running: 'Its body, command or external job runs.',
+  waiting: 'Waits for a child, a message, a signal, an approval, a timer, or code that can replay its journal.',
+  paused: 'Does nothing until it is resumed.',
+  stopping: 'Is being stopped, and has until the end of its grace to end by itself.',
+  exited: 'Ended with a result.',
+  failed: 'Ended with an error.',
+  killed: 'Was ended: killed, or stopped without ending by itself in its grace.',
+  abandoned: 'Nobody knows what became of its work.',
+};
 
 /**
  * `@run`: running if a node has the process, else runnable. `@previous`: the status before it was paused. `@begin`: the

@@ -14,12 +14,22 @@ export interface SignalReceipt {
 export interface TakenSignal {
   readonly ordinal: number;
   readonly payload: JsonValue;
+  /** The id of the audit record by which it was sent; null for one that an earlier release stored. */
+  readonly record: string | null;
+}
+
+/** A user signal as it is sent. */
+export interface NewSignal {
+  readonly name: string;
+  readonly at: number;
+  readonly payload: JsonValue;
+  readonly record: string;
 }
 
 /** User signals, and the reports of signals that were sent with an id. */
 export interface SignalRepository {
   /** Stores the next signal of that name and answers with its ordinal, counted from 1. */
-  push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number>;
+  push(tx: WriteTx, pid: Pid, signal: NewSignal): Promise<number>;
   /** Whether there is a signal of that name that no wait has received. */
   has(tx: ReadTx, pid: Pid, name: string): Promise<boolean>;
   /** The oldest one of that name that no wait has received. */

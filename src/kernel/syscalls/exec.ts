@@ -22,7 +22,7 @@ import { type CommandPlan, CommandPlans } from '../command/command-ports.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
 import { changedFlags, programFacts, programPayload } from '../lifecycle/program-facts.js';
 import { factsOfSecrets, Spawning } from '../lifecycle/spawning.js';
-import { type ImageFacts, Images } from '../process/images.js';
+import { type ImageFacts, Images, withImageReference } from '../process/images.js';
 import { isDriven, type ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
@@ -61,7 +61,7 @@ export class Exec {
    */
   async run(caller: Caller, input: unknown, rawSpec: unknown): Promise<void> {
     const pid = parsePid(input);
-    const spec = parse(execSpec, rawSpec, 'spec', this.payloads.specLimits);
+    const spec = parse(execSpec, withImageReference(this.images, rawSpec), 'spec', this.payloads.specLimits);
     const image = this.images.resolve(spec.image);
     const args = await parseArgs(image, spec.args);
     const goal = spec.goal === undefined ? undefined : prepareGoal(this.payloads, spec.goal);

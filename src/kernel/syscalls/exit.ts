@@ -1,6 +1,8 @@
 import { inject, injectable } from 'inversify';
+import { ProcessError } from '../../base/errors.js';
+import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import type { WriteTx } from '../../base/store.js';
+import { Store, type WriteTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { parsePattern } from '../../capability/resource/resource.js';
@@ -8,10 +10,11 @@ import { RuleGate } from '../../capability/rule/rule-gate.js';
 import { isOwnNamespace, ObjectHandle, type ObjectRecord } from '../../memory/object/object.js';
 import { ObjectWriter, PayloadParser, storedBytesOf } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
-import type { Caller } from '../../unit/caller.js';
-import { Units } from '../../unit/units.js';
+import type { Call, Caller } from '../../unit/caller.js';
+import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
 import { type End, ProcessEnds } from '../lifecycle/process-ends.js';
+import { Images } from '../process/images.js';
 import type { Outcome, ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -22,6 +25,8 @@ import { exitSpec, parse, parsePid } from '../specs.js';
 @injectable()
 export class Exit {
   constructor(
+    @inject(Store) private readonly store: Store,
+    @inject(Images) private readonly images: Images,
     @inject(Units) private readonly units: Units,
     @inject(PayloadParser) private readonly payloads: PayloadParser,
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
@@ -38,32 +43,45 @@ export class Exit {
   async run(caller: Caller, input: unknown, rawSpec: unknown = {}): Promise<void> {
     const pid = parsePid(input);
     const spec = parse(exitSpec, rawSpec, 'outcome', this.payloads.specLimits);
-    const result = this.parseResult(spec.result);
+    const given = this.parseResult(spec.result);
     const outcome: Outcome = {
       kind: spec.failed ? 'failed' : 'completed',
       ...(spec.exitCode === undefined ? {} : { exitCode: spec.exitCode }),
     };
-    await this.units.commit(
-      { caller, actor: 'host', action: 'process.exit', target: pid, actsFor: pid },
-      async (tx, act) => {
-        const row = await this.lookup.getLive(tx, pid);
-        const ended = nextState(row, spec.failed ? 'fail' : 'exit');
-        const stored = result === undefined ? {} : await this.storeResult(tx, act, row, result);
-        await this.processEnds.end(tx, act, {
-          row,
-          ended,
-          outcome,
-          action: 'process.exit',
-          ...(spec.message === undefined ? {} : { message: spec.message }),
-          ...stored,
-        });
-      },
-    );
+    const call: Call = { caller, actor: 'host', action: 'process.exit', target: pid, actsFor: pid };
+    const end = async (tx: WriteTx, act: Act, { result, image }: CheckedResult) => {
+      const row = await this.lookup.getLive(tx, pid);
+      if (image !== undefined && image !== row.image) throw new OutdatedPreparation(pid);
+      const ended = nextState(row, spec.failed ? 'fail' : 'exit');
+      const stored = result === undefined ? {} : await this.storeResult(tx, act, row, result);
+      await this.processEnds.end(tx, act, {
+        row,
+        ended,
+        outcome,
+        action: 'process.exit',
+        ...(spec.message === undefined ? {} : { message: spec.message }),
+        ...stored,
+      });
+    };
+    // Without a schema nothing comes before the unit: calls end processes in the order in which they are made.
+    if (spec.failed || !this.images.hasOutputSchemas)
+      await this.units.commit(call, (tx, act) => end(tx, act, { result: given }));
+    else await this.units.commitPrepared(call, () => this.validateResult(pid, given), end);
   }
 
   private parseResult(result: unknown): Result | undefined {
     if (result === undefined || ObjectHandle.is(result)) return result;
     return { value: this.payloads.parse(result, 'outcome.result') };
+  }
+
+  /** The result that the output schema of the image gives back, where it has one. Throws INVALID_OUTPUT. */
+  private async validateResult(pid: Pid, given: Result | undefined): Promise<CheckedResult> {
+    const image = (await this.store.read((tx) => this.processes.find(tx, pid)))?.image;
+    const parseOutput = image === undefined ? undefined : this.images.find(image)?.parseOutput;
+    if (image === undefined || parseOutput === undefined) return { result: given };
+    if (ObjectHandle.is(given)) throw handleAsOutput(image);
+    const value = await parseOutput(given?.value);
+    return { image, result: value === undefined ? undefined : this.parseResult(value) };
   }
 
   private async storeResult(
@@ -104,3 +122,17 @@ export class Exit {
 }
 
 type Result = ObjectHandle | { readonly value: JsonValue };
+
+interface CheckedResult {
+  readonly result: Result | undefined;
+  /** The image by whose output schema it was validated. */
+  readonly image?: string;
+}
+
+function handleAsOutput(image: string): ProcessError {
+  const problem = 'is a handle, and the image declares the value of its results';
+  return new ProcessError('INVALID_OUTPUT', `The result of image ${image} ${problem}.`, {
+    facts: { image, path: 'result', problem },
+    hint: 'Return the value itself, or leave the output schema out.',
+  });
+}

@@ -10,6 +10,7 @@ import { ViewLimits } from '../../memory/view/view-limits.js';
 import type { Caller } from '../../unit/caller.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Spawning } from '../lifecycle/spawning.js';
+import { Images, withImageReference } from '../process/images.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { forkSpec, parse, parsePid } from '../specs.js';
 import { Spawn } from './spawn.js';
@@ -20,6 +21,7 @@ export class Fork {
     @inject(Store) private readonly store: Store,
     @inject(Units) private readonly units: Units,
     @inject(PayloadParser) private readonly payloads: PayloadParser,
+    @inject(Images) private readonly images: Images,
     @inject(Spawn) private readonly spawn: Spawn,
     @inject(Spawning) private readonly spawning: Spawning,
     @inject(ViewLimits) private readonly viewLimits: ViewLimits,
@@ -29,7 +31,7 @@ export class Fork {
   /** Creates a child whose view is forked from the parent's; image and cwd default to the parent's. Throws as Spawn.spawnChild. */
   async run(caller: Caller, parentPid: unknown, input: unknown): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
-    const original = parse(forkSpec, input, 'spec', this.payloads.specLimits);
+    const original = parse(forkSpec, withImageReference(this.images, input), 'spec', this.payloads.specLimits);
     const { mode, view, delegate: delegationSpecs, image, ...common } = original;
     const delegate = delegationSpecs.flatMap((stated, index) => parseDelegationSpecs(stated, `spec.delegate.${index}`));
     const fork = { mode, narrowing: view === undefined ? null : toViewNarrowing(view) };

@@ -15,8 +15,10 @@ import { parse, parsePid } from '../specs.js';
 
 /** A line that a body has logged. */
 export interface LogLine {
+  /** When it was logged. */
   readonly at: number;
   readonly text: string;
+  /** The facts that were logged with it. */
   readonly facts?: JsonObject;
 }
 
@@ -45,7 +47,7 @@ export function parseLogLine(rawText: unknown, rawFacts: unknown): NewLogLine {
   const facts = rawFacts === undefined ? null : redactFacts(parseFacts(rawFacts));
   const factsBytes = facts === null ? 0 : Buffer.byteLength(JSON.stringify(facts));
   if (factsBytes > lineBytesMax) throw factsTooLarge();
-  const redacted = redactText(rawText.slice(0, inspectedCharsMax).toWellFormed(), 'other');
+  const redacted = redactText(rawText.slice(0, inspectedCharsMax).toWellFormed(), 'log');
   const text = cutToBytes(redacted, lineBytesMax - factsBytes);
   return { text, facts, bytes: factsBytes + Buffer.byteLength(text) };
 }

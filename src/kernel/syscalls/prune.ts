@@ -8,6 +8,7 @@ import { Store } from '../../base/store.js';
 import { OrphanedObjects } from '../../memory/object/orphaned-objects.js';
 import type { Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { UnitPace } from '../../unit/unit-pace.js';
 import { Units } from '../../unit/units.js';
 import { Accounts } from '../budget/accounts.js';
 import { OutputPaths } from '../command/command-ports.js';
@@ -22,10 +23,10 @@ const pruneOptions = z.strictObject({ endedBefore: amount, compact: z.boolean().
 
 /** The rows that are looked at together, outside of a write unit. */
 const pageRows = 2_000;
-/** The processes, and the rows that belong to them, that one unit removes: other callers wait for it. */
+/** The most processes, and rows that belong to one of them, that one unit removes: other callers wait for it. */
 const unitProcesses = 25;
 const unitRows = 400;
-/** The free pages that are given back together. */
+/** The most free pages that are given back together. */
 const unitPages = 128;
 
 @injectable()
@@ -53,13 +54,14 @@ export class Prune {
     const { endedBefore, compact } = parse(pruneOptions, options, 'options');
     if (compact) await this.assertNoNode();
     const goals = new Set<ObjectId>();
+    const pace = new UnitPace();
     let pruned = 0;
     // Children have higher numbers than the process that they were spawned under, and go first.
     for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
       const from: number = before;
       const page = await this.store.read((tx) => this.processes.pageEnds(tx, from, pageRows));
       const ended = page.filter(({ exitedAt }) => exitedAt !== null && exitedAt < endedBefore).map(({ n }) => n);
-      pruned += await this.prunePage(caller, endedBefore, ended, goals);
+      pruned += await this.prunePage(caller, pace, endedBefore, ended, goals);
       before = page.at(-1)?.n;
     }
     await this.leftovers.removeRows();
@@ -67,8 +69,15 @@ export class Prune {
     await this.leftovers.removeEnvironments();
     await this.leftovers.removeNodes();
     if (compact) await this.store.compact?.();
-    else while (((await this.store.releasePages?.(unitPages)) ?? 0) > 0);
+    else await this.releasePages();
     return { pruned };
+  }
+
+  private async releasePages(): Promise<void> {
+    const pace = new UnitPace();
+    for (let left = 1; left > 0; ) {
+      left = await pace.measure(async (begin) => (await this.store.releasePages?.(pace.partOf(unitPages), begin)) ?? 0);
+    }
   }
 
   /** Compacting rewrites the file while nobody else can use it. */
@@ -85,13 +94,14 @@ export class Prune {
 
   private async prunePage(
     caller: Caller,
+    pace: UnitPace,
     endedBefore: number,
     numbers: readonly number[],
     goals: Set<ObjectId>,
   ): Promise<number> {
     let pruned = 0;
     for (let rest = numbers; rest.length > 0; ) {
-      const part = await this.pruneUnit(caller, endedBefore, rest.slice(0, unitProcesses));
+      const part = await this.pruneUnit(caller, pace, endedBefore, rest);
       this.outputPaths.remove(part.rows.filter(({ kind }) => kind === 'command').map(({ n }) => n));
       for (const { goal } of part.rows) goals.add(goal);
       pruned += part.rows.length;
@@ -103,29 +113,40 @@ export class Prune {
   /** Removes those of the rows that can be. Of a process with much that hangs on it, one unit removes only a part. */
   private pruneUnit(
     caller: Caller,
+    pace: UnitPace,
     endedBefore: number,
-    numbers: readonly number[],
+    rest: readonly number[],
   ): Promise<{ readonly rows: readonly ProcessRow[]; readonly looked: number }> {
-    return this.units.commit({ caller, actor: 'host', action: 'process.prune' }, async (tx, act) => {
-      const rows: ProcessRow[] = [];
-      let looked = 0;
-      for (const n of numbers) {
-        const row = await this.processes.findPrunable(tx, n, endedBefore);
-        if (row !== undefined) {
-          if (!(await this.repository.clear(tx, row, unitRows))) break;
-          await this.accounts.close(tx, row);
-          await this.processes.delete(tx, row);
-          rows.push(row);
+    const call = { caller, actor: 'host', action: 'process.prune' } as const;
+    const unit = (begin: () => void) =>
+      this.units.commit(call, async (tx, act) => {
+        begin();
+        const numbers = rest.slice(0, pace.partOf(unitProcesses));
+        const rows: ProcessRow[] = [];
+        let looked = 0;
+        for (const n of numbers) {
+          const row = await this.processes.findPrunable(tx, n, endedBefore);
+          if (row !== undefined) {
+            if (!(await this.repository.clear(tx, row, pace.partOf(unitRows)))) break;
+            await this.accounts.close(tx, row);
+            await this.processes.delete(tx, row);
+            rows.push(row);
+          }
+          looked++;
         }
-        looked++;
-      }
-      const count = rows.length;
-      if (count > 0) {
-        this.recorder.recordEvent(tx, { type: 'processes.pruned', at: act.at, data: { count } });
-        const pids = rows.map(({ pid }) => pid);
-        this.recorder.recordAudit(tx, { ...act, action: 'process.prune', outcome: 'ok', facts: { endedBefore, pids } });
-      }
-      return { rows, looked };
-    });
+        const count = rows.length;
+        if (count > 0) {
+          this.recorder.recordEvent(tx, { type: 'processes.pruned', at: act.at, data: { count } });
+          const pids = rows.map(({ pid }) => pid);
+          this.recorder.recordAudit(tx, {
+            ...act,
+            action: 'process.prune',
+            outcome: 'ok',
+            facts: { endedBefore, pids },
+          });
+        }
+        return { rows, looked };
+      });
+    return pace.measure(unit);
   }
 }

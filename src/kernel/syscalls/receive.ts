@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
+import { prepareSchema, takeSchema } from '../../base/schema/answer-schema.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { Caller, WaitReason } from '../../unit/caller.js';
@@ -8,10 +9,12 @@ import { InboxChecks } from '../message/inbox-checks.js';
 import type { Message, MessageBody } from '../message/message.js';
 import { restoreHandles } from '../message/message-body.js';
 import { MessageRepository, type StoredMessage } from '../message/message-repository.js';
+import { withValidBody } from '../message/message-schema.js';
 import { Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
 import { parse, parsePid, receiveOptions } from '../specs.js';
 import { type AwaitedItem, InboxWait, refusedItem } from '../waiting/inbox-wait.js';
+import type { WaitLimits } from '../waiting/process-watch.js';
 
 @injectable()
 export class Receive {
@@ -25,11 +28,19 @@ export class Receive {
 
   /**
    * The oldest message in the mailbox, from `from` if that is given, or the next that comes. Only one call gets it. One that
-   * does not fit the schema of the image is dropped. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED.
+   * does not fit the schema of the image is dropped. With a schema in the options, the body is its output. Throws
+   * WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT for a message that does not fit, which has been taken.
    */
-  async run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message> {
+  async run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message<unknown>> {
     const pid = parsePid(input);
-    const { from, ...limits } = parse(receiveOptions, options, 'options');
+    const { schema, others } = takeSchema(options);
+    const { from, ...limits } = parse(receiveOptions, others, 'options');
+    if (schema === undefined) return this.takeNext(caller, pid, from, limits);
+    await prepareSchema(schema);
+    return withValidBody(await this.takeNext(caller, pid, from, limits), schema);
+  }
+
+  private takeNext(caller: Caller, pid: Pid, from: Pid | undefined, limits: WaitLimits): Promise<Message> {
     return this.inbox.takeNext<Message>(
       caller,
       {

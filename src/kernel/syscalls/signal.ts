@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
-import { CapabilityError, InputError, KernelError, ProcessError } from '../../base/errors.js';
+import { CapabilityError, InputError, invalidInput, KernelError, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -191,16 +191,18 @@ export class Signal {
     options: Options,
   ): Promise<void> {
     const { payload = null } = options;
-    const ordinal = await this.signals.push(tx, row.pid, signal, act.at, payload);
-    const cause = this.recorder.record(tx, act, row, {
+    const record = this.recorder.newRecordId();
+    const ordinal = await this.signals.push(tx, row.pid, { name: signal, at: act.at, payload, record });
+    this.recorder.record(tx, act, row, {
       event: 'process.signalled',
       data: { signal, ordinal },
       action: 'process.signal',
       facts: { signal, ordinal },
       ...(payload === null ? {} : { payload: { payload } }),
       lineage: true,
+      record,
     });
-    await this.waker.wake(tx, { ...act, cause }, row.pid, `signal:${signal}`);
+    await this.waker.wake(tx, { ...act, cause: record }, row.pid, `signal:${signal}`);
   }
 }
 
@@ -297,7 +299,7 @@ function parseTarget(target: unknown): Target {
   const selectors = Object.values(scope).flatMap((value) => (typeof value === 'object' ? Object.keys(value) : [value]));
   if (selectors.length > 0) return scope;
   throw new InputError('INVALID_INPUT', 'The scope is empty: it would reach every process.', {
-    facts: { path: 'target' },
+    facts: { path: 'target', problem: 'the scope is empty' },
     hint: 'Name at least one selector, such as { owner: { session } } or { tree: pid }.',
   });
 }
@@ -325,10 +327,11 @@ function notSignallable(pid: Pid, child: Pid): ProcessError {
 }
 
 function userSignalToTree(): InputError {
-  return new InputError('INVALID_INPUT', 'options.tree: a user signal goes to its target only.', {
-    facts: { path: 'options.tree' },
-    hint: 'Use a scope to reach several processes.',
-  });
+  return invalidInput(
+    'options.tree',
+    'a user signal goes to its target only',
+    'Use a scope to reach several processes.',
+  );
 }
 
 function signalIdTaken(id: string): ProcessError {

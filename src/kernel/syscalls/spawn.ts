@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
-import { InputError, invalidInput, ProcessError } from '../../base/errors.js';
+import { type InputError, invalidInput, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, payloadLimits } from '../../base/spec.js';
@@ -22,7 +22,7 @@ import { RootDefaults } from '../lifecycle/root-defaults.js';
 import { type Registration, SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
 import { SpawnGate } from '../lifecycle/spawn-gate.js';
 import { type Goal, type NewProcess, type NewRegistration, Spawning } from '../lifecycle/spawning.js';
-import { defaultImage, type ImageFacts, Images } from '../process/images.js';
+import { defaultImage, type ImageFacts, Images, withImageReference } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
@@ -94,7 +94,7 @@ export class Spawn {
 
   /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT, SPAWN_REFUSED. */
   async spawnRoot(caller: Caller, input: unknown): Promise<Pid> {
-    const given = parse(spawnSpec, input, 'spec', this.payloads.specLimits);
+    const given = parse(spawnSpec, withImageReference(this.images, input), 'spec', this.payloads.specLimits);
     const spec = { ...given, image: given.image ?? this.rootDefaults.image ?? defaultImage };
     const grants = spec.capabilities.flatMap((grant, at) => parseCapabilitySpecs(grant, `spec.capabilities.${at}`));
     const call: Call = { caller, actor: 'host', action: 'process.spawn' };
@@ -116,7 +116,7 @@ export class Spawn {
    */
   async spawnChild(caller: Caller, parentPid: unknown, input: unknown, restart?: Restart): Promise<Pid> {
     const actor = parsePid(parentPid, 'parent');
-    const spec = parse(childSpec, input, 'spec', this.payloads.specLimits);
+    const spec = parse(childSpec, withImageReference(this.images, input), 'spec', this.payloads.specLimits);
     const delegate = spec.delegate.flatMap((stated, index) => parseDelegationSpecs(stated, `spec.delegate.${index}`));
     const image = new ChildImage(spec.image, () => this.findParentImage(actor), !this.gate.isGuarded);
     // In older versions a child that named no image was of the default one.
@@ -370,10 +370,8 @@ function imageMustBeNamed(parent: Pid, image: string): InputError {
 }
 
 function detachIsForHost(): InputError {
-  return new InputError('INVALID_INPUT', "spec.onParentExit: 'detach' is for the host only.", {
-    facts: { path: 'spec.onParentExit' },
-    hint: "Use 'cancel' or 'reparent', or have the host spawn it.",
-  });
+  const hint = "Use 'cancel' or 'reparent', or have the host spawn it.";
+  return invalidInput('spec.onParentExit', "'detach' is for the host only", hint);
 }
 
 function spawnIdTaken({ pid, members: before }: Registration, { id, members }: NewRegistration): ProcessError {
@@ -387,8 +385,6 @@ function spawnIdTaken({ pid, members: before }: Registration, { id, members }: N
 }
 
 function dotInChildId(): InputError {
-  return new InputError('INVALID_INPUT', 'spec.id: the id of a child has no dots.', {
-    facts: { path: 'spec.id' },
-    hint: 'Use up to 64 letters, digits, dashes and underscores, of which the first is a letter or a digit.',
-  });
+  const hint = 'Use up to 64 letters, digits, dashes and underscores, of which the first is a letter or a digit.';
+  return invalidInput('spec.id', 'the id of a child has no dots', hint);
 }

@@ -7,7 +7,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { InboxChecks } from '../message/inbox-checks.js';
 import { Images } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
-import { SignalRepository } from '../signal/signal-repository.js';
+import { SignalRepository, type TakenSignal } from '../signal/signal-repository.js';
 import { parse, parsePid, userSignal, waitOptions } from '../specs.js';
 import { type AwaitedItem, InboxWait, refusedItem } from '../waiting/inbox-wait.js';
 
@@ -47,7 +47,7 @@ export class WaitSignal {
     // The image has got a schema since the process was looked at.
     if (this.images.find(row.image)?.parseSignal?.has(signal) === true) return undefined;
     const taken = await this.signals.take(tx, row.pid, signal);
-    return taken === undefined ? undefined : this.handOver(tx, act, row, signal, taken.ordinal, taken.payload);
+    return taken === undefined ? undefined : this.handOver(tx, act, row, signal, taken);
   }
 
   private async findCheck(
@@ -64,7 +64,7 @@ export class WaitSignal {
       return async (unitTx, act, row) => {
         const taken = row.image === image ? await this.signals.take(unitTx, pid, signal) : undefined;
         if (taken?.ordinal !== ordinal) return undefined;
-        if ('value' in verdict) return this.handOver(unitTx, act, row, signal, ordinal, verdict.value);
+        if ('value' in verdict) return this.handOver(unitTx, act, row, signal, { ...taken, payload: verdict.value });
         const data = { signal, ordinal };
         const { message: problem } = verdict.refusal;
         const change = {
@@ -73,6 +73,7 @@ export class WaitSignal {
           action: 'signal.refuse',
           facts: data,
           payload: { problem },
+          cause: taken.record ?? undefined,
         } as const;
         this.recorder.record(unitTx, act, row, change);
         return refusedItem;
@@ -85,14 +86,14 @@ export class WaitSignal {
     act: Act,
     row: ProcessRow,
     signal: string,
-    ordinal: number,
-    payload: JsonValue,
+    { ordinal, payload, record }: TakenSignal,
   ): JsonValue {
     this.recorder.record(tx, act, row, {
       event: 'process.received',
       data: { signal, ordinal },
       action: 'process.waitSignal',
       facts: { signal, ordinal },
+      cause: record ?? undefined,
     });
     return payload;
   }

@@ -5,7 +5,8 @@ import type { Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
-import { type Caller, type WaitReason, waitAs } from '../../unit/caller.js';
+import { type Caller, isBody, type WaitReason, waitAs } from '../../unit/caller.js';
+import { Timers } from '../../unit/timers.js';
 import { Deadlines } from '../lifecycle/deadlines.js';
 import { isTerminal, type ProcessRow } from '../process/process.js';
 import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
@@ -22,6 +23,7 @@ export class ExitWait {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ExitWatch) private readonly exits: ExitWatch,
     @inject(Deadlines) private readonly deadlines: Deadlines,
+    @inject(Timers) private readonly timers: Timers,
   ) {}
 
   /**
@@ -37,7 +39,7 @@ export class ExitWait {
   ): Promise<ProcessRow[]> {
     const { timeoutMs } = limits;
     const deadline = timeoutMs === undefined ? {} : { deadline: this.clock.peek() + timeoutMs };
-    using notifier = new Notifier(limits);
+    using notifier = new Notifier(limits, isBody(caller) ? this.timers : undefined);
     using _alive = keepAlive();
     using _watch = this.exits.watch(waiter === undefined ? pids : [...pids, waiter], (pid) => notifier.notify(pid));
     using alarms = new Alarms(this.deadlines, (pid) => notifier.notify(pid));
@@ -107,10 +109,6 @@ class Alarms implements Disposable {
   [Symbol.dispose](): void {
     for (const timer of this.timers) timer?.[Symbol.dispose]();
   }
-}
-
-function isBody(caller: Caller): boolean {
-  return caller.face === 'process' && caller.run !== undefined;
 }
 
 /** A wait for all of them is woken by one of them at a time; a wait for some, by each. */

@@ -7,7 +7,8 @@ import { keepAlive } from '../../base/keep-alive.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
-import { type Call, type Caller, timeLimitOf, type WaitReason, waitAs } from '../../unit/caller.js';
+import { type Call, type Caller, isBody, timeLimitOf, type WaitReason, waitAs } from '../../unit/caller.js';
+import { Timers } from '../../unit/timers.js';
 import { OutdatedPreparation, Units } from '../../unit/units.js';
 import { Deadlines } from '../lifecycle/deadlines.js';
 import type { ProcessRow } from '../process/process.js';
@@ -44,6 +45,7 @@ export class InboxWait {
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(InboxWatch) private readonly arrivals: InboxWatch,
     @inject(Deadlines) private readonly deadlines: Deadlines,
+    @inject(Timers) private readonly timers: Timers,
   ) {}
 
   /** Throws NO_SUCH_PROCESS, PROCESS_TERMINATED, CANCELLED, WAIT_TIMEOUT. */
@@ -54,7 +56,7 @@ export class InboxWait {
     const call: Call = { caller, actor: pid, action, target: pid, signal, timeLimit };
     const awaited = timeoutMs === undefined ? reason : { ...reason, deadline: this.clock.peek() + timeoutMs };
     // Without `using`, whose compiled form takes more memory: thousands of processes may wait here.
-    const notifier = new Notifier(limits);
+    const notifier = new Notifier(limits, isBody(caller) ? this.timers : undefined);
     const alive = keepAlive();
     const watch = this.arrivals.watch([pid], (notified) => notifier.notify(notified));
     let timer: Disposable | undefined;

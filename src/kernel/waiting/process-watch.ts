@@ -1,9 +1,9 @@
 import { inject, injectable } from 'inversify';
 import { Deferred } from '../../base/deferred.js';
 import type { Pid } from '../../base/ids.js';
-import { timerMsMax } from '../../base/spec.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
+import { startRealLimit, type Timers } from '../../unit/timers.js';
 
 type Wake = (pid: Pid) => void;
 
@@ -84,17 +84,26 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Collects the processes that a wait was notified of. The timeout and the caller's signal wake it too. */
+/**
+ * Collects the processes that a wait was notified of. The timeout and the caller's signal wake it too. The timeout counts
+ * real time, or as `timers` count it where they are given.
+ */
 export class Notifier {
   expired: boolean;
   private pids: Set<Pid> | undefined;
   private woken = new Deferred();
-  private readonly timer: NodeJS.Timeout | undefined;
+  private readonly timer: Disposable | undefined;
 
-  constructor(private readonly limits: WaitLimits) {
+  constructor(
+    private readonly limits: WaitLimits,
+    timers?: Timers,
+  ) {
     const { timeoutMs, signal } = limits;
     this.expired = timeoutMs === 0;
-    this.timer = timeoutMs === undefined ? undefined : setTimeout(this.expire, Math.min(timeoutMs, timerMsMax));
+    if (timeoutMs !== undefined) {
+      this.timer =
+        timers === undefined ? startRealLimit(timeoutMs, this.expire) : timers.startLimit(timeoutMs, this.expire);
+    }
     signal?.addEventListener('abort', this.wake);
   }
 
@@ -114,7 +123,7 @@ export class Notifier {
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.timer);
+    this.timer?.[Symbol.dispose]();
     this.limits.signal?.removeEventListener('abort', this.wake);
   }
 

@@ -16,6 +16,13 @@ export interface ObjectScan {
   readonly name: string | null;
 }
 
+/** The content of an object that was counted, and the view whose overlay it was seen in; null for the main line. */
+export interface CountedContent {
+  readonly id: ObjectId;
+  readonly hash: string;
+  readonly view: number | null;
+}
+
 /** An object without its payload. */
 export type ObjectDescription = Omit<ObjectRecord, 'payload'>;
 
@@ -43,6 +50,8 @@ export interface ObjectRepository {
   /** Moves the object to another namespace and sets its name. */
   move(tx: WriteTx, id: ObjectId, to: { readonly namespace: string; readonly name: string | null }): Promise<void>;
   delete(tx: WriteTx, id: ObjectId, at: number): Promise<void>;
+  /** Adds the tokens to versions of an object that have this content and were not counted by the counter of the store. */
+  setTokens(tx: WriteTx, counted: CountedContent, tokens: number): Promise<void>;
   /** The versions of the main line, oldest first, up to row `asOf` of its log or up to now. */
   history(tx: ReadTx, object: ObjectRecord, asOf?: number): Promise<readonly Version[]>;
   /** The version of the main line as of row `asOf` of its log. */

@@ -4,6 +4,7 @@ import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
 import { copyPlain, copySerialized, type PlainLimits, specLimits } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
+import { type TokenCount, TokenCounter } from '../tokens/token-counter.js';
 import { ViewRepository } from '../view/view-repository.js';
 import {
   type ForkMode,
@@ -32,6 +33,7 @@ export class ObjectWriter {
     @inject(ObjectRepository) private readonly repository: ObjectRepository,
     @inject(ViewRepository) private readonly views: ViewRepository,
     @inject(IdSource) private readonly ids: IdSource,
+    @inject(TokenCounter) private readonly counter: TokenCounter,
   ) {}
 
   newId(): ObjectId {
@@ -51,7 +53,7 @@ export class ObjectWriter {
       createdBy: pid,
       createdAt: at,
       deletedAt: null,
-      ...newVersion(1, payload, null, pid, at),
+      ...newVersion(1, payload, this.counter.countPayload(payload), null, pid, at),
     };
   }
 
@@ -92,22 +94,18 @@ export class ObjectWriter {
 export function newVersion(
   version: number,
   payload: JsonValue,
+  { tokens, isCounted }: TokenCount,
   sources: readonly Source[] | null,
   madeBy: Pid | 'host',
   madeAt: number,
 ): NewVersion {
   const text = canonicalJson(payload);
-  return { version, hash: sha256Hex(text), payload: text, tokens: estimateTokens(text), sources, madeBy, madeAt };
+  return { version, hash: sha256Hex(text), payload: text, tokens, isCounted, sources, madeBy, madeAt };
 }
 
 /** The bytes of a version that count as stored by its maker. An empty object, the goal of a process without one, is free. */
 export function storedBytesOf({ payload }: Pick<NewVersion, 'payload'>): number {
   return payload === '{}' ? 0 : Buffer.byteLength(payload);
-}
-
-/** An estimate of four bytes per token; materialize counts exactly. */
-function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
 /** The largest JSON text of a payload, in UTF-8 bytes. */

@@ -1,6 +1,7 @@
 import type { CapabilityId, ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 
+/** The types that an object can have. */
 export const objectTypes = [
   'goal',
   'plan',
@@ -20,6 +21,7 @@ export const objectTypes = [
   'decision',
   'external_ref',
 ] as const;
+/** The type of an object. */
 export type ObjectType = (typeof objectTypes)[number];
 
 export const relations = [
@@ -34,6 +36,7 @@ export const relations = [
   'depends_on',
   'answers',
 ] as const;
+/** The kind of a link between two objects. */
 export type Relation = (typeof relations)[number];
 
 export type ViewMode = 'mutable' | 'read_only' | 'copy_on_write' | 'ephemeral';
@@ -52,7 +55,9 @@ export interface ViewNarrowing {
 
 /** A version of an object that another one was made from, in the main line or in a view. */
 export interface Source {
+  /** The id of the object. */
   readonly object: ObjectId;
+  /** The version that was used. */
   readonly version: number;
   /** The number of the view whose overlay the version is from. */
   readonly view?: number;
@@ -64,8 +69,10 @@ export interface Version {
   /** SHA-256 of the payload's canonical JSON. */
   readonly hash: string;
   readonly payload: JsonValue;
-  /** An estimate; materialize counts. */
+  /** The tokens that the payload adds to a context. */
   readonly tokens: number;
+  /** Whether they were counted by the counter of the store; else they are an estimate. */
+  readonly isCounted: boolean;
   readonly sources: readonly Source[] | null;
   readonly madeBy: Pid | 'host';
   readonly madeAt: number;
@@ -138,11 +145,16 @@ export interface Snapshot {
   readonly versions: number;
 }
 
+/** A link from one object to another. */
 export interface Link {
+  /** The object that the link starts from. */
   readonly source: ObjectId;
   readonly relation: Relation;
+  /** The object that it leads to. */
   readonly target: ObjectId;
+  /** The process that made it. */
   readonly madeBy: Pid;
+  /** When it was made. */
   readonly madeAt: number;
 }
 
@@ -162,21 +174,26 @@ export function correspondingNamespace(namespace: string, from: Pid, to: Pid): s
 }
 
 /** An object as a process sees it. */
-export interface StoredObject {
+export interface StoredObject<Payload = JsonValue> {
   readonly id: ObjectId;
   readonly type: ObjectType;
-  readonly payload: JsonValue;
+  /** What was written; for a `read` with a schema, the output of the schema. */
+  readonly payload: Payload;
+  /** Counts from 1. */
   readonly version: number;
   /** SHA-256 of the payload's canonical JSON. */
   readonly hash: string;
   readonly name?: string;
+  /** The namespace of its name; by default that of its creator. */
   readonly namespace: string;
   readonly title?: string;
   readonly tags: readonly string[];
+  /** Whether it can be updated. */
   readonly immutable: boolean;
+  /** The process that created it. */
   readonly createdBy: Pid;
   readonly createdAt: number;
-  /** An estimate. */
+  /** The tokens that the payload adds to a context, counted when it was written. */
   readonly tokens: number;
   /** The objects that this version was made from. */
   readonly sources: readonly ObjectId[];
@@ -189,11 +206,17 @@ export type ObjectInfo = Omit<StoredObject, 'payload'>;
 
 /** One version of an object. */
 export interface ObjectVersion {
+  /** Counts from 1. */
   readonly version: number;
+  /** The SHA-256 of the payload as canonical JSON. */
   readonly hash: string;
+  /** The tokens of the payload as text for a model. */
   readonly tokens: number;
+  /** The process that wrote it. */
   readonly madeBy: Pid;
+  /** When it was written. */
   readonly madeAt: number;
+  /** The objects that it was made from. */
   readonly sources: readonly Source[];
 }
 
@@ -230,10 +253,12 @@ const mint = Symbol('mint');
 export class ObjectHandle {
   readonly #made = true;
   readonly id: ObjectId;
+  /** The rights of the holder to the object. */
   readonly rights: readonly string[];
   /** The capability that carries it, or `host` for an object that belongs to the host. */
   readonly capability: CapabilityId | 'host';
 
+  /** @internal */
   constructor(key: typeof mint, id: ObjectId, rights: readonly string[], capability: CapabilityId | 'host') {
     if (key !== mint) throw new TypeError('Only the kernel makes object handles.');
     this.id = id;
@@ -242,10 +267,12 @@ export class ObjectHandle {
     Object.freeze(this);
   }
 
+  /** Id, rights and capability, for people. A handle cannot be made from it. */
   toJSON(): JsonObject {
     return { object: this.id, rights: [...this.rights], capability: this.capability };
   }
 
+  /** Whether a value is a handle that the kernel made. */
   static is(value: unknown): value is ObjectHandle {
     return typeof value === 'object' && value !== null && #made in value;
   }
@@ -260,4 +287,5 @@ export function mintHandle(id: ObjectId, rights: readonly string[], capability: 
   return new ObjectHandle(mint, id, rights, capability);
 }
 
+/** An object, by its handle or by its id. */
 export type ObjectRef = ObjectHandle | ObjectId;

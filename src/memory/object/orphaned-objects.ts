@@ -10,12 +10,13 @@ import { parseRequest } from '../../capability/resource/resource.js';
 import { matches } from '../../capability/resource/resource-matching.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
+import { UnitPace } from '../../unit/unit-pace.js';
 import { Units } from '../../unit/units.js';
 import { MemoryCharges } from '../memory-charges.js';
 import { OrphanRepository, referringTables, type ScannedObject } from './orphan-repository.js';
 
 const pageRows = 1_000;
-/** The number of objects, and of versions of one object, that are removed in a unit. */
+/** The most objects, and versions of one object, that are removed in a unit. */
 const unitRows = 50;
 const versionRows = 200;
 
@@ -51,8 +52,12 @@ export class OrphanedObjects {
       if (orphan.isHeld) owners.add(orphan.owner);
       else unheld.push(orphan);
     }
-    for (let from = 0; from < unheld.length; from += unitRows) {
-      for (const { owner } of await this.removeUnits(unheld.slice(from, from + unitRows), goals)) owners.add(owner);
+    const pace = new UnitPace();
+    for (let rest: readonly Orphan[] = unheld; rest.length > 0; ) {
+      const part = rest.slice(0, pace.partOf(unitRows));
+      const { held, looked } = await this.removeUnit(pace, part, goals);
+      for (const { owner } of held) owners.add(owner);
+      rest = rest.slice(looked);
     }
     return owners;
   }
@@ -90,40 +95,33 @@ export class OrphanedObjects {
     orphans.spread();
   }
 
-  /** Removes them in units. Answers with those that are held after all. */
-  private async removeUnits(part: readonly Orphan[], goals: ReadonlySet<ObjectId>): Promise<Orphan[]> {
-    const held: Orphan[] = [];
-    for (let rest = part; rest.length > 0; ) {
-      const removed = await this.removeUnit(rest, goals);
-      held.push(...removed.held);
-      rest = removed.rest;
-    }
-    return held;
-  }
-
-  /** Answers with those that are held after all, and those that are left for another unit. */
+  /** Answers with those that are held after all, and how many it is done with: the rest is left for another unit. */
   private removeUnit(
+    pace: UnitPace,
     part: readonly Orphan[],
     goals: ReadonlySet<ObjectId>,
-  ): Promise<{ readonly held: readonly Orphan[]; readonly rest: readonly Orphan[] }> {
+  ): Promise<{ readonly held: readonly Orphan[]; readonly looked: number }> {
     const call: Call = { caller: hostCaller, actor: 'host', action: 'memory.sweep' };
-    return this.units.commit(call, async (tx, act) => {
-      const held: Orphan[] = [];
-      let objects = 0;
-      for (const [index, orphan] of part.entries()) {
-        if (await this.isReached(tx, orphan, goals, act.at)) {
-          held.push(orphan);
-          continue;
+    const unit = (begin: () => void) =>
+      this.units.commit(call, async (tx, act) => {
+        begin();
+        const held: Orphan[] = [];
+        let objects = 0;
+        for (const [index, orphan] of part.entries()) {
+          if (await this.isReached(tx, orphan, goals, act.at)) {
+            held.push(orphan);
+            continue;
+          }
+          const { isGone, bytes } = await this.repository.remove(tx, orphan.id, pace.partOf(versionRows));
+          await this.charges.returnStored(tx, bytes);
+          if (!isGone) return { held, looked: index };
+          objects++;
         }
-        const { isGone, bytes } = await this.repository.remove(tx, orphan.id, versionRows);
-        await this.charges.returnStored(tx, bytes);
-        if (!isGone) return { held, rest: part.slice(index) };
-        objects++;
-      }
-      const facts = { objects };
-      if (objects > 0) this.recorder.recordAudit(tx, { ...act, action: call.action, outcome: 'ok', facts });
-      return { held, rest: [] };
-    });
+        const facts = { objects };
+        if (objects > 0) this.recorder.recordAudit(tx, { ...act, action: call.action, outcome: 'ok', facts });
+        return { held, looked: part.length };
+      });
+    return pace.measure(unit);
   }
 
   /** Whether a usable capability of some process reaches the object. */

@@ -19,6 +19,7 @@ import { ObjectAccess } from '../object/object-access.js';
 import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { createSpec, parseMemorySpec } from '../specs.js';
+import { TokenCounter } from '../tokens/token-counter.js';
 import { ViewRepository } from '../view/view-repository.js';
 import { VisibleVersions } from '../view/visible-versions.js';
 
@@ -37,6 +38,7 @@ export class CreateObject {
     @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
     @inject(IdSource) private readonly ids: IdSource,
+    @inject(TokenCounter) private readonly counter: TokenCounter,
   ) {}
 
   /**
@@ -47,6 +49,7 @@ export class CreateObject {
   async run(caller: Caller, pid: Pid, input: unknown): Promise<ObjectHandle> {
     const spec = parseMemorySpec(createSpec, input, 'spec', this.payloadParser.specLimits);
     const payload = this.payloadParser.parse(spec.payload, 'spec.payload');
+    const counted = this.counter.countPayload(payload);
     const namespace = spec.namespace ?? namespaceOf(pid);
     const call: Call = { caller, actor: pid, action: 'memory.create', target: pid };
     return this.units.commit(call, async (tx, act) => {
@@ -63,7 +66,7 @@ export class CreateObject {
         createdBy: pid,
         createdAt: act.at,
         deletedAt: null,
-        ...newVersion(1, payload, sources.length === 0 ? null : sources, pid, act.at),
+        ...newVersion(1, payload, counted, sources.length === 0 ? null : sources, pid, act.at),
       };
       await this.charges.chargeStored(tx, pid, storedBytesOf(object));
       await this.objects.insert(tx, object);

@@ -28,8 +28,10 @@ import { Views } from '../view/views.js';
 import { VisibleVersions } from '../view/visible-versions.js';
 import { ReadObject } from './read.js';
 
+/** The view of a process: the objects that its queries and contexts range over. */
 export interface MemoryView {
   readonly id: string;
+  /** Whether changes go to the objects themselves, are refused, or stay in the view until they are merged or dropped. */
   readonly mode: NumberedView['mode'];
   /** The objects in the view and in its bases that the process may read. */
   readonly roots: readonly ObjectHandle[];

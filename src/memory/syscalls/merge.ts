@@ -18,6 +18,7 @@ import { correspondingNamespace, namespaceOf, type ObjectRecord } from '../objec
 import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
+import { TokenCounter } from '../tokens/token-counter.js';
 import { mergeFields } from '../view/merge-fields.js';
 import {
   fingerprintOf,
@@ -53,6 +54,7 @@ export class MergeChild {
     @inject(RevocationSweep) private readonly sweep: RevocationSweep,
     @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
+    @inject(TokenCounter) private readonly counter: TokenCounter,
   ) {}
 
   /**
@@ -102,7 +104,7 @@ export class MergeChild {
         skipped.push({ object: target.object.id, reason: 'same' });
       else {
         const payload = this.payloadParser.parse(result.value, `merge of ${target.object.id}`);
-        steps.push({ target, theirs: { ...theirs, payload }, base: undefined });
+        steps.push({ target, theirs: { ...theirs, payload, isCounted: false }, base: undefined });
       }
     }
     if (conflicts.length > 0) throw mergeConflict(pid, child, conflicts);
@@ -148,7 +150,9 @@ export class MergeChild {
       if (payload === undefined) continue;
       const { target, theirs } = step;
       const source = { object: target.object.id, version: theirs.version, view: plan.view.n };
-      const next = newVersion(target.before.version + 1, payload, [source], pid, act.at);
+      const isTheirs = payload === theirs.payload && theirs.isCounted;
+      const counted = isTheirs ? theirs : this.counter.countPayload(payload);
+      const next = newVersion(target.before.version + 1, payload, counted, [source], pid, act.at);
       await this.versionWriter.write(tx, target, next);
       storedBytes += storedBytesOf(next);
       merged.push(target.object.id);

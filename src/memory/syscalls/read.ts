@@ -2,6 +2,9 @@ import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { MemoryError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
+import { prepareSchema, takeSchema } from '../../base/schema/answer-schema.js';
+import { validate } from '../../base/schema/schema.js';
+import type { StandardSchema } from '../../base/schema/schema-types.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Call, Caller } from '../../unit/caller.js';
 import { Units } from '../../unit/units.js';
@@ -24,12 +27,16 @@ export class ReadObject {
 
   /**
    * The version that the process's view shows, or an earlier one. Throws NO_SUCH_OBJECT, also for an object that it may not
-   * read. Where an ask rule matches, behaves as `require`.
+   * read. Where an ask rule matches, behaves as `require`. With a schema in the options, the payload is its output; throws
+   * INVALID_INPUT for one that does not fit.
    */
-  async run(caller: Caller, pid: Pid, ref: unknown, options: unknown = {}): Promise<StoredObject> {
+  async run(caller: Caller, pid: Pid, ref: unknown, options: unknown = {}): Promise<StoredObject<unknown>> {
     const id = parseMemorySpec(refSpec, ref, 'ref');
-    const { version } = parseMemorySpec(readOptions, options, 'options');
-    return this.readBy(caller, pid, id, 'read', version);
+    const { schema, others } = takeSchema(options);
+    const { version } = parseMemorySpec(readOptions, others, 'options');
+    if (schema === undefined) return this.readBy(caller, pid, id, 'read', version);
+    await prepareSchema(schema);
+    return withValidPayload(await this.readBy(caller, pid, id, 'read', version), schema);
   }
 
   /** Reads by the given right; both rights show the payload. */
@@ -73,6 +80,15 @@ export class ReadObject {
       return read(tx, accessed);
     });
   }
+}
+
+async function withValidPayload(object: StoredObject, schema: StandardSchema): Promise<StoredObject<unknown>> {
+  const payload = await validate(schema, structuredClone(object.payload), {
+    path: 'object.payload',
+    hint: 'Read it without a schema to see what it is, or have its writer write what fits.',
+    facts: { object: object.id, version: object.version },
+  });
+  return { ...object, payload };
 }
 
 function noSuchVersion(object: ObjectId, version: number, newest: number): MemoryError {

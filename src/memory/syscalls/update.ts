@@ -13,6 +13,7 @@ import { ObjectRepository } from '../object/object-repository.js';
 import { newVersion, PayloadParser, storedBytesOf } from '../object/object-writer.js';
 import { VersionWriter } from '../object/version-writer.js';
 import { parseMemorySpec, refSpec, updateOptions } from '../specs.js';
+import { TokenCounter } from '../tokens/token-counter.js';
 
 @injectable()
 export class UpdateObject {
@@ -24,6 +25,7 @@ export class UpdateObject {
     @inject(VersionWriter) private readonly versionWriter: VersionWriter,
     @inject(MemoryCharges) private readonly charges: MemoryCharges,
     @inject(MemoryRecorder) private readonly recorder: MemoryRecorder,
+    @inject(TokenCounter) private readonly counter: TokenCounter,
   ) {}
 
   /**
@@ -40,6 +42,7 @@ export class UpdateObject {
     const id = parseMemorySpec(refSpec, ref, 'ref');
     const payload = this.payloadParser.parse(payloadInput, 'payload');
     const { ifVersion, history } = parseMemorySpec(updateOptions, options, 'options');
+    const counted = this.counter.countPayload(payload);
     const call: Call = { caller, actor: pid, action: 'memory.update', target: pid };
     return this.units.commit(call, async (tx, act) => {
       const accessed = await this.access.authorize(tx, act, pid, id, 'write');
@@ -48,7 +51,7 @@ export class UpdateObject {
       const target = await this.versionWriter.findTarget(tx, pid, object);
       const { version } = target.before;
       if (ifVersion !== undefined && ifVersion !== version) throw versionConflict(id, ifVersion, version);
-      const next = newVersion(version + 1, payload, null, pid, act.at);
+      const next = newVersion(version + 1, payload, counted, null, pid, act.at);
       if (history || target.view !== undefined) {
         await this.charges.chargeStored(tx, pid, storedBytesOf(next));
         await this.versionWriter.write(tx, target, next);

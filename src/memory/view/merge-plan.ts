@@ -18,13 +18,17 @@ import { VisibleVersions } from './visible-versions.js';
 /** An object that both sides have changed since the fork. Payloads over 4 KiB are left out; their hashes are given. */
 export type MergeConflict = {
   readonly object: ObjectId;
+  /** The object at the time of the fork. */
   readonly base: MergeSide;
+  /** The object of the parent. */
   readonly ours: MergeSide;
+  /** The object of the child. */
   readonly theirs: MergeSide;
   /** With policy `fields`: the JSON pointers of what both sides have changed. */
   readonly paths?: readonly string[];
 };
 
+/** One side of a conflict. */
 export type MergeSide = {
   readonly version: number;
   readonly hash: string;
@@ -47,16 +51,19 @@ export type MergePolicy =
       at: { readonly object: ObjectId },
     ) => JsonValue | Promise<JsonValue>);
 
+/** The outcome of a merge. */
 export interface MergeResult {
   /** Objects that got a new version. */
   readonly merged: readonly ObjectId[];
   /** Objects that the child created and that belong to the parent now. */
   readonly adopted: readonly ObjectId[];
+  /** Objects that the child changed and that were not merged. */
   readonly skipped: readonly { readonly object: ObjectId; readonly reason: SkipReason }[];
   /** The conflicts that the policy has resolved; with `fail` and `fields` there are none, since the call throws. */
   readonly conflicts: readonly MergeConflict[];
 }
 
+/** Why an object was not merged. */
 export type SkipReason = 'no_right' | 'immutable' | 'name_taken' | 'same' | 'deleted';
 
 /** One object that the child has written to its overlay. */
@@ -190,7 +197,7 @@ function notAChild(pid: Pid, child: Pid): ProcessError {
 
 function notEnded(child: Pid): ProcessError {
   return new ProcessError('INVALID_TRANSITION', `Process ${child} has not ended: there is nothing to merge yet.`, {
-    facts: { child },
+    facts: { pid: child, child },
     hint: 'Wait for it first.',
   });
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../../base/errors.js';
 import { problemAt } from '../../base/input-issue.js';
+import { toStandardSchema } from '../../base/schema/schema.js';
+import type { Schema, StandardSchema } from '../../base/schema/schema-types.js';
 import { label } from '../../base/spec.js';
 import { capabilitySpec } from '../../capability/holding/capability-spec.js';
 import { userEventName } from '../../events/event.js';
@@ -11,7 +13,6 @@ import { stepList } from '../step/step-list.js';
 import { parseSupervision, type Supervision } from '../supervision/supervision.js';
 import { type CommandProgram, commandProgram } from './command-program.js';
 import type { Image } from './image.js';
-import { type Schema, type StandardSchema, toStandardSchema } from './schema.js';
 
 const imageWord = z
   .string()
@@ -24,6 +25,7 @@ const definition = z.strictObject({
   version: imageWord,
   kind: z.enum(processKinds),
   input: z.custom<Schema>().optional(),
+  output: z.custom<Schema>().optional(),
   tools: z.array(toolName).optional(),
   requires: z.array(capabilitySpec),
   recovery: z.enum(['rerun', 'fail']),
@@ -42,8 +44,12 @@ const definition = z.strictObject({
 type Definition = z.output<typeof definition>;
 
 /** An image whose parts are all validated and copied: later changes of the caller's object have no effect. */
-export type ParsedImage = Omit<Definition, 'input' | 'events' | 'signals' | 'messages' | 'supervision' | 'command'> & {
+export type ParsedImage = Omit<
+  Definition,
+  'input' | 'output' | 'events' | 'signals' | 'messages' | 'supervision' | 'command'
+> & {
   readonly input?: StandardSchema;
+  readonly output?: StandardSchema;
   /** By name, without the prefix `user.`. */
   readonly events?: ReadonlyMap<string, StandardSchema>;
   /** By name, with the prefix `user.`. */
@@ -70,7 +76,7 @@ function parseShape(image: unknown): Definition {
   throw invalidImage(['image', ...(issue?.path ?? [])].join('.'), problemAt(image, issue, 'not an image'));
 }
 
-function parseParts({ input, supervision, events, signals, messages, ...shape }: Definition): ParsedImage {
+function parseParts({ input, output, supervision, events, signals, messages, ...shape }: Definition): ParsedImage {
   const { kind, run, steps, command, ...facts } = shape;
   if (kind === 'steps' && steps === undefined) throw invalidImage('image.steps', 'is missing');
   if (kind !== 'steps' && steps !== undefined) throw invalidImage('image.steps', `does not go with kind ${kind}`);
@@ -83,6 +89,8 @@ function parseParts({ input, supervision, events, signals, messages, ...shape }:
   if (command !== undefined && kind !== 'command') throw invalidImage('image.command', `does not go with kind ${kind}`);
   if (kind === 'command' && (run ?? steps) !== undefined)
     throw invalidImage('image.run', 'does not go with kind command');
+  if (output !== undefined && (kind === 'command' || supervision !== undefined))
+    throw invalidImage('image.output', `does not go with ${kind === 'command' ? 'kind command' : 'a supervisor'}`);
   if (facts.acknowledge !== undefined && kind !== 'external')
     throw invalidImage('image.acknowledge', `does not go with kind ${kind}`);
   assertExchanges({ events, signals, messages }, supervision === undefined ? kind : 'supervisor');
@@ -96,6 +104,7 @@ function parseParts({ input, supervision, events, signals, messages, ...shape }:
     ...(steps === undefined ? {} : { steps }),
     ...(command === undefined ? {} : { command: command as CommandProgram }),
     ...(input === undefined ? {} : { input: toStandardSchema(input, 'image.input') }),
+    ...(output === undefined ? {} : { output: toStandardSchema(output, 'image.output') }),
     ...(supervision === undefined ? {} : { supervision: parseSupervision(supervision, 'image.supervision') }),
   };
 }

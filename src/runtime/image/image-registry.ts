@@ -1,7 +1,9 @@
 import { injectable } from 'inversify';
-import { ProcessError } from '../../base/errors.js';
+import { InputError, ProcessError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { Listeners } from '../../base/listeners.js';
+import { type ValidationContext, validate } from '../../base/schema/schema.js';
+import type { StandardSchema } from '../../base/schema/schema-types.js';
 import { type Token, token } from '../../base/token.js';
 import { parseCapabilitySpecs } from '../../capability/holding/capability-spec.js';
 import { anonymousCommandImage, type ImageFacts, type Images } from '../../kernel/process/images.js';
@@ -9,7 +11,6 @@ import { toStoredRetry } from '../step/retry.js';
 import { commandSpecOf } from './command-program.js';
 import { baseImage, type Image } from './image.js';
 import { type ParsedImage, parseImage } from './image-definition.js';
-import { type ValidationContext, validate } from './schema.js';
 
 /** The images of this kernel: the programs of its processes. */
 export interface ImageRegistry {
@@ -23,12 +24,15 @@ export const ImageRegistry: Token<ImageRegistry> = token('ImageRegistry');
 @injectable()
 export class MemoryImageRegistry implements ImageRegistry, Images {
   private readonly byReference = new Map<string, ImageFacts>();
+  /** The objects that were registered. */
+  private readonly originals = new Map<string, object>();
   private readonly latest = new Map<string, ImageFacts>();
   private readonly runnableImages = new Map<string, ParsedImage>();
   private readonly programs = new Map<string, ParsedImage>();
   private readonly toolTables = new Map<string, readonly string[]>();
   private readonly signalsWithSchema = new Set<string>();
   private readonly listeners = new Listeners();
+  hasOutputSchemas = false;
   hasMessageSchemas = false;
 
   constructor() {
@@ -36,8 +40,18 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
   }
 
   register(image: Image): void {
+    this.add(image, parseImage(image));
+  }
+
+  referenceOf(image: object): string {
     const parsed = parseImage(image);
-    const { name, version, kind, input, recovery, retry, command } = parsed;
+    const reference = `${parsed.name}@${parsed.version}`;
+    if (this.originals.get(reference) !== image) this.add(image, parsed);
+    return reference;
+  }
+
+  private add(image: object, parsed: ParsedImage): void {
+    const { name, version, kind, input, output, recovery, retry, command } = parsed;
     const reference = `${name}@${version}`;
     if (this.byReference.has(reference) || reference === anonymousCommandImage.reference)
       throw alreadyRegistered(reference);
@@ -53,11 +67,14 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
         input === undefined ? args : ((await validate(input, args, argsContext(reference))) as JsonValue),
+      ...(output === undefined ? {} : { parseOutput: (result) => validateOutput(output, result, reference) }),
       ...inboxParsersOf(parsed, reference),
     };
+    if (output !== undefined) this.hasOutputSchemas = true;
     if (parsed.messages !== undefined) this.hasMessageSchemas = true;
     for (const signal of parsed.signals?.keys() ?? []) this.signalsWithSchema.add(signal);
     this.byReference.set(reference, facts);
+    this.originals.set(reference, image);
     this.latest.set(name, facts);
     if (parsed.tools !== undefined) this.toolTables.set(reference, parsed.tools);
     if (kind !== 'external') this.programs.set(reference, parsed);
@@ -114,6 +131,16 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
 
 function argsContext(reference: string): ValidationContext {
   return { path: 'spec.args', hint: `See the input schema of image ${reference}.`, facts: { image: reference } };
+}
+
+/** The output of the schema for a result. Throws INVALID_OUTPUT. */
+async function validateOutput(schema: StandardSchema, result: unknown, image: string): Promise<unknown> {
+  const hint = `Return what the output schema of image ${image} describes.`;
+  return validate(schema, result, { path: 'result', hint, facts: { image } }).catch((error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    const message = `The result of image ${image} does not fit its output schema: ${error.message}`;
+    throw new ProcessError('INVALID_OUTPUT', message, { facts: error.facts, hint });
+  });
 }
 
 /** The checks of what is sent to processes of the image. */

@@ -1,45 +1,61 @@
 import { type InputError, invalidInput } from '../../base/errors.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonCompatible, JsonValue, ReadonlyJson } from '../../base/json.js';
+import type { Schema, SchemaInput, SchemaOutput } from '../../base/schema/schema-types.js';
 import type { CapabilitySpec, Resources } from '../../capability/holding/capability.js';
 import type { ProcessKind, RecoveryDisposition } from '../../kernel/process/process.js';
+import type { TypedImage } from '../../kernel/process/typed-image.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import type { Syscalls } from '../run/body-context.js';
 import type { RetryPolicy } from '../step/retry.js';
 import type { StepSpec } from '../step/step-list.js';
 import type { Supervision } from '../supervision/supervision.js';
 import type { CommandProgram } from './command-program.js';
-import type { Schema } from './schema.js';
 
 /** The result of a process: JSON, or a handle to an object. */
 export type ImageResult = JsonValue | ObjectHandle | undefined;
 
-/** The return value of a body. */
-type BodyReturn = ImageResult | Promise<ImageResult> | Promise<void>;
-
-/** A named, versioned program, used once it is registered. It has at most one of `run`, `steps`, `supervision` and `command`. */
-export interface Image {
-  readonly name: string;
-  readonly version: string;
+/**
+ * A named, versioned program. `Input` is what its body gets, `Output` the type of the results of its processes, `Args` what a
+ * spawn gives. It has at most one of `run`, `steps`, `supervision` and `command`.
+ */
+export interface Image<Input = unknown, Output = unknown, Args = Input> extends TypedImage<Input, Output, Args> {
+  /** The kind of its processes: a body, steps, a command or work outside. */
   readonly kind: ProcessKind;
+  /** The schema of the arguments. */
   readonly input?: Schema;
+  /** The schema of the results. */
+  readonly output?: Schema;
+  /** The tools that its processes can see; absent: all. */
   readonly tools?: readonly string[];
+  /** Capabilities that a process of it must hold. */
   readonly requires: readonly CapabilitySpec<Resources>[];
+  /** The treatment of a process whose node is gone. */
   readonly recovery: RecoveryDisposition;
+  /** When and how often a failed body is run again; absent: never. */
   readonly retry?: RetryPolicy;
+  /** The events that its bodies emit, by name. */
   readonly events?: Readonly<Record<string, Schema>>;
+  /** Schemas of the payloads of user signals, by name. */
   readonly signals?: Readonly<Record<string, Schema>>;
+  /** The schema of messages that are sent to its processes. */
   readonly messages?: Schema;
+  /** Names the code behind this version. */
   readonly build?: string;
+  /** The largest number of runs in a row that may be lost with their nodes. */
   readonly recoveriesMax?: number;
+  /** The body. */
   readonly run?: ImageBody;
+  /** The steps, of an image made by `defineSteps`. */
   readonly steps?: readonly StepSpec[];
+  /** The children, of an image made by `defineSupervisor`. */
   readonly supervision?: Supervision;
+  /** The program, of an image made by `commandImage`. */
   readonly command?: CommandProgram;
   /** Of an external image: a stop waits for the answer of the worker outside. */
   readonly acknowledge?: boolean;
 }
 /** `args` is the output of the input schema. */
-type ImageBody = (ctx: Syscalls, args: never) => BodyReturn;
+type ImageBody = (ctx: Syscalls, args: never) => unknown;
 
 /** Options of images whose bodies are run by nodes. */
 interface BodyOptions {
@@ -52,15 +68,26 @@ interface BodyOptions {
   readonly recoveriesMax?: number;
 }
 
-export interface ImageSpec<Args = JsonValue> extends BodyOptions {
-  readonly name: string;
-  readonly version?: string;
+/** The spec of an image with a function body. `Input` is what the body gets, `Result` what it returns. */
+export interface ImageSpec<Input = JsonValue, Result = unknown> extends ImageParts<Input, Result> {
+  /** Validates the arguments of a process before it is created; the body gets its output. */
   readonly input?: Schema;
+  /** Validates the result when a process exits: one that does not fit fails the process with INVALID_OUTPUT. */
+  readonly output?: Schema;
+}
+
+/** An image but for the schemas that its types come from. */
+interface ImageParts<Input, Result> extends BodyOptions {
+  readonly name: string;
+  /** Default `1`. */
+  readonly version?: string;
   /** The tools that its processes can see; absent: all. Seeing a tool is not authority to call it. */
   readonly tools?: readonly string[];
   /** Capabilities that a process of it must hold; they are checked, not granted. */
   readonly requires?: readonly CapabilitySpec<Resources>[];
+  /** The treatment of a process whose node is gone; default `rerun`. */
   readonly recovery?: RecoveryDisposition;
+  /** When and how often a failed body is run again; absent: never. */
   readonly retry?: RetryPolicy;
   /** The events that its bodies emit with `ctx.emit(NAME, data)`, by name; each is stored as `user.NAME`. */
   readonly events?: Readonly<Record<string, Schema>>;
@@ -68,15 +95,50 @@ export interface ImageSpec<Args = JsonValue> extends BodyOptions {
   readonly signals?: Readonly<Record<string, Schema>>;
   /** The schema of the bodies of messages that are sent to its processes. */
   readonly messages?: Schema;
-  readonly run: (ctx: Syscalls, args: Args) => BodyReturn;
+  /** The body. What it returns is the result of the process. */
+  readonly run: (ctx: Syscalls, args: Input) => Result | Promise<Result>;
 }
 
+/** Nothing for a body whose results are JSON, nothing or a handle; for any other, a body that it does not fit. */
+type JsonResults<Result> = undefined extends Result
+  ? unknown
+  : [Result] extends [JsonCompatible<Result> | ObjectHandle]
+    ? unknown
+    : { readonly run: (ctx: Syscalls, args: never) => JsonCompatible<Result> | Promise<JsonCompatible<Result>> };
+
+/** The result of an image for which only the type of the arguments is named: whatever JSON can be. */
+type AnyJson = ReturnType<typeof JSON.parse>;
+
+/** The types that a body may return where results have the output schema `Out`. */
+type Returned<Out> = ReadonlyJson<SchemaInput<Out>>;
+
 /**
- * An image with a function body. Throws INVALID_INPUT without one.
+ * An image with a function body. The input schema types the arguments of the body and of those who spawn it; the output
+ * schema, or else what the body returns, types the results. Throws INVALID_INPUT without a body.
  *
- * @example const summarizer = defineImage({ name: 'summarizer', run: async (ctx, args) => … });
+ * @example
+ * const square = defineImage({
+ *   name: 'square',
+ *   input: z.object({ n: z.number() }),
+ *   run: async (ctx, { n }) => ({ square: n * n }),
+ * });
+ * const pid = await kernel.processes.spawn({ image: square, args: { n: 3 } });
+ * const { square: nine } = await kernel.processes.value(pid);
  */
-export function defineImage<Args = JsonValue>(spec: ImageSpec<Args>): Image {
+export function defineImage<const In extends Schema, Result>(
+  spec: ImageParts<SchemaOutput<In>, Result> & { readonly input: In; readonly output?: never } & JsonResults<Result>,
+): Image<SchemaOutput<In>, Result, SchemaInput<In>>;
+/** Without an input schema arguments are not validated; their type is the one that the body declares. */
+export function defineImage<Input = JsonValue, Result = AnyJson>(
+  spec: ImageParts<Input, Result> & { readonly input?: never; readonly output?: never } & JsonResults<Result>,
+): Image<Input, Result>;
+export function defineImage<const In extends Schema, const Out extends Schema, const Result extends Returned<Out>>(
+  spec: ImageParts<SchemaOutput<In>, Result> & { readonly input: In; readonly output: Out },
+): Image<SchemaOutput<In>, SchemaOutput<Out>, SchemaInput<In>>;
+export function defineImage<const Out extends Schema, const Result extends Returned<Out>, Input = JsonValue>(
+  spec: ImageParts<Input, Result> & { readonly input?: never; readonly output: Out },
+): Image<Input, SchemaOutput<Out>>;
+export function defineImage(spec: ImageSpec<never, unknown>): Image {
   if (typeof spec?.run !== 'function') throw noBody();
   return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'agent' };
 }
@@ -89,29 +151,10 @@ function noBody(): InputError {
   );
 }
 
-export interface StepsSpec extends Omit<ImageSpec, 'run'> {
-  readonly steps: readonly StepSpec[];
-}
-
-/**
- * An image that is a list of named durable steps. The arguments are the first state, the result of a step is the next one,
- * and the last is the result of the process. A completed step never runs again; a pause takes effect between two steps.
- *
- * @example
- * const report = defineSteps({
- *   name: 'report',
- *   steps: [
- *     { name: 'collect', run: async (ctx, { topic }) => collect(topic) },
- *     { name: 'write', run: async (ctx, sources) => write(sources), retry: { attempts: 3 } },
- *   ],
- * });
- */
-export function defineSteps(spec: StepsSpec): Image {
-  return { version: '1', requires: [], recovery: 'rerun', ...spec, kind: 'steps' };
-}
-
+/** An image that keeps children running. */
 export interface SupervisorSpec extends Supervision, BodyOptions {
   readonly name: string;
+  /** Default `1`. */
   readonly version?: string;
 }
 
@@ -143,6 +186,7 @@ export function defineSupervisor(spec: SupervisorSpec): Image {
   };
 }
 
+/** An image whose processes are commands. */
 export interface CommandImageSpec<Args = JsonValue>
   extends Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires'>,
     Omit<CommandProgram, 'args'> {
@@ -161,6 +205,7 @@ export function commandImage<Args = JsonValue>(spec: CommandImageSpec<Args>): Im
   return { ...named, ...(input === undefined ? {} : { input }), command };
 }
 
+/** An image whose work is done outside the kernel. */
 export interface ExternalImageSpec
   extends Pick<ImageSpec, 'name' | 'version' | 'input' | 'requires' | 'signals' | 'messages'> {
   /**

@@ -6,6 +6,7 @@ import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
+import { ClaimRepository } from '../../kernel/process/claim-repository.js';
 import { isParked, type Outcome, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { ProcessResults } from '../../kernel/process/process-results.js';
@@ -16,6 +17,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { buildOf } from '../image/image-build.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
+import { RecordedRun, recordedEntries } from '../run/recorded-run.js';
 import type { RunStart } from '../run/run.js';
 import { pathOf } from '../run/run-errors.js';
 import { NodeLease } from './node-lease.js';
@@ -48,9 +50,11 @@ export class Claims {
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(UnplacedProcesses) private readonly unplaced: UnplacedProcesses,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ClaimRepository) private readonly claimable: ClaimRepository,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
     @inject(ProcessResults) private readonly results: ProcessResults,
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
+    @inject(RecordedRun) private readonly recorded: RecordedRun,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -69,12 +73,12 @@ export class Claims {
 
   /** The runnable processes that this node can run. */
   listClaimable(): Promise<Pid[]> {
-    return this.store.read((tx) => this.processes.findRunnable(tx, this.offering.claimable, claimableMax));
+    return this.store.read((tx) => this.claimable.findRunnable(tx, this.offering.claimable, claimableMax));
   }
 
   /** The processes that wait for code, of images that this node can run. */
   listParked(): Promise<Pid[]> {
-    return this.store.read((tx) => this.processes.findParked(tx, this.offering.claimable, claimableMax));
+    return this.store.read((tx) => this.claimable.findParked(tx, this.offering.claimable, claimableMax));
   }
 
   /** Whether nothing runs on this node, nothing is runnable that it can run, and no command waits to be started by it. */
@@ -82,10 +86,10 @@ export class Claims {
     return this.store.read(async (tx) => {
       const { nodeId } = this.node;
       if (await this.processes.isRunningOn(tx, nodeId)) return false;
-      if ((await this.processes.findRunnable(tx, this.offering.claimable, 1)).length > 0) return false;
+      if ((await this.claimable.findRunnable(tx, this.offering.claimable, 1)).length > 0) return false;
       const { claimableCommands } = this.offering;
       if (claimableCommands.images.length === 0) return true;
-      return (await this.processes.findUnstarted(tx, claimableCommands, 1)).length === 0;
+      return (await this.claimable.findUnstarted(tx, claimableCommands, 1)).length === 0;
     });
   }
 
@@ -102,14 +106,14 @@ export class Claims {
     const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
     if (row.recoveries >= (image.recoveriesMax ?? recoveriesMaxDefault)) return this.failPoisoned(tx, act, row);
     if (row.recoveries >= suspectRecoveries) {
-      const suspect = await this.processes.findSuspect(tx, this.node.nodeId, suspectRecoveries);
+      const suspect = await this.claimable.findSuspect(tx, this.node.nodeId, suspectRecoveries);
       if (suspect !== undefined) return { after: suspect };
     }
     return { start: await this.start(tx, act, row) };
   }
 
   private async start(tx: WriteTx, act: Act, row: ProcessRow): Promise<RunStart> {
-    const entries = row.startedAt === null ? [] : await this.entries.findAll(tx, row.n);
+    const entries = await this.findEntries(tx, row);
     const runnable = row.status === 'waiting' ? nextState(row, 'wake') : row;
     const started: ProcessRow = {
       ...nextState(runnable, 'start'),
@@ -122,7 +126,7 @@ export class Claims {
     const { kind, attempt, fence } = started;
     const node = this.node.nodeId;
     const recorded = entries.length;
-    this.recorder.record(tx, act, started, {
+    const record = this.recorder.record(tx, act, started, {
       event: 'process.started',
       data: { kind, node, attempt, recorded },
       action: 'process.start',
@@ -130,7 +134,16 @@ export class Claims {
       after: started.status,
       facts: { node, attempt, fence, recorded },
     });
-    return { row: started, goal: await this.results.goalHandleOf(tx, started, act.at), entries };
+    const goal = await this.results.goalHandleOf(tx, started, act.at);
+    const { recorded: replayed } = this;
+    if (replayed.calls === undefined) return { row: started, goal, entries, record };
+    return { row: { ...started, attempt: replayed.attempt ?? attempt }, goal, entries, record, replayed };
+  }
+
+  private async findEntries(tx: WriteTx, { n, startedAt }: ProcessRow): Promise<RunEntry[]> {
+    const { calls } = this.recorded;
+    if (calls !== undefined) return recordedEntries(n, calls);
+    return startedAt === null ? [] : this.entries.findAll(tx, n);
   }
 
   /** Fails a process whose body takes down every node that runs it. */

@@ -50,11 +50,11 @@ export class Executor {
   private readonly unclaimed = new Set<Pid>();
   private readonly context = new DetachedContext();
   private readonly slots: Slots;
-  /** Resolved by `notifyChange`, and then replaced. */
   /** Present while `idle` or `close` wait for a change. */
   private nextChange: Deferred | undefined;
   private claiming = 0;
   private isOpen = false;
+  private changes = 0;
   private subscriptions: Disposable[] = [];
   private alive: Disposable | undefined;
 
@@ -98,6 +98,21 @@ export class Executor {
       if (limit.isReached) throw idleTimeout(timeoutMs ?? 0);
       await this.untilChange();
     }
+  }
+
+  /** Grows with everything that happens to the runs of this node. */
+  get activity(): number {
+    let activity = this.changes;
+    for (const { callChanges } of this.runs.values()) activity += callChanges;
+    return activity;
+  }
+
+  /** Whether no body is at work, and nothing is left to be claimed. */
+  async isIdle(): Promise<boolean> {
+    if (this.queue.size > 0 || this.claiming > 0) return false;
+    if ([...this.runs.values()].some((run) => run.usesSlot)) return false;
+    // A run that was woken by a commit whose event has not come yet is running in the table.
+    return this.claims.isIdle();
   }
 
   /**
@@ -254,7 +269,10 @@ export class Executor {
 
   /** Forgets a run that has ended, even if its body still runs. */
   private onRunChange(run: Run): void {
-    if (run.endReason !== undefined && this.runs.get(run.pid) === run) this.runs.delete(run.pid);
+    if (run.endReason !== undefined && this.runs.get(run.pid) === run) {
+      this.runs.delete(run.pid);
+      this.changes += run.callChanges;
+    }
     this.enqueuePostponed(run.pid);
     if (this.runs.size === 0) {
       this.alive?.[Symbol.dispose]();
@@ -321,15 +339,9 @@ export class Executor {
     void this.scanAll();
   }
 
-  private async isIdle(): Promise<boolean> {
-    if (this.queue.size > 0 || this.claiming > 0) return false;
-    if ([...this.runs.values()].some((run) => run.usesSlot)) return false;
-    // A run that was woken by a commit whose event has not come yet is running in the table.
-    return this.claims.isIdle();
-  }
-
   /** Lets `idle` and `close` check their conditions again. */
   private notifyChange(): void {
+    this.changes++;
     this.nextChange?.resolve();
     this.nextChange = undefined;
   }

@@ -112,6 +112,11 @@ export class NodeLease {
     }
   }
 
+  /** Renews the lease now, if this node has one. */
+  async renewHeld(): Promise<void> {
+    if (this.acquired !== undefined) await this.renew();
+  }
+
   /** Renews the lease now; several calls at once are one renewal. */
   renew(): Promise<void> {
     this.renewing ??= this.renewOnce()

@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
 import type { NodeId } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import type { NodeRow } from '../../kernel/node/node-repository.js';
@@ -33,12 +34,13 @@ export class NodeWatch {
     @inject(NodeIdentity) private readonly self: NodeIdentity,
     @inject(NodeSettings) private readonly settings: NodeSettings,
     @inject(OsProcesses) private readonly os: OsProcesses,
+    @inject(Clock) private readonly clock: KernelClock,
   ) {}
 
   /** To be called whenever this node has renewed its lease, and when it begins to watch. */
   onOwnRenewal(): void {
     this.restartAfterBreak();
-    this.renewedAt = performance.now();
+    this.renewedAt = this.clock.elapsedMs();
   }
 
   /** Looks at the rows of all live nodes, and tells which of them are gone. */
@@ -54,7 +56,7 @@ export class NodeWatch {
   }
 
   private judge(node: NodeRow): LossReason | undefined {
-    const now = performance.now();
+    const now = this.clock.elapsedMs();
     const isAlive = this.os.isAlive(node.host);
     if (isAlive === false) return 'dead';
     const before = this.observations.get(node.id);
@@ -68,10 +70,12 @@ export class NodeWatch {
 
   /**
    * Forgets everything when this node has not renewed its own lease for two thirds of it: the machine may have slept, or the
-   * store been away, and the others could not renew theirs either.
+   * store been away, and the others could not renew theirs either. A clock that is moved by hand has no such breaks: all
+   * nodes renew their leases when it is moved.
    */
   private restartAfterBreak(): void {
-    const sinceRenewal = performance.now() - (this.renewedAt ?? Number.NEGATIVE_INFINITY);
+    if (this.clock.isMovedByHand) return;
+    const sinceRenewal = this.clock.elapsedMs() - (this.renewedAt ?? Number.NEGATIVE_INFINITY);
     if (sinceRenewal > (2 / 3) * this.settings.leaseMs) this.observations.clear();
   }
 }

@@ -12,6 +12,7 @@ export interface RecoveryReport {
   readonly abandoned: Readonly<Record<string, number>>;
   /** Commands whose state cannot be proven on this machine. */
   readonly unverified: number;
+  /** Processes that were paused, and stay so. */
   readonly paused: number;
   /** Processes that were stopping, and have ended. */
   readonly stopped: number;

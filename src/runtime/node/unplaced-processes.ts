@@ -4,7 +4,8 @@ import { Logger } from '../../base/logger.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { LiveNodes } from '../../kernel/node/live-nodes.js';
 import { type Obstacle, Placement } from '../../kernel/node/placement.js';
-import { ProcessRepository, type RunnableCount } from '../../kernel/process/process-repository.js';
+import { ClaimRepository, type RunnableCount } from '../../kernel/process/claim-repository.js';
+import { ProcessRepository } from '../../kernel/process/process-repository.js';
 
 const tellEveryMs = 60_000;
 /** A host that registers its images after the start is not warned of those that it has not come to yet. */
@@ -29,6 +30,7 @@ export class UnplacedProcesses {
   constructor(
     @inject(Store) private readonly store: Store,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
+    @inject(ClaimRepository) private readonly claimable: ClaimRepository,
     @inject(LiveNodes) private readonly nodes: LiveNodes,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -72,7 +74,7 @@ export class UnplacedProcesses {
   }
 
   private async find(tx: ReadTx): Promise<Unplaced[]> {
-    const groups = await this.processes.countRunnable(tx, groupsMax);
+    const groups = await this.claimable.countRunnable(tx, groupsMax);
     if (groups.length === 0) return [];
     const placement = new Placement(await this.nodes.findOffers(tx));
     const unplaced: Unplaced[] = [];

@@ -27,9 +27,9 @@ export interface OsGroups {
    */
   isAnyAfter(pid: number, marks: CommandMarks): boolean | undefined;
   /** A process that is gone is no error; another one with its pid is not signalled. */
-  signal(process: StartedProcess, signal: NodeJS.Signals): void;
+  signal(process: StartedProcess, signal: string): void;
   /** Signals the group if one of `members` is still the same and in it; or, without any, if the system lists no members. */
-  signalGroup(group: number, members: readonly StartedProcess[], signal: NodeJS.Signals): void;
+  signalGroup(group: number, members: readonly StartedProcess[], signal: string): void;
 }
 export const OsGroups: Token<OsGroups> = token('OsGroups');
 
@@ -79,12 +79,12 @@ export class SystemOsGroups implements OsGroups {
     return pids.some((each) => isRunning(each) && wanted.isIn(each));
   }
 
-  signal(target: StartedProcess, signal: NodeJS.Signals): void {
+  signal(target: StartedProcess, signal: string): void {
     // The init process, and the ones that stand for many.
     if (target.pid > 1 && this.isAlive(target)) send(target.pid, signal);
   }
 
-  signalGroup(group: number, members: readonly StartedProcess[], signal: NodeJS.Signals): void {
+  signalGroup(group: number, members: readonly StartedProcess[], signal: string): void {
     const isSame = ({ pid, startTicks }: StartedProcess) => {
       const stat = statOf(pid);
       return stat !== undefined && stat.startTicks === startTicks && stat.group === group;
@@ -97,7 +97,7 @@ function isRunning(pid: number): boolean {
   return statOf(pid)?.isDefunct === false;
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+function send(pid: number, signal: string): void {
   try {
     process.kill(pid, signal);
   } catch {

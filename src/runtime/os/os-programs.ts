@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { Clock, type KernelClock } from '../../base/clock.js';
 import { type Token, token } from '../../base/token.js';
 import type { HostIdentity } from '../../kernel/node/node-repository.js';
 import { OsProcesses } from './os-processes.js';
@@ -6,12 +7,13 @@ import { readTrimmed, statOf } from './proc-files.js';
 
 /** A live program of the operating system, which somebody else may have started. */
 export interface OsProgram {
+  /** What identifies it. */
   readonly identity: HostIdentity;
   /** Its process group. */
   readonly group: number;
   /** The number of the user that it runs as. */
   readonly user: number;
-  /** The time of its start by the clock of the machine, in milliseconds. */
+  /** The time of its start by the clock of the kernel, in milliseconds. */
   readonly startedAt: number;
   /** The name of its executable file, cut by the system. */
   readonly name: string;
@@ -19,7 +21,9 @@ export interface OsProgram {
 
 /** The program that this kernel runs in. */
 export interface OwnProgram {
+  /** Its process group. */
   readonly group: number;
+  /** The id of its user. */
   readonly user: number;
   /** The pids of this program and of all that it was started by. */
   readonly lineage: readonly number[];
@@ -29,6 +33,7 @@ export interface OwnProgram {
 export interface OsPrograms {
   /** Undefined when there is none, when it has ended, and where the system does not tell when programs were started. */
   find(osPid: number): OsProgram | undefined;
+  /** The program that this kernel runs in. */
   own(): OwnProgram;
   /** Whether the user of this program may signal the one that has the pid now. */
   maySignal(osPid: number): boolean;
@@ -41,7 +46,10 @@ const tickMs = 10;
 /** Reads /proc; elsewhere it finds nothing. */
 @injectable()
 export class SystemOsPrograms implements OsPrograms {
-  constructor(@inject(OsProcesses) private readonly os: OsProcesses) {}
+  constructor(
+    @inject(OsProcesses) private readonly os: OsProcesses,
+    @inject(Clock) private readonly clock: KernelClock,
+  ) {}
 
   find(osPid: number): OsProgram | undefined {
     const stat = statOf(osPid);
@@ -52,7 +60,7 @@ export class SystemOsPrograms implements OsPrograms {
       identity: { machine, boot, pid: osPid, startTicks: stat.startTicks },
       group: stat.group,
       user,
-      startedAt: toTime(stat.startTicks),
+      startedAt: toTime(stat.startTicks, this.clock.peek()),
       name: readTrimmed(`/proc/${osPid}/comm`) ?? '',
     };
   }
@@ -80,8 +88,8 @@ function userOf(pid: number): number | undefined {
 }
 
 /** Measured from the start of this program: the uptime that a container shows need not be the one that ticks count from. */
-function toTime(startTicks: string): number {
+function toTime(startTicks: string, now: number): number {
   const ownTicks = Number(statOf(process.pid)?.startTicks ?? 0);
-  const ownStart = Date.now() - process.uptime() * 1_000;
+  const ownStart = now - process.uptime() * 1_000;
   return Math.round(ownStart + (Number(startTicks) - ownTicks) * tickMs);
 }

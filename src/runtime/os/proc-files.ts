@@ -5,9 +5,13 @@ import { promisify } from 'node:util';
 export interface ProcessStat {
   /** Ended, and not yet collected by its parent. */
   readonly isDefunct: boolean;
+  /** The pid of its parent. */
   readonly parent: number;
+  /** Its process group. */
   readonly group: number;
+  /** Its session. */
   readonly session: number;
+  /** When it started, in ticks since the boot. */
   readonly startTicks: string;
 }
 

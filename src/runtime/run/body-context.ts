@@ -1,14 +1,20 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
+import { prepareSchema, takeSchema } from '../../base/schema/answer-schema.js';
+import { validate } from '../../base/schema/schema.js';
+import type { Schema, SchemaOutput } from '../../base/schema/schema-types.js';
 import { amount, parseSpec } from '../../base/spec.js';
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
-import type { CommandSpec } from '../../kernel/command/command.js';
+import type { CommandResult, CommandSpec } from '../../kernel/command/command.js';
 import { CommandRuns } from '../../kernel/command/command-ports.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import type { ChildSpec, WaitOptions } from '../../kernel/face/process-specs.js';
 import type { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from '../../kernel/face/process-syscalls.js';
 import type { ProcessTools } from '../../kernel/face/process-tools.js';
+import type { Message, ReceiveOptions } from '../../kernel/message/message.js';
+import { withValidBody } from '../../kernel/message/message-schema.js';
+import { exitValueOf } from '../../kernel/process/exit-value.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import type { SignalReport } from '../../kernel/signal/signal.js';
 import { WaitSignal } from '../../kernel/syscalls/wait-signal.js';
@@ -45,8 +51,11 @@ import { type DeclaredEvents, UserEvents } from './user-events.js';
  * answered is answered the same when the body is run again; only reads are made anew.
  */
 export interface Syscalls extends Omit<ProcessFace, 'signal'> {
+  /** The arguments of the process. */
   readonly args: JsonValue;
+  /** The object with its goal. */
   readonly goal: ObjectHandle;
+  /** Its working directory, relative to the workspace. */
   readonly cwd: string;
   /** Aborts when the process is stopped, when the node shuts down, and when this run has lost its process. */
   readonly signal: AbortSignal;
@@ -56,8 +65,17 @@ export interface Syscalls extends Omit<ProcessFace, 'signal'> {
   step<T>(name: string, work: () => T | Promise<T>, options?: StepOptions): Promise<T>;
   /** `signal` of the face of the process, journalled. */
   readonly sendSignal: ProcessFace['signal'];
+  /**
+   * The payload of a signal, which fits `schema`: its type is that of the schema's output. The signal is journalled as it was
+   * sent, and a rerun validates it again. Throws INVALID_INPUT for one that does not fit, and as without a schema.
+   */
+  waitSignal<const S extends Schema>(
+    name: string,
+    options: WaitOptions & { readonly schema: S },
+  ): Promise<SchemaOutput<S>>;
   /** The n-th wait gets the n-th signal `user.NAME` that is sent to it. Throws WAIT_TIMEOUT, CANCELLED. */
   waitSignal(name: string, options?: WaitOptions): Promise<JsonValue>;
+  /** Waits. The end of the wait is fixed when it begins, so that a rerun does not wait again. Throws CANCELLED. */
   sleep(ms: number): Promise<void>;
   /**
    * Stores an event that the image declares in `events`, as `user.NAME`, with the output of its schema: at most 16 KiB of
@@ -105,19 +123,69 @@ export class BodyContexts {
 
 type ProcessCalls = OwnFace<SharedSyscalls> & NamedFace<TargetSyscalls> & OwnFace<ProcessSyscalls>;
 
-const wait: Journalling<Parameters<ProcessFace['wait']>, ProcessResult> = journalledWait(
+const wait: Journalling<[child: Pid, options?: WaitOptions | undefined], ProcessResult> = journalledWait(
   firstArgument,
   resultAnswer,
   1,
 );
 
+const spawnChild: Journalling<[spec?: ChildSpec | undefined], Pid> = journalledData(imageNameOf);
+
+function waitForChild(deps: BodyContexts, run: Run, pid: Pid, options: WaitOptions = {}): Promise<ProcessResult> {
+  return wait(deps, { run, kind: 'wait', args: [pid, options], make: (face, args) => face.wait(...args) });
+}
+
+const receive: Journalling<[options?: ReceiveOptions | undefined], Message> = journalledWait(
+  ([options]) => String(options?.from ?? ''),
+  messageAnswer,
+  0,
+);
+
+type ReceiveCall = BodyCall<[options?: ReceiveOptions | undefined], Message>;
+
+function toReceive({ run, kind, args }: BodyCall<ReceiveCall['args'], unknown>): ReceiveCall {
+  return { run, kind, args, make: (face, [options]) => face.receive(options) };
+}
+
+/** The message is journalled as it was sent, and every run validates it: the output of a schema may be no JSON. */
+async function receiveValid(
+  deps: BodyContexts,
+  call: BodyCall<ReceiveCall['args'], unknown>,
+): Promise<Message<unknown>> {
+  const { schema, others } = takeSchema(call.args[0]);
+  const plain = toReceive({ ...call, args: [others] });
+  if (schema === undefined) return receive(deps, plain);
+  const make: ReceiveCall['make'] = async (face, args) => {
+    await prepareSchema(schema);
+    return plain.make(face, args);
+  };
+  return withValidBody(await receive(deps, { ...plain, make }), schema);
+}
+
+function hasSchema(options: unknown): boolean {
+  return typeof options === 'object' && options !== null && 'schema' in options;
+}
+
 /** The journalling of each syscall that a body makes. */
 const journalling: Journallings<Omit<ProcessCalls, 'signal'>, BodyContexts> = {
-  spawnChild: journalledData(imageNameOf),
+  spawnChild,
   fork: journalledData(imageNameOf),
   exec: endRun,
   exit: endRun,
   wait,
+  async value(deps, { run, args: [child, options] }) {
+    return exitValueOf(await waitForChild(deps, run, child, options));
+  },
+  // Journalled as the two calls that it stands for.
+  async call(deps, { run, args: [image, args, spec] }) {
+    const child = await spawnChild(deps, {
+      run,
+      kind: 'spawnChild',
+      args: [{ ...spec, image, ...(args === undefined ? {} : { args }) }],
+      make: (face, [childSpec]) => face.spawnChild(childSpec),
+    });
+    return exitValueOf(await waitForChild(deps, run, child));
+  },
   waitAny: journalledWait(unnamed, resultAnswer, 1),
   waitAll: journalledWait(unnamed, resultsAnswer, 1),
   children: live(),
@@ -138,7 +206,8 @@ const journalling: Journallings<Omit<ProcessCalls, 'signal'>, BodyContexts> = {
   parent: journalledAfter(unnamed),
   get: live(),
   send: journalled(firstArgument, noAnswer),
-  receive: journalledWait(([options]) => String(options?.from ?? ''), messageAnswer, 0),
+  // Without a schema it goes on directly: thousands may wait, and each promise in between takes memory.
+  receive: (deps, call) => (hasSchema(call.args[0]) ? receiveValid(deps, call) : receive(deps, toReceive(call))),
   // The pid is journalled in the commit that creates the command, so that later runs wait for the same one.
   async run(deps, { run, kind, args: [spec] }) {
     const { calls, commandRuns: commands } = deps;
@@ -146,8 +215,9 @@ const journalling: Journallings<Omit<ProcessCalls, 'signal'>, BodyContexts> = {
       commands.begin(caller, spec),
     );
     if (spec.background === true) return { pid };
-    await wait(deps, { run, kind: 'wait', args: [pid], make: (face, [child]) => face.wait(child, { keep: false }) });
-    return commands.resultOf(pid);
+    const { value } = await waitForChild(deps, run, pid, { keep: false });
+    // A recorded answer has the result in it, and the kernel that replays it does not know the command.
+    return run.isReplayOnly ? (value as object as CommandResult) : commands.resultOf(pid);
   },
 };
 
@@ -170,7 +240,9 @@ async function endRun<Args extends readonly unknown[]>(
 /** Names a spawn in the journal by its image. */
 function imageNameOf([spec]: readonly [spec?: ChildSpec | undefined]): string {
   const image: unknown = spec?.image;
-  return typeof image === 'string' ? image : '';
+  if (typeof image === 'string') return image;
+  const name: unknown = Object.getOwnPropertyDescriptor(image ?? {}, 'name')?.value;
+  return typeof name === 'string' ? name : '';
 }
 
 /**
@@ -290,10 +362,25 @@ class BodyContext {
   get waitSignal(): Syscalls['waitSignal'] {
     const deps = this.#deps;
     const run = this.#run;
-    return async (name, options = {}) =>
-      deps.calls.runJournalled(run, 'waitSignal', String(name), dataAnswer<JsonValue>(), async (_face, call, caller) =>
-        deps.waitSignal.run(caller, run.pid, name, await remainingOptions(deps, run, call, options)),
+    const waitSignal = async (name: string, options: WaitOptions = {}): Promise<unknown> => {
+      const { schema, others } = takeSchema(options);
+      const codec = dataAnswer<JsonValue>();
+      const payload = await deps.calls.runJournalled(
+        run,
+        'waitSignal',
+        String(name),
+        codec,
+        async (_, call, caller) => {
+          if (schema !== undefined) await prepareSchema(schema);
+          return deps.waitSignal.run(caller, run.pid, name, await remainingOptions(deps, run, call, others));
+        },
       );
+      if (schema === undefined) return payload;
+      const hint = 'The signal was received. Handle the error, or have the sender send what fits the schema.';
+      const facts = { pid: run.pid, signal: String(name) };
+      return validate(schema, structuredClone(payload), { path: 'signal.payload', hint, facts });
+    };
+    return waitSignal as Syscalls['waitSignal'];
   }
 
   static {

@@ -1,3 +1,4 @@
+import type { KernelErrorCode } from '../../base/error/error-codes.js';
 import * as errors from '../../base/errors.js';
 import { errorText } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
@@ -18,7 +19,7 @@ const errorClasses: Readonly<Record<string, typeof errors.KernelError>> = {
 
 /** A thrown value as it is journalled. Bodies throw anything, even objects whose members cannot be read. */
 export function toErrorRecord(error: unknown): JsonObject {
-  if (error instanceof errors.KernelError) return { ...error.toJSON(), retryable: error.retryable };
+  if (errors.isBrandedError(error)) return { ...error.toJSON(), retryable: error.retryable };
   return { name: nameOf(error), message: messageOf(error), ...codeFieldOf(error) };
 }
 
@@ -29,7 +30,8 @@ export function errorFromRecord(recorded: JsonValue): Error {
   if (typeof code === 'string' && typeof facts === 'object') {
     const Family = errorClasses[String(name)] ?? errors.KernelError;
     const details = { facts: facts as JsonObject, hint: String(hint), retryable: retryable === true };
-    return new Family(code, text, details);
+    // A journal may be older or newer than this release, and have codes that this one does not list.
+    return new Family(code as KernelErrorCode, text, details);
   }
   const error = new Error(text);
   error.name = String(name);

@@ -3,7 +3,7 @@ import { StoreError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
-import type { ToolStage } from '../../kernel/face/tool-gate.js';
+import type { TakenUses, ToolStage } from '../../kernel/face/tool-gate.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { type EntryStatus, type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import type { Act } from '../../unit/act.js';
@@ -61,7 +61,7 @@ export class ReplayJournal {
   ): Promise<void> {
     switch (stage.stage) {
       case 'intent':
-        return this.put(tx, act, run, call, { status: 'started', attempt });
+        return this.put(tx, act, run, call, { status: 'started', attempt, ...toStoredUses(stage.uses) });
       case 'returned':
         return this.put(tx, act, run, call, { status: 'done', value: stage.value, attempt });
       case 'failed':
@@ -174,6 +174,11 @@ export class ReplayJournal {
     await saveProcess(this.processes, tx, { ...row, recoveries: 0, version: row.version + 1 });
     run.notifyProgress();
   }
+}
+
+/** The uses that a tool call took are the value of its entry until it is answered. */
+function toStoredUses(uses: TakenUses | undefined): { value?: JsonValue } {
+  return uses === undefined ? {} : { value: uses as object as JsonValue };
 }
 
 /** Whether an error is the failure of the call itself; not when the run has ended, the store failed, or the node shuts down. */

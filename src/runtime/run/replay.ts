@@ -1,3 +1,4 @@
+import type { PaidCall, TakenUses } from '../../kernel/face/tool-gate.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
 import { enclosingStepsOf, isLogKey, isMarkKey, isWithinStep, type OpenCall } from './call-tree.js';
 import { PatchMarks } from './patch-marks.js';
@@ -76,9 +77,11 @@ export class Replay {
     return entry === undefined || isAnswered(entry) ? undefined : entry;
   }
 
-  /** Whether an earlier run began the call and was charged for it, and this one has not made it yet. */
-  isPaid(call: OpenCall): boolean {
-    return this.findUnanswered(call) !== undefined && this.madeAgain?.has(call.key) !== true;
+  /** Present when an earlier run began the tool call and was charged for it, and this one has not made it yet. */
+  paymentFor(call: OpenCall): PaidCall | undefined {
+    const entry = this.findUnanswered(call);
+    if (entry === undefined || this.madeAgain?.has(call.key) === true) return undefined;
+    return { uses: entry.value === null ? undefined : (entry.value as object as TakenUses) };
   }
 
   /** The payment of the earlier run is for one call: what a retry makes after it is charged. */

@@ -17,6 +17,7 @@ import type { OpenCall, WaitingCall } from './call-tree.js';
 interface WaitingRun {
   readonly pid: Pid;
   readonly fence: number;
+  causeOf(call: OpenCall): string;
 }
 
 /** A call that would wait for ever, with the error WAIT_CYCLE. */
@@ -66,7 +67,7 @@ export class RunTable {
   ): Promise<Deadlock | undefined> {
     try {
       await this.store.write(async (tx) => {
-        if (isAllBlocked()) await this.writeWait(tx, run, toWaitState(waiting));
+        if (isAllBlocked()) await this.writeWait(tx, run, waiting);
       });
     } catch (error) {
       const [first] = waiting;
@@ -78,7 +79,10 @@ export class RunTable {
     return undefined;
   }
 
-  private async writeWait(tx: WriteTx, { pid, fence }: WaitingRun, wait: WaitState): Promise<void> {
+  private async writeWait(tx: WriteTx, run: WaitingRun, waiting: readonly WaitingCall[]): Promise<void> {
+    const { pid, fence } = run;
+    const oldest = waiting[0] as WaitingCall;
+    const wait = toWaitState(oldest, waiting);
     const row = await this.processes.find(tx, pid);
     if (row === undefined || row.fence !== fence || !isNewWait(row, wait)) return;
     await this.waitGraph.assertNoCycle(tx, pid, { ...wait, on: wait.on ?? [] });
@@ -94,6 +98,7 @@ export class RunTable {
       before: row.status,
       after: next.status,
       facts: { kind, what },
+      cause: run.causeOf(oldest.call),
     });
   }
 }
@@ -104,8 +109,8 @@ function isNewWait(row: ProcessRow, wait: WaitState): boolean {
   return row.status === 'waiting' && row.wait?.on?.join() !== wait.on?.join();
 }
 
-function toWaitState(waiting: readonly WaitingCall[]): WaitState {
-  const { kind, what, since, deadline } = (waiting[0] as WaitingCall).wait;
+function toWaitState(oldest: WaitingCall, waiting: readonly WaitingCall[]): WaitState {
+  const { kind, what, since, deadline } = oldest.wait;
   const on = [...new Set(waiting.flatMap(({ wait }) => wait.on))];
   return { kind, what, since, ...(deadline === undefined ? {} : { deadline }), on };
 }

@@ -1,10 +1,15 @@
 import { inject, injectable } from 'inversify';
 import { type JsonValue, sha256Hex } from '../../base/json.js';
 import { ProcessFaces } from '../../kernel/face/process-faces.js';
-import { type ProcessTools, type ToolCallOptions } from '../../kernel/face/process-tools.js';
+import {
+  nameOfTool,
+  type ProcessTools,
+  sealedTools,
+  type ToolCallOptions,
+  type TypedTool,
+} from '../../kernel/face/process-tools.js';
 import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
-import { sealedFace } from '../../unit/faces.js';
 import { BodyCalls, dataAnswer } from './body-calls.js';
 import type { OpenCall } from './call-tree.js';
 import { isCausedByShutdown, ReplayJournal } from './replay-journal.js';
@@ -24,32 +29,32 @@ export class RunTools {
   ) {}
 
   of(run: Run): ProcessTools {
-    return sealedFace<ProcessTools>({
+    return sealedTools({
       list: async () => this.calls.runLive(run, (face) => face.tools.list()),
-      call: async (name, args = {}, options = {}) => this.call(run, name, args, options),
+      call: async (tool, args = {}, options = {}) => this.call(run, tool, args, options),
     });
   }
 
-  private call(run: Run, name: string, args: JsonValue, options: ToolCallOptions): Promise<JsonValue> {
+  private call(run: Run, tool: string | TypedTool, args: JsonValue, options: ToolCallOptions): Promise<JsonValue> {
     const progress = new CallProgress();
     const make = (call: OpenCall) => {
       const attempt = (run.replay.findUnanswered(call)?.attempt ?? 0) + 1;
-      const isPaid = run.replay.isPaid(call);
+      const paid = run.replay.paymentFor(call);
       const { signal } = run;
       const idempotencyKey = idempotencyKeyOf(run, call);
       return this.gate.call({
         caller: this.callerFor(run, call, attempt, progress),
         face: this.faces.of(run.pid, run.hooksFor(call)),
-        name,
+        tool,
         args,
         options,
-        run: { signal, attempt, idempotencyKey, isPaid },
+        run: { signal, attempt, idempotencyKey, ...(paid === undefined ? {} : { paid }) },
       });
     };
     const recordFailure = async (call: OpenCall, error: unknown) => {
       if (error !== progress.failure) await this.journal.recordFailure(run, call, error);
     };
-    return this.calls.replayOrRun(run, 'tool', String(name), dataAnswer<JsonValue>(), make, recordFailure);
+    return this.calls.replayOrRun(run, 'tool', String(nameOfTool(tool)), dataAnswer<JsonValue>(), make, recordFailure);
   }
 
   private callerFor(run: Run, call: OpenCall, attempt: number, progress: CallProgress): ProcessCaller {

@@ -12,6 +12,7 @@ import type { ActingProcess, RunHooks, WaitReason } from '../../unit/caller.js';
 import { PausedInterruption } from '../../unit/interruption.js';
 import type { Slots } from '../node/slots.js';
 import { CallTree, type OpenCall } from './call-tree.js';
+import type { RecordedRun } from './recorded-run.js';
 import { Replay } from './replay.js';
 import { leaseLost, pathOf, stepOver } from './run-errors.js';
 import type { RunTable } from './run-table.js';
@@ -25,6 +26,10 @@ export interface RunStart {
   readonly row: ProcessRow;
   readonly goal: ObjectHandle;
   readonly entries: readonly RunEntry[];
+  /** The id of the audit record of the start. */
+  readonly record: string;
+  /** Present where the entries are recorded ones, and no other call is to be made. */
+  readonly replayed?: RecordedRun;
 }
 
 /** The attempt of a step that code runs in. */
@@ -56,9 +61,16 @@ export class Run {
   readonly args: JsonValue;
   readonly goal: ObjectHandle;
   readonly row: RunRow;
+  /** The id of the audit record of its start. */
+  private readonly record: string;
   readonly replay: Replay;
   cwd: string;
-  private readonly calls = new CallTree(() => this.scheduleCheck());
+  private readonly calls = new CallTree(() => {
+    this.callChanges++;
+    this.scheduleCheck();
+  });
+  /** Grows whenever a call begins, ends, is blocked or goes on. */
+  callChanges = 0;
   private abortController: AbortController | undefined;
   private pausedCalls: (() => void)[] = [];
   private ended: KernelError | undefined;
@@ -68,9 +80,12 @@ export class Run {
   private acquiring: Promise<void> | undefined;
   private isCheckScheduled = false;
   private lastSeq: number;
+  private readonly replayed: RecordedRun | undefined;
+  /** The calls without a recorded answer, of a run that makes no calls. */
+  private newCalls: string[] | undefined;
 
   constructor(
-    { row, goal, entries }: RunStart,
+    { row, goal, entries, record, replayed }: RunStart,
     private readonly table: RunTable,
     private readonly slots: Slots,
     private readonly onChange: () => void,
@@ -80,9 +95,11 @@ export class Run {
     this.args = structuredClone(row.args);
     this.cwd = row.cwd;
     this.goal = goal;
+    this.record = record;
     const { n, pid, root, image, generation, attempt } = row;
     this.row = { n, pid, root, image, generation, attempt };
     this.replay = new Replay(entries);
+    this.replayed = replayed;
     this.lastSeq = entries.at(-1)?.seq ?? 0;
   }
 
@@ -158,8 +175,16 @@ export class Run {
   /** The answer that an earlier run got, when its turn in the journal comes; undefined when the call is to be made now. */
   async replayAnswer<T>(call: OpenCall, revive: (entry: RunEntry) => Promise<T>): Promise<{ answer: T } | undefined> {
     await this.admit(call);
-    if (this.replay.isComplete) return undefined;
-    return this.whileHeldBack(call, () => this.replay.claimAnswer(call, revive));
+    const isComplete = this.replay.isComplete;
+    const replayed = isComplete
+      ? undefined
+      : await this.whileHeldBack(call, () => this.replay.claimAnswer(call, revive));
+    return replayed === undefined && this.replayed !== undefined ? this.holdNewCall(call) : replayed;
+  }
+
+  /** Whether every answer comes from a recorded journal, and no call is made. */
+  get isReplayOnly(): boolean {
+    return this.replayed !== undefined;
   }
 
   /**
@@ -169,6 +194,11 @@ export class Run {
   async admit(call: OpenCall): Promise<void> {
     if (this.ended !== undefined) throw this.ended;
     if (this.closing !== undefined) await this.whileHeldBack(call, () => new Promise(() => undefined));
+  }
+
+  /** The id of the record that `call` follows from: its own start, that of the step it was made in, or that of the run. */
+  causeOf(call: OpenCall): string {
+    return call.record ?? call.step?.record ?? this.record;
   }
 
   /** The hooks by which the units of `call` are fenced, held while the process is paused, and journalled. */
@@ -227,8 +257,16 @@ export class Run {
     this.ended = markRunEnd(reason);
     this.abortSignal();
     for (const call of this.calls.openCalls()) call.interrupt?.(reason);
+    this.notifyReplayEnd(reason);
     this.releaseSlot();
     this.onChange();
+  }
+
+  private notifyReplayEnd(reason: KernelError): void {
+    if (this.replayed === undefined) return;
+    const { firstUnclaimed } = this.replay;
+    const unclaimed = firstUnclaimed === undefined ? {} : { unclaimed: pathOf(firstUnclaimed) };
+    this.replayed.onEnd?.({ reason, ...unclaimed, newCalls: this.newCalls ?? [] });
   }
 
   /** Runs the units again that were interrupted by a pause. A process that is still paused interrupts them again. */
@@ -240,6 +278,12 @@ export class Run {
   /** Its starts are counted from the start again: what waited for it to get on may begin. */
   notifyProgress(): void {
     this.onChange();
+  }
+
+  private holdNewCall(call: OpenCall): Promise<never> {
+    this.newCalls ??= [];
+    this.newCalls.push(pathOf(call.key));
+    return this.whileHeldBack(call, () => new Promise<never>(() => undefined));
   }
 
   private abortSignal(): void {
@@ -309,6 +353,7 @@ export class Run {
     }
     this.releaseSlot();
     this.onChange();
+    if (this.newCalls !== undefined) this.replayed?.onNewCalls?.(this.newCalls);
     const waiting = this.calls.waitingCalls();
     if (waiting.length > 0)
       void this.table
@@ -355,8 +400,8 @@ class RunCallHooks implements RunHooks {
     return this.hooks.ignoresPause === true;
   }
 
-  get cause(): string | undefined {
-    return this.call.record ?? this.call.step?.record;
+  get cause(): string {
+    return this.run.causeOf(this.call);
   }
 
   async beforeRead(tx: ReadTx): Promise<ActingProcess> {

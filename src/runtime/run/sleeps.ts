@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
-import { Timers } from '../../kernel/lifecycle/timers.js';
+import { Timers } from '../../unit/timers.js';
 import type { OpenCall } from './call-tree.js';
 import type { Run } from './run.js';
 

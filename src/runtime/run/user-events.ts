@@ -1,12 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { type InputError, invalidInput } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
+import { validate } from '../../base/schema/schema.js';
+import type { StandardSchema } from '../../base/schema/schema-types.js';
 import { copyPlain, type PlainLimits, payloadLimits } from '../../base/spec.js';
 import { MemoryCharges } from '../../memory/memory-charges.js';
 import type { ProcessCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
-import { type StandardSchema, validate } from '../image/schema.js';
 import { BodyCalls, noAnswer } from './body-calls.js';
 import type { Run } from './run.js';
 

@@ -52,7 +52,7 @@ export function retryDelayMs(
 }
 
 export function randomOf(entropy: Entropy): () => number {
-  return () => entropy.bytes(1).readUInt8() / 256;
+  return () => (entropy.bytes(1)[0] ?? 0) / 256;
 }
 
 /** Whether the policy calls the error permanent. A `permanent` function that throws has not said so. */

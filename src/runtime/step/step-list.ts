@@ -8,6 +8,7 @@ import { type StepOptions, stepOptions } from './steps.js';
 export interface StepSpec extends Omit<StepOptions, 'cleanup'> {
   /** Unique within the image. */
   readonly name: string;
+  /** The work of the step. What it returns is journalled, and is the state of the next step. */
   run(ctx: Syscalls, state: JsonValue): JsonValue | Promise<JsonValue>;
 }
 

@@ -1,11 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import { docPages } from '../../base/doc-pages.js';
 import { Entropy } from '../../base/entropy.js';
 import { type InputError, invalidInput, ProcessError } from '../../base/errors.js';
 import { isPromiseLike, issueError, promiseProblem } from '../../base/input-issue.js';
 import type { JsonValue } from '../../base/json.js';
 import { copyPlain, label, parseSpec, payloadLimits, timeLimitMs } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
+import { Timers } from '../../unit/timers.js';
 import { type AnswerCodec, BodyCalls } from '../run/body-calls.js';
 import type { OpenCall } from '../run/call-tree.js';
 import { isFailureOfCall, ReplayJournal } from '../run/replay-journal.js';
@@ -14,7 +16,9 @@ import { stepOutcomeUnknown } from '../run/run-errors.js';
 import { Sleeps } from '../run/sleeps.js';
 import { isPermanent, type RetryPolicy, randomOf, retryDelayMs, retryPolicy } from './retry.js';
 
+/** Options of a step. */
 export interface StepOptions {
+  /** When and how often a failed attempt is repeated; absent: never. */
   readonly retry?: RetryPolicy | undefined;
   /** A step that takes longer fails with STEP_TIMEOUT. */
   readonly timeoutMs?: number | undefined;
@@ -56,6 +60,7 @@ export class Steps {
     @inject(BodyCalls) private readonly calls: BodyCalls,
     @inject(ReplayJournal) private readonly journal: ReplayJournal,
     @inject(Sleeps) private readonly sleeps: Sleeps,
+    @inject(Timers) private readonly timers: Timers,
     @inject(Entropy) private readonly entropy: Entropy,
   ) {}
 
@@ -108,18 +113,18 @@ export class Steps {
     const result = (async () => run.runAttempt(call, work))();
     const { timeoutMs } = options;
     if (timeoutMs === undefined) return result;
-    let timer: NodeJS.Timeout | undefined;
+    let limit: Disposable | undefined;
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(stepTimeout(name, timeoutMs)), timeoutMs);
+      limit = this.timers.startLimit(timeoutMs, () => reject(stepTimeout(name, timeoutMs)));
     });
-    return Promise.race([result, timeout]).finally(() => clearTimeout(timer));
+    return Promise.race([result, timeout]).finally(() => limit?.[Symbol.dispose]());
   }
 }
 
 function parseOptions(options: unknown): ParsedOptions {
   const parsed = stepOptions.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw issueError(stepOptions, options, 'options', parsed.error, 'docs/guide.md#images-that-run');
+  throw issueError(stepOptions, options, 'options', parsed.error, docPages.stepOptions);
 }
 
 function notAFunction(work: unknown): InputError {

@@ -22,16 +22,23 @@ export interface SupervisedChild {
   readonly goal?: string | JsonObject;
   /** Derived from capabilities that the supervisor holds and may delegate. */
   readonly delegate?: readonly DelegationSpec<Resources>[];
+  /** Limits on what it and everything under it use. */
   readonly budget?: Partial<Budget>;
+  /** The queue that nodes claim its processes from. Default: that of the supervisor. */
+  readonly queue?: string;
+  /** After which ends it is restarted. */
   readonly restart: RestartRule;
   /** The grace when it is stopped; then it is killed. Default 5,000. */
   readonly shutdownMs?: number;
 }
 
+/** The children of a supervisor, and when they are restarted. */
 export interface Supervision {
+  /** Which children are restarted together. */
   readonly strategy: RestartStrategy;
   /** The number of restarts allowed within `periodMs`; one more fails the supervisor. */
   readonly intensity: number;
+  /** The period of `intensity`. */
   readonly periodMs: number;
   /** The delay before a restart, which grows with each one within the period. Absent: none. */
   readonly backoff?: { readonly baseMs?: number; readonly factor?: number; readonly maxMs?: number };
@@ -39,7 +46,7 @@ export interface Supervision {
   readonly children: readonly SupervisedChild[];
 }
 
-const { image, args, goal, delegate, budget } = childSpec.shape;
+const { image, args, goal, delegate, budget, queue } = childSpec.shape;
 const { baseMs, factor, maxMs } = retryPolicy.shape;
 
 const supervision = z.strictObject({
@@ -56,6 +63,7 @@ const supervision = z.strictObject({
         goal,
         delegate,
         budget,
+        queue,
         restart: z.enum(['permanent', 'transient', 'temporary']),
         shutdownMs: amount.optional(),
       }),

@@ -26,7 +26,8 @@ export class KeyFileSigner implements Signer {
   private load(): Ed25519Signer {
     if (this.signer !== undefined) return this.signer;
     try {
-      if (!existsSync(this.path)) createKey(this.path, ed25519PrivateKey(this.entropy.bytes(ed25519SeedBytes)));
+      if (!existsSync(this.path))
+        createKey(this.path, ed25519PrivateKey(Buffer.from(this.entropy.bytes(ed25519SeedBytes))));
       this.signer = new Ed25519Signer(readKey(this.path));
     } catch (error) {
       throw new AuditError('KEY_UNREADABLE', `The signing key ${this.path} cannot be used: ${String(error)}`, {

@@ -5,7 +5,7 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import { payloads } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 /**
  * Payloads up to this size are stored in their row. Larger ones are stored by hash, and each random key costs a page.

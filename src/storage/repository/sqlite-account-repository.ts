@@ -17,7 +17,7 @@ import { accounts, reservations } from '../schema/accounts.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
-import { compileWrite } from './write-statements.js';
+import { compileWrite } from '../sqlite/write-statements.js';
 
 const limitOf = (dimension: ChargedDimension) => accounts[`${dimension}Limit`];
 const usedOf = (dimension: ChargedDimension) => accounts[`${dimension}Used`];

@@ -12,7 +12,7 @@ import type {
 import { approvals } from '../schema/capabilities.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from './write-statements.js';
+import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
 
 const byId = eq(approvals.id, sql.placeholder('id'));
 const after = gt(approvals.id, sql.placeholder('after'));

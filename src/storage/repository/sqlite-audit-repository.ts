@@ -16,7 +16,7 @@ import { Turns } from '../../base/turns.js';
 import { auditCheckpoints, auditKeys, auditLog, auditNodes, auditPayloads, auditRecords } from '../schema/audit.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { compileWrite } from './write-statements.js';
+import { compileWrite } from '../sqlite/write-statements.js';
 
 const placeholder = sql.placeholder;
 const records = prepareStatements((db: Db, raw: Database.Database) => {

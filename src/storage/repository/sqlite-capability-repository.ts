@@ -17,7 +17,7 @@ import { capabilities } from '../schema/capabilities.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from './write-statements.js';
+import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
 
 /** The row number: the index by parent and status is in this order. */
 const rowNumber = sql<number>`${capabilities}.rowid`;

@@ -7,7 +7,7 @@ import { commands } from '../schema/effects.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from './write-statements.js';
+import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
 
 const ofProcess = eq(commands.process, sql.placeholder('process'));
 
@@ -26,6 +26,13 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     db
       .update(commands)
       .set(updateColumns(commands, ['leader', 'outputBytes']))
+      .where(ofProcess),
+  ),
+  setIntent: compileWrite(
+    raw,
+    db
+      .update(commands)
+      .set(updateColumns(commands, ['intent']))
       .where(ofProcess),
   ),
   remove: compileWrite(raw, db.delete(commands).where(ofProcess)),
@@ -49,6 +56,10 @@ export class SqliteCommandRepository implements CommandRepository {
 
   async update(tx: WriteTx, { process, leader, outputBytes }: CommandRow): Promise<void> {
     statements.write(tx).update.run({ process, leader, outputBytes });
+  }
+
+  async setIntent(tx: WriteTx, process: number, intent: string): Promise<void> {
+    statements.write(tx).setIntent.run({ process, intent });
   }
 
   async remove(tx: WriteTx, process: number): Promise<void> {

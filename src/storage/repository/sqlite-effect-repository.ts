@@ -7,7 +7,7 @@ import type { EffectRepository, EffectRow } from '../../kernel/effect/effect-rep
 import { effects } from '../schema/effects.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 const isEffect = eq(effects.id, sql.placeholder('id'));
 

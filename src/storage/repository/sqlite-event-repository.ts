@@ -9,7 +9,7 @@ import { events } from '../schema/events.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
-import { compileWrite } from './write-statements.js';
+import { compileWrite } from '../sqlite/write-statements.js';
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   head: db.select({ seq: events.seq, at: events.at }).from(events).orderBy(desc(events.seq)).limit(1).prepare(),

@@ -7,7 +7,7 @@ import type { MessageRepository, StoredMessage } from '../../kernel/message/mess
 import { messages } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { compileWrite, insertColumns } from './write-statements.js';
+import { compileWrite, insertColumns } from '../sqlite/write-statements.js';
 
 const isReceiver = eq(messages.to, sql.placeholder('to'));
 const isMessage = eq(messages.n, sql.placeholder('n'));

@@ -7,7 +7,7 @@ import type { NodeLeaseState, NodeOffers, NodeRepository, NodeRow } from '../../
 import { nodes } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from './write-statements.js';
+import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db

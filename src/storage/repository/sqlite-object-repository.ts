@@ -4,18 +4,26 @@ import { injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { Link, NewObject, NewVersion, ObjectRecord, Version } from '../../memory/object/object.js';
-import type { LinkScan, ObjectRepository, ObjectScan, ScannedObjects } from '../../memory/object/object-repository.js';
-import { links, objects, objectVersions } from '../schema/memory.js';
+import type {
+  CountedContent,
+  LinkScan,
+  ObjectRepository,
+  ObjectScan,
+  ScannedObjects,
+} from '../../memory/object/object-repository.js';
+import { links, objects, objectVersions, overlays } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, insertColumns, updateColumns } from '../sqlite/write-statements.js';
 import { loadPayload, storePayload } from './payload-store.js';
-import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 const byId = eq(objects.id, sql.placeholder('id'));
 const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
 /** The requested relation, or any when none is requested. */
 const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
 const limit = sql.placeholder('limit');
+const tokensOf = <T extends typeof objects | typeof objectVersions | typeof overlays>(table: T) =>
+  updateColumns<T, 'tokens' | 'isCounted'>(table, ['tokens', 'isCounted']);
 const { payload: _payload, ...columnsWithoutPayload } = getTableColumns(objects);
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
@@ -57,7 +65,18 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     raw,
     db
       .update(objects)
-      .set(updateColumns(objects, ['version', 'hash', 'payload', 'tokens', 'sources', 'updatedBy', 'updatedAt']))
+      .set(
+        updateColumns(objects, [
+          'version',
+          'hash',
+          'payload',
+          'tokens',
+          'isCounted',
+          'sources',
+          'updatedBy',
+          'updatedAt',
+        ]),
+      )
       .where(byId),
   ),
   move: compileWrite(
@@ -73,6 +92,33 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
       .update(objects)
       .set(updateColumns(objects, ['deletedAt']))
       .where(byId),
+  ),
+  setTokens: compileWrite(
+    raw,
+    db
+      .update(objects)
+      .set(tokensOf(objects))
+      .where(and(byId, eq(objects.hash, sql.placeholder('hash')))),
+  ),
+  setVersionTokens: compileWrite(
+    raw,
+    db
+      .update(objectVersions)
+      .set(tokensOf(objectVersions))
+      .where(and(eq(objectVersions.object, sql.placeholder('id')), eq(objectVersions.hash, sql.placeholder('hash')))),
+  ),
+  setOverlayTokens: compileWrite(
+    raw,
+    db
+      .update(overlays)
+      .set(tokensOf(overlays))
+      .where(
+        and(
+          eq(overlays.view, sql.placeholder('view')),
+          eq(overlays.object, sql.placeholder('id')),
+          eq(overlays.hash, sql.placeholder('hash')),
+        ),
+      ),
   ),
   archive: compileWrite(raw, db.insert(objectVersions).values(insertColumns(objectVersions))),
   history: db
@@ -161,6 +207,15 @@ export class SqliteObjectRepository implements ObjectRepository {
     return done;
   }
 
+  setTokens(tx: WriteTx, { id, hash, view }: CountedContent, tokens: number): Promise<void> {
+    const all = statements.write(tx);
+    const values = { id, hash, tokens, isCounted: true };
+    if (view === null) all.setTokens.run(values);
+    else all.setOverlayTokens.run({ ...values, view });
+    all.setVersionTokens.run(values);
+    return done;
+  }
+
   async history(tx: ReadTx, object: ObjectRecord, mark = Number.MAX_SAFE_INTEGER): Promise<readonly Version[]> {
     const earlier = statements.read(tx).history.all({ object: object.id, mark });
     return [...earlier.map((row) => toVersion(tx, row)), await this.findVersionAsOf(tx, object, mark)];
@@ -182,9 +237,9 @@ export class SqliteObjectRepository implements ObjectRepository {
   }
 
   private archive(tx: WriteTx, { id: object, version, hash, payload, ...made }: ObjectRecord): void {
-    const { tokens, sources, madeBy, madeAt } = made;
+    const { tokens, isCounted, sources, madeBy, madeAt } = made;
     const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
-    const row = { object, branch: 0, version, hash, payload: stored, tokens, sources, madeBy, madeAt };
+    const row = { object, branch: 0, version, hash, payload: stored, tokens, isCounted, sources, madeBy, madeAt };
     statements.write(tx).archive.run(row);
   }
 }
@@ -199,7 +254,7 @@ function withMaker<Row extends Omit<ObjectRow, 'payload'>>(found: Row) {
 
 /** Converts a row of an earlier version. */
 export function toVersion(tx: ReadTx, row: typeof objectVersions.$inferSelect): Version {
-  const { version, hash, payload, tokens, sources, madeBy, madeAt } = row;
+  const { version, hash, payload, tokens, isCounted, sources, madeBy, madeAt } = row;
   const stored = loadPayload(tx, { hash: hash ?? '', payload });
-  return { version, hash: hash ?? '', payload: stored, tokens, sources, madeBy, madeAt };
+  return { version, hash: hash ?? '', payload: stored, tokens, isCounted, sources, madeBy, madeAt };
 }

@@ -6,7 +6,7 @@ import type { ProcessLogRepository, ProcessLogRow } from '../../kernel/process/p
 import { processLogs } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 const ofProcess = eq(processLogs.process, sql.placeholder('process'));
 const isLine = and(ofProcess, eq(processLogs.seq, sql.placeholder('seq')));

@@ -1,13 +1,11 @@
 import type Database from 'better-sqlite3';
 import {
   and,
-  count,
   desc,
   eq,
   exists,
   getTableColumns,
   gt,
-  gte,
   inArray,
   isNotNull,
   isNull,
@@ -24,23 +22,17 @@ import { injectable } from 'inversify';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
-import { defaultQueue, type OwnerKeys, type ProcessRow } from '../../kernel/process/process.js';
-import type {
-  Claimable,
-  NumberedEnd,
-  ProcessRepository,
-  ProcessScan,
-  RunnableCount,
-} from '../../kernel/process/process-repository.js';
+import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
+import type { NumberedEnd, ProcessRepository, ProcessScan } from '../../kernel/process/process-repository.js';
 import { accounts } from '../schema/accounts.js';
 import { effects } from '../schema/effects.js';
 import { runEntries } from '../schema/execution.js';
 import { processes, processTags, reaped } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, insertColumns, updateColumns } from '../sqlite/write-statements.js';
 import { keepNumbers, nextNumber } from './row-numbers.js';
 import { holderKey } from './sqlite-capability-repository.js';
-import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 const columns = getTableColumns(processes);
 const after = gt(processes.n, sql.placeholder('after'));
@@ -93,13 +85,6 @@ const sameVersion = and(
 const isOurAlarm = and(
   isNotNull(processes.alarmAt),
   or(ne(processes.kind, 'command'), ne(processes.status, 'stopping'), isNull(processes.node)),
-);
-
-const queueOfRow = sql<string>`coalesce(${processes.queue}, ${sql.raw(`'${defaultQueue}'`)})`;
-const isClaimable = and(
-  isNull(processes.exitedAt),
-  inArray(processes.image, sql`(SELECT value FROM json_each(${sql.placeholder('images')}))`),
-  inArray(queueOfRow, sql`(SELECT value FROM json_each(${sql.placeholder('queues')}))`),
 );
 
 const parents = alias(processes, 'parents');
@@ -270,60 +255,6 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(and(eq(processes.node, sql.placeholder('node')), isNotNull(processes.node), eq(processes.status, 'running')))
     .limit(1)
     .prepare(),
-  findRunnable: db
-    .select({ pid: processes.pid })
-    .from(processes)
-    .where(and(eq(processes.status, 'runnable'), isClaimable))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  countRunnable: db
-    .select({
-      image: processes.image,
-      queue: queueOfRow,
-      processes: count(),
-      first: sql<number>`min(${processes.n})`,
-    })
-    .from(processes)
-    .where(and(eq(processes.status, 'runnable'), isNull(processes.exitedAt)))
-    .groupBy(processes.image, queueOfRow)
-    .limit(limit)
-    .prepare(),
-  findParked: db
-    .select({ pid: processes.pid })
-    .from(processes)
-    .where(
-      and(
-        eq(processes.status, 'waiting'),
-        isNull(processes.exitedAt),
-        isNull(processes.node),
-        isNotNull(processes.failedBuilds),
-        isClaimable,
-      ),
-    )
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  findSuspect: db
-    .select({ pid: processes.pid })
-    .from(processes)
-    .where(
-      and(
-        eq(processes.node, sql.placeholder('node')),
-        isNotNull(processes.node),
-        eq(processes.status, 'running'),
-        gte(processes.recoveries, sql.placeholder('recoveries')),
-      ),
-    )
-    .limit(1)
-    .prepare(),
-  findUnstarted: db
-    .select({ pid: processes.pid })
-    .from(processes)
-    .where(and(inArray(processes.status, ['created', 'runnable']), isNull(processes.node), isClaimable))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
   findDue: db
     .select()
     .from(processes)
@@ -447,29 +378,6 @@ export class SqliteProcessRepository implements ProcessRepository {
     return statements.read(tx).isRunningOn.get({ node }) !== undefined;
   }
 
-  async findRunnable(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).findRunnable.all({ ...toLists(claimable), limit: rows });
-    return found.map(({ pid }) => pid);
-  }
-
-  async countRunnable(tx: ReadTx, groups: number): Promise<RunnableCount[]> {
-    return statements.read(tx).countRunnable.all({ limit: groups });
-  }
-
-  async findParked(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).findParked.all({ ...toLists(claimable), limit: rows });
-    return found.map(({ pid }) => pid);
-  }
-
-  async findSuspect(tx: ReadTx, node: NodeId, recoveries: number): Promise<Pid | undefined> {
-    return statements.read(tx).findSuspect.get({ node, recoveries })?.pid;
-  }
-
-  async findUnstarted(tx: ReadTx, claimable: Claimable, rows: number): Promise<Pid[]> {
-    const found = statements.read(tx).findUnstarted.all({ ...toLists(claimable), limit: rows });
-    return found.map(({ pid }) => pid);
-  }
-
   async findDue(tx: ReadTx, now: number, rows: number): Promise<ProcessRow[]> {
     return statements.read(tx).findDue.all({ now, limit: rows });
   }
@@ -496,10 +404,6 @@ export class SqliteProcessRepository implements ProcessRepository {
       for (const [key, value] of Object.entries(tags ?? {})) all.deleteTag.run({ space, key, value, n });
     all.deleteReaped.run({ n });
   }
-}
-
-function toLists({ images, queues }: Claimable): { images: string; queues: string } {
-  return { images: JSON.stringify(images), queues: JSON.stringify(queues) };
 }
 
 /** The rows with these numbers, in their order. */

@@ -7,7 +7,7 @@ import type { ReclaimBatch, Reclaimed, ReclaimRepository } from '../../memory/ob
 import { objects, objectVersions, overlays, payloads } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { compileWrite } from './write-statements.js';
+import { compileWrite } from '../sqlite/write-statements.js';
 
 /** The process in whose own namespace, or below it, an object lies: the part between the first two slashes. */
 const owner = sql`substr(${objects.namespace}, 9, instr(substr(${objects.namespace}, 9) || '/', '/') - 1)`;

@@ -8,7 +8,7 @@ import type { RuleRepository } from '../../capability/rule/rule-repository.js';
 import { rules } from '../schema/capabilities.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 /** The requested process, or any when none is requested. */
 const isSetOn = sql`${rules.pid} = coalesce(${sql.placeholder('pid')}, ${rules.pid})`;

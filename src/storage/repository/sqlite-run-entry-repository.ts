@@ -6,7 +6,7 @@ import type { RunEntry, RunEntryRepository } from '../../kernel/process/run-entr
 import { runEntries } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from './write-statements.js';
+import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
 
 const ofProcess = eq(runEntries.process, sql.placeholder('process'));
 

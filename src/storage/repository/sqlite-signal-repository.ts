@@ -2,13 +2,12 @@ import type Database from 'better-sqlite3';
 import { and, eq, max, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
-import type { SignalReceipt, SignalRepository, TakenSignal } from '../../kernel/signal/signal-repository.js';
+import type { NewSignal, SignalReceipt, SignalRepository, TakenSignal } from '../../kernel/signal/signal-repository.js';
 import { signalReceipts, userSignals } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 const ofName = and(eq(userSignals.pid, sql.placeholder('pid')), eq(userSignals.name, sql.placeholder('name')));
 
@@ -20,7 +19,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .prepare(),
   push: compileWrite(raw, db.insert(userSignals).values(allColumns(userSignals))),
   first: db
-    .select({ ordinal: userSignals.ordinal, payload: userSignals.payload })
+    .select({ ordinal: userSignals.ordinal, payload: userSignals.payload, record: userSignals.record })
     .from(userSignals)
     .where(and(ofName, eq(userSignals.taken, false)))
     .orderBy(userSignals.ordinal)
@@ -43,9 +42,9 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
 
 @injectable()
 export class SqliteSignalRepository implements SignalRepository {
-  async push(tx: WriteTx, pid: Pid, name: string, at: number, payload: JsonValue): Promise<number> {
-    const ordinal = (statements.read(tx).last.get({ pid, name })?.ordinal ?? 0) + 1;
-    statements.write(tx).push.run({ pid, name, ordinal, at, payload, taken: false });
+  async push(tx: WriteTx, pid: Pid, signal: NewSignal): Promise<number> {
+    const ordinal = (statements.read(tx).last.get({ pid, name: signal.name })?.ordinal ?? 0) + 1;
+    statements.write(tx).push.run({ ...signal, pid, ordinal, taken: false });
     return ordinal;
   }
 
@@ -60,9 +59,8 @@ export class SqliteSignalRepository implements SignalRepository {
   async take(tx: WriteTx, pid: Pid, name: string): Promise<TakenSignal | undefined> {
     const found = statements.read(tx).first.get({ pid, name });
     if (found === undefined) return undefined;
-    const { ordinal, payload } = found;
-    statements.write(tx).take.run({ pid, name, ordinal });
-    return { ordinal, payload };
+    statements.write(tx).take.run({ pid, name, ordinal: found.ordinal });
+    return found;
   }
 
   async findReceipt(tx: ReadTx, id: string): Promise<SignalReceipt | undefined> {

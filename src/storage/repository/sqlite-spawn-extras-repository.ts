@@ -13,7 +13,7 @@ import type { ProcessRow } from '../../kernel/process/process.js';
 import { environments, processes, processTags, registrations } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   findRegistration: db

@@ -18,10 +18,10 @@ import type { ViewRepository } from '../../memory/view/view-repository.js';
 import { objectVersions, overlays, viewEntries, views } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite, insertColumns, updateColumns } from '../sqlite/write-statements.js';
 import { loadPayload, storePayload } from './payload-store.js';
 import { nextNumber } from './row-numbers.js';
 import { toVersion } from './sqlite-object-repository.js';
-import { allColumns, compileWrite, insertColumns, updateColumns } from './write-statements.js';
 
 /** Greater than every row number. */
 const afterAllRows = Number.MAX_SAFE_INTEGER;
@@ -101,7 +101,9 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     raw,
     db
       .update(overlays)
-      .set(updateColumns(overlays, ['version', 'hash', 'payload', 'tokens', 'sources', 'madeBy', 'madeAt']))
+      .set(
+        updateColumns(overlays, ['version', 'hash', 'payload', 'tokens', 'isCounted', 'sources', 'madeBy', 'madeAt']),
+      )
       .where(ofOverlay),
   ),
   earlier: db
@@ -211,10 +213,10 @@ function toEntryState(row: typeof viewEntries.$inferSelect): EntryState {
 
 /** The row for a branch that had no version of its own before. */
 function absentVersion({ madeBy, madeAt }: NewVersion) {
-  return { version: 0, hash: null, payload: null, tokens: 0, sources: null, madeBy, madeAt };
+  return { version: 0, hash: null, payload: null, tokens: 0, isCounted: true, sources: null, madeBy, madeAt };
 }
 
-function archiveColumns(tx: WriteTx, { version, hash, payload, tokens, sources, madeBy, madeAt }: Overlay) {
+function archiveColumns(tx: WriteTx, { version, hash, payload, tokens, isCounted, sources, madeBy, madeAt }: Overlay) {
   const stored = storePayload(tx, { hash, payload: JSON.stringify(payload) });
-  return { version, hash, payload: stored, tokens, sources, madeBy, madeAt };
+  return { version, hash, payload: stored, tokens, isCounted, sources, madeBy, madeAt };
 }

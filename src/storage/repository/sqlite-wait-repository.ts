@@ -8,7 +8,7 @@ import type { WaitRepository } from '../../kernel/waiting/wait-repository.js';
 import { processes, reaped } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from './write-statements.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   isReaped: db

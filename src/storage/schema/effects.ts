@@ -18,6 +18,8 @@ export const effects = sqliteTable(
     reservation: text().notNull(),
     node: text().notNull(),
     at: integer().notNull(),
+    /** The id of the audit record of the intent. Null in rows of earlier releases. */
+    intent: text(),
   },
   (table) => [index('effects_node').on(table.node)],
 );
@@ -38,4 +40,6 @@ export const commands = sqliteTable('commands', {
   /** Of an OS process that the kernel has not started itself. */
   adopted: jsonText<Adopted>(),
   outputBytes: integer('output_bytes').notNull(),
+  /** The id of the audit record of the intent; null until a node has taken it, and in rows of earlier releases. */
+  intent: text(),
 });

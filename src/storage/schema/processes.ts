@@ -135,6 +135,8 @@ export const userSignals = sqliteTable(
     at: integer().notNull(),
     payload: jsonText<JsonValue>(),
     taken: integer({ mode: 'boolean' }).notNull().default(false),
+    /** The id of the audit record by which it was sent. Null in rows of earlier releases. */
+    record: text(),
   },
   (table) => [primaryKey({ columns: [table.pid, table.name, table.ordinal] })],
 );

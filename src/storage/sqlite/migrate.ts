@@ -1,16 +1,11 @@
-import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { StoreError } from '../../base/errors.js';
 import { applicationId, assertOursOrVacant } from './identity.js';
+import { migrations } from './migrations.js';
 import { allowReleasingPages, isEmptyFile } from './release-pages.js';
 
-const folder = fileURLToPath(new URL('../../../migrations/sqlite', import.meta.url));
-
 /** The number of the newest schema that this release knows. */
-export function schemaNumber(): number {
-  return readMigrationFiles({ migrationsFolder: folder }).length;
-}
+export const schemaNumber = migrations.length;
 
 /** Throws SCHEMA_NEWER for a database that a newer release has written. */
 export function assertNotNewer(found: number, known: number): void {
@@ -28,17 +23,16 @@ export function schemaOf(raw: Database.Database): number {
 
 /** Brings the schema up to date in one transaction, also while another program does the same. */
 export function migrate(raw: Database.Database): void {
-  const migrations = readMigrationFiles({ migrationsFolder: folder });
   const isOurs = raw.pragma('application_id', { simple: true }) === applicationId;
-  if (isOurs && schemaOf(raw) === migrations.length) return;
+  if (isOurs && schemaOf(raw) === schemaNumber) return;
   const bringUpToDate = raw.transaction(() => {
     allowReleasingPages(raw);
     assertOursOrVacant(raw);
     const from = schemaOf(raw);
-    assertNotNewer(from, migrations.length);
-    for (const migration of migrations.slice(from)) for (const statement of migration.sql) raw.exec(statement);
+    assertNotNewer(from, schemaNumber);
+    for (const { sql } of migrations.slice(from)) raw.exec(sql);
     raw.pragma(`application_id = ${applicationId}`);
-    raw.pragma(`user_version = ${migrations.length}`);
+    raw.pragma(`user_version = ${schemaNumber}`);
   });
   // An immediate transaction makes a database of an empty file, in which the mode of its free pages is settled.
   if (isEmptyFile(raw)) bringUpToDate.deferred();

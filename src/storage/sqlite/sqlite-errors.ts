@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
+import type { KernelErrorCode } from '../../base/error/error-codes.js';
 import { KernelError, StoreError } from '../../base/errors.js';
 
-const errorTable: readonly [prefix: string, code: string, hint: string, retryable: boolean][] = [
+const errorTable: readonly [prefix: string, code: KernelErrorCode, hint: string, retryable: boolean][] = [
   ['SQLITE_BUSY', 'STORE_BUSY', 'Another program holds the write lock; try again.', true],
   ['SQLITE_LOCKED', 'STORE_BUSY', 'Another connection holds the table; try again.', true],
   ['SQLITE_FULL', 'STORE_FULL', 'Free disk space or raise the limit of the database, then try again.', true],

@@ -4,11 +4,13 @@ import type Database from 'better-sqlite3';
 import { StoreError } from '../../base/errors.js';
 import { Listeners } from '../../base/listeners.js';
 import { type Logger, silentLogger } from '../../base/logger.js';
+import { installCommand } from '../../base/package/package-manager.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
 import { Connection, type Db } from './connection.js';
 import { backoff, FileLock } from './file-lock.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
+import { assertNativeBinding } from './native-binding.js';
 import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
 import { checkpoint, compact, releasePages } from './release-pages.js';
@@ -71,10 +73,13 @@ export class SqliteStore implements Store {
     return this.writes === undefined ? Promise.reject(storeClosed()) : this.writes.run(work, 'read');
   }
 
-  async releasePages(limit: number): Promise<number> {
+  async releasePages(limit: number, begin: () => void): Promise<number> {
     const { writer, writes } = this;
     if (writer === undefined || writes === undefined) throw storeClosed();
-    const left = await this.write(async (tx) => releasePages(tx, limit));
+    const left = await this.write(async (tx) => {
+      begin();
+      return releasePages(tx, limit);
+    });
     // The file gets shorter when the log has been copied into it.
     if (left === 0) await writes.runAlone(() => checkpoint(writer.raw));
     return left;
@@ -116,13 +121,14 @@ export class SqliteStore implements Store {
     const { path, readOnly } = this.options;
     const inMemory = path === ':memory:';
     if (inMemory && readOnly) throw noFile(path);
+    assertNativeBinding();
     if (!inMemory) this.assertUsable(path);
     if (!inMemory && !readOnly) makePrivate(path);
     this.writer = await retryWhileBusy(() => new Connection(path, { readonly: readOnly }));
     const { raw } = this.writer;
     assertVersion(raw);
     await retryWhileBusy(() => {
-      if (readOnly) return assertNotNewer(schemaOf(raw), schemaNumber());
+      if (readOnly) return assertNotNewer(schemaOf(raw), schemaNumber);
       migrate(raw);
     });
     if (!readOnly) {
@@ -148,7 +154,7 @@ export class SqliteStore implements Store {
   private assertUsable(path: string): void {
     const { isOurs, schema } = identify(path);
     if (!isOurs && this.options.readOnly) throw noFile(path);
-    assertNotNewer(schema, schemaNumber());
+    assertNotNewer(schema, schemaNumber);
   }
 
   /** Whether the file of the open connections is still the one that everybody else finds. */
@@ -221,7 +227,7 @@ function assertVersion(raw: Database.Database): void {
     if (part < least) {
       throw new StoreError('STORE_UNSUPPORTED', `SQLite ${text} is too old; ${sqliteVersionMin.join('.')} is needed.`, {
         facts: { found: text, least: sqliteVersionMin.join('.') },
-        hint: 'Install the better-sqlite3 release that procura pins.',
+        hint: `Run: ${installCommand('better-sqlite3@12')}`,
       });
     }
   }

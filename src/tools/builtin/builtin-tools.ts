@@ -28,3 +28,21 @@ export class BuiltinTools {
     ];
   }
 }
+
+/**
+ * What the tools need besides `call` on themselves where they declare no resources: the calls that they make for the process
+ * are decided one by one. For docs/tables.md.
+ */
+export const builtinToolNeeds: Readonly<Record<string, string>> = {
+  'command.run': '`call` on `command:NAME`, `read` on the folder `cwd`, `read` on `secret:NAME` for each variable',
+  'process.spawn': 'what it delegates',
+  'process.wait': 'nothing for a child',
+  'process.list': 'nothing',
+  'process.signal': 'nothing for a child, `signal` on any other process',
+  'memory.read': '`read` on the object, unless the process has created it',
+  'memory.write': '`create` or `write` on `ns:NAMESPACE`, unless it is its own',
+  'memory.search': 'nothing: it finds what is in its view and what it may read',
+  'message.send': 'nothing for parent and children, `send` on any other process',
+  'capability.request': 'nothing: a person answers',
+  'clock.now': 'nothing',
+};

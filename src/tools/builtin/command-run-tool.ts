@@ -27,7 +27,7 @@ type Args = z.output<typeof input>;
 
 /** Runs a program. It declares no resources: `process.run` itself requires the right to call the command. */
 export function commandRunTool(): Tool {
-  return defineTool<Args, ReturnType<typeof withoutPaths>>({
+  return defineTool({
     name: 'command.run',
     description:
       'Runs a program and gives its exit code and what it has written; of long output the beginning and the end.',

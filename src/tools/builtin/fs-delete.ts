@@ -14,7 +14,7 @@ const output = z.strictObject({ deleted: z.literal(true) });
 
 /** Deletes a file, a link or an empty folder. */
 export function fsDelete(access: FileAccess): Tool {
-  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+  return defineTool({
     name: 'fs.delete',
     description:
       'Deletes a file, or a folder that is empty. Of a link, the link is deleted and not what it leads to. ' +

@@ -22,7 +22,7 @@ const output = z.strictObject({
 
 /** Lists a folder. */
 export function fsList(access: FileAccess): Tool {
-  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+  return defineTool({
     name: 'fs.list',
     description:
       `Lists what is in a folder, not what is in the folders below it: at most ${entriesMax} entries. ` +

@@ -33,7 +33,7 @@ const output = z.strictObject({
 
 /** Reads a part of a file. */
 export function fsRead(access: FileAccess): Tool {
-  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+  return defineTool({
     name: 'fs.read',
     description:
       'Reads a file. Text is given as it is and cut between characters; what is not UTF-8 is given as base64. ' +

@@ -33,7 +33,7 @@ const output = z.strictObject({
 
 /** Searches the files of a folder for a text. */
 export function fsSearch(access: FileAccess): Tool {
-  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+  return defineTool({
     name: 'fs.search',
     description:
       'Finds the lines that contain a literal text, in all files of a folder and those below it. ' +

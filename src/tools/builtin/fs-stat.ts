@@ -19,7 +19,7 @@ const output = z.strictObject({
 
 /** Gives type, size and time of change of a file or folder. */
 export function fsStat(access: FileAccess): Tool {
-  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+  return defineTool({
     name: 'fs.stat',
     description: 'Tells whether a file or folder is there, and its type, size and time of change.',
     input,

@@ -23,7 +23,7 @@ const output = z.strictObject({
 
 /** Writes a whole file. */
 export function fsWrite(access: FileAccess): Tool {
-  return defineTool<z.output<typeof input>, z.output<typeof output>>({
+  return defineTool({
     name: 'fs.write',
     description:
       'Writes a whole file: all of the text, or nothing if it fails. What was in the file is replaced; ' +

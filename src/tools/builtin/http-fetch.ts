@@ -87,7 +87,7 @@ export interface HttpFetchOptions {
 
 /** Sends a request and gives the response. Every host name, and every address that it resolves to, is checked at every hop. */
 export function httpFetch({ lookup = systemLookup }: HttpFetchOptions = {}): Tool {
-  return defineTool<Args, Result>({
+  return defineTool({
     name: 'http.fetch',
     description:
       'Sends an HTTP request and gives status, headers and body. ' +

@@ -8,12 +8,13 @@ import type { JsonObject, JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
 import { isObject } from '../../capability/constraint/json-compare.js';
 import { AuthorityCache } from '../../capability/decision/authority-cache.js';
-import { allows } from '../../capability/decision/decide.js';
+import { allows, hashOfArgs } from '../../capability/decision/decide.js';
 import type { DecisionCode } from '../../capability/decision/decision.js';
 import { type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
+import type { TakenUses } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { workspacePath } from '../../kernel/workspace/working-directory.js';
 import type { ToolPlace, ToolResource } from '../tool.js';
@@ -26,6 +27,7 @@ export interface PreparedCall {
   readonly tool: ParsedTool;
   readonly place: ToolPlace;
   readonly args: JsonValue;
+  readonly argsHash: string;
   /** The arguments as they may be recorded: without secrets. Absent for a call that was going to be refused. */
   readonly shown?: JsonValue;
   readonly effect: Effect;
@@ -35,6 +37,14 @@ export interface PreparedCall {
   readonly resources: readonly ToolResource[];
   /** The absolute real paths of the files among the resources, by the text of the resource. */
   readonly files: ReadonlyMap<string, string>;
+}
+
+/** The part of a request for a call that comes from its caller. */
+interface CallInput {
+  readonly args: unknown;
+  readonly using: CapabilityId | undefined;
+  /** The uses that an earlier run took for the same call. */
+  readonly taken: TakenUses | undefined;
 }
 
 const resourceList = z
@@ -65,24 +75,31 @@ export class CallPreparer {
   async prepare(
     tool: ParsedTool,
     row: ProcessRow,
-    rawArgs: unknown,
-    using: CapabilityId | undefined,
+    input: CallInput,
     ends: CallEnds,
     isRepeated: boolean,
   ): Promise<PreparedCall> {
     const { pid, cwd } = row;
     const { name } = tool;
     const place = { pid, cwd, workspace: this.filePlaces.workspace };
-    const args = deepFreeze(withWorkspacePaths(tool, await this.parseArgs(tool, pid, rawArgs, ends), place));
+    const args = deepFreeze(withWorkspacePaths(tool, await this.parseArgs(tool, pid, input.args, ends), place));
+    const argsHash = hashOfArgs(args);
     const resources = this.resourcesOf(tool, args, place);
-    const others = await this.questionsOf(pid, resources);
-    const realArgs = await this.realArgsOf(tool, args, others);
-    const call = { ...callQuestion(tool, pid, args, using), ...(realArgs === undefined ? {} : { realArgs }) };
+    const unpaid = await this.questionsOf(pid, resources);
+    const realArgs = await this.realArgsOf(tool, args, unpaid);
+    const callWithArgs = {
+      ...callQuestion(tool, pid, args, input.using),
+      ...(realArgs === undefined ? {} : { realArgs }),
+    };
+    const taken = input.taken?.argsHash === argsHash ? input.taken : undefined;
+    const call = continueUse(callWithArgs, taken, 0);
+    const others = unpaid.map((question, index) => continueUse(question, taken, index + 1));
     const shown = await this.shownUnlessRefused(tool, args, [call, ...others], isRepeated);
     return {
       tool,
       place,
       args,
+      argsHash,
       ...shown,
       effect: callToolFunction(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
       questions: [{ ...call, argsForApproval: shown.shown ?? null }, ...others],
@@ -95,8 +112,13 @@ export class CallPreparer {
    * The question of a call that would be refused with any arguments, so that they need not be looked at: no capability on
    * the tool can be used, or a rule denies all its calls. Undefined otherwise.
    */
-  async hopelessQuestion(tool: ParsedTool, pid: Pid, using: CapabilityId | undefined): Promise<Question | undefined> {
-    const question = callQuestion(tool, pid, undefined, using);
+  async hopelessQuestion(
+    tool: ParsedTool,
+    pid: Pid,
+    using: CapabilityId | undefined,
+    taken: TakenUses | undefined,
+  ): Promise<Question | undefined> {
+    const question = continueUse(callQuestion(tool, pid, undefined, using), taken, 0);
     const { code, denies } = await this.authority.decide(question, this.clock.peek());
     const isHopeless = noneUsable.has(code) || denies.some(({ argsHash }) => argsHash === null);
     return isHopeless ? question : undefined;
@@ -185,6 +207,12 @@ export class CallPreparer {
   private filePathOf(text: string, real: Question['request']): [string, string][] {
     return real.kind === 'fs' ? [[text, path.join(this.filePlaces.workspace, ...real.segments)]] : [];
   }
+}
+
+/** The question, allowed by the capability that has lost a use for it already, if that still allows it. */
+function continueUse(question: Question, taken: TakenUses | undefined, index: number): Question {
+  const continues = taken?.capabilities[index] ?? undefined;
+  return continues === undefined ? question : { ...question, continues };
 }
 
 /** Codes of decisions for want of a capability that is live, whatever the arguments. */

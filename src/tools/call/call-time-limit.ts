@@ -1,4 +1,4 @@
-import { timerMsMax } from '../../base/spec.js';
+import type { Timers } from '../../unit/timers.js';
 import { toolTimeout } from '../tool-errors.js';
 
 /**
@@ -10,6 +10,7 @@ export class CallTimeLimit {
   private leftMs: number;
 
   constructor(
+    private readonly timers: Timers,
     private readonly tool: string,
     private readonly timeoutMs: number,
   ) {
@@ -23,14 +24,13 @@ export class CallTimeLimit {
 
   /** Counts the time until `work` is done. It has to heed the signal itself. */
   async count<T>(work: () => Promise<T>): Promise<T> {
-    const startedAt = performance.now();
+    const startedAt = this.timers.elapsedMs();
     const expire = () => this.controller.abort(toolTimeout(this.tool, this.timeoutMs));
-    const timer = setTimeout(expire, Math.min(Math.max(this.leftMs, 0), timerMsMax));
+    using _limit = this.timers.startLimit(this.leftMs, expire);
     try {
       return await work();
     } finally {
-      clearTimeout(timer);
-      this.leftMs -= performance.now() - startedAt;
+      this.leftMs -= this.timers.elapsedMs() - startedAt;
     }
   }
 }

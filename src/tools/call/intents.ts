@@ -1,12 +1,13 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId } from '../../base/ids.js';
-import { canonicalJson, isLongerThan, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
+import { canonicalJson, isLongerThan, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { Effects } from '../../kernel/effect/effects.js';
+import type { PaidCall, TakenUses } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import type { Act } from '../../unit/act.js';
@@ -27,8 +28,8 @@ export interface CallRequest {
   readonly using: CapabilityId | undefined;
   /** An earlier run began the same call, and its outcome is not known. */
   readonly isRepeated: boolean;
-  /** The earlier run was charged for it. */
-  readonly isPaid: boolean;
+  /** Present when the earlier run was charged for it. */
+  readonly paid: PaidCall | undefined;
   readonly limit: CallTimeLimit;
 }
 
@@ -45,6 +46,8 @@ export interface CallIntent {
   readonly generation: number;
   /** Whether the call itself was charged before; what it costs beyond that is not. */
   readonly isPaid: boolean;
+  /** The uses of capabilities that were taken for the call, by this run or by an earlier one. */
+  readonly uses: TakenUses | undefined;
 }
 
 /** Of longer arguments only the hash is recorded. */
@@ -64,9 +67,9 @@ export class ToolIntents {
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
   async record(request: CallRequest): Promise<CallIntent> {
-    const { call, tool, row: firstRow, args, using, isRepeated, isPaid, limit } = request;
+    const { call, tool, row: firstRow, args, using, isRepeated, paid, limit } = request;
     const pid = call.actor;
-    const hopeless = await this.preparer.hopelessQuestion(tool, pid, using);
+    const hopeless = await this.preparer.hopelessQuestion(tool, pid, using, paid?.uses);
     if (hopeless !== undefined) await this.refuse(call, hopeless);
     let knownRow: ProcessRow | undefined = firstRow;
     const prepare = async () => {
@@ -75,13 +78,14 @@ export class ToolIntents {
       // If there is a second preparation, the row has changed since.
       knownRow = undefined;
       const ends = { limit, callerSignal: call.signal };
-      const prepared = await this.preparer.prepare(tool, row, args, using, ends, isSecond);
+      const prepared = await this.preparer.prepare(tool, row, { args, using, taken: paid?.uses }, ends, isSecond);
       if (isRepeated && prepared.effect === 'once') throw toolOutcomeUnknown(tool.name);
       return prepared;
     };
     return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const row = await this.lookup.getLive(tx, pid);
       if (row.cwd !== prepared.place.cwd) throw new OutdatedPreparation(pid);
+      const isPaid = paid !== undefined;
       const begun = await this.authorize(tx, act, row, prepared, isPaid);
       return { stage: 'intent', prepared, ...begun, generation: row.generation, isPaid };
     });
@@ -111,8 +115,8 @@ export class ToolIntents {
     row: ProcessRow,
     prepared: PreparedCall,
     isPaid: boolean,
-  ): Promise<Pick<CallIntent, 'effectId' | 'record' | 'capability'>> {
-    const { tool, args, questions } = prepared;
+  ): Promise<Pick<CallIntent, 'effectId' | 'record' | 'capability' | 'uses'>> {
+    const { tool, argsHash, questions } = prepared;
     const authorizations: Authorization[] = [];
     for (const question of questions) authorizations.push(await this.authorizer.authorize(tx, act, question));
     // It was prepared as a call that is refused.
@@ -127,7 +131,7 @@ export class ToolIntents {
       facts: {
         tool: tool.name,
         effect: prepared.effect,
-        argsHash: sha256Hex(canonicalJson(args)),
+        argsHash,
         ...(resourceAuthorizations.length === 0
           ? {}
           : { alsoBy: [...new Set(resourceAuthorizations.map(({ capability }) => capability))] }),
@@ -135,8 +139,22 @@ export class ToolIntents {
       },
       payload: recordedPayload(prepared.shown, questions),
     });
-    return { ...begun, capability: callAuthorization.capability };
+    const uses = takenUsesOf(argsHash, questions, authorizations);
+    return { ...begun, capability: callAuthorization.capability, uses };
   }
+}
+
+/** The uses that the authorizations took, or that were taken for the same call before. Undefined without any. */
+function takenUsesOf(
+  argsHash: string,
+  questions: readonly Question[],
+  authorizations: readonly Authorization[],
+): TakenUses | undefined {
+  const capabilities = authorizations.map(({ capability, counted }, index) => {
+    const isTaken = counted > 0 || questions[index]?.continues === capability;
+    return isTaken && capability !== 'kin' ? capability : null;
+  });
+  return capabilities.every((capability) => capability === null) ? undefined : { argsHash, capabilities };
 }
 
 /** The arguments, unless they are too long, and the resources besides the tool itself. */

@@ -73,7 +73,7 @@ export class ToolOutcomes {
   }
 
   private async record(tx: WriteTx, act: Act, finished: FinishedCall): Promise<CallOutcome> {
-    const { prepared, effectId, record: cause, generation, result, isPaid } = finished;
+    const { prepared, effectId, generation, result, isPaid } = finished;
     const { tool, place } = prepared;
     const row = await this.processes.find(tx, place.pid);
     const live = row === undefined || isTerminal(row.status) ? undefined : row;
@@ -85,7 +85,6 @@ export class ToolOutcomes {
       ...outcomeOf(result),
       used: isPaid ? { ...used, toolCalls: (used.toolCalls ?? 1) - 1 } : used,
       facts: { tool: tool.name, effect: prepared.effect },
-      cause,
       ...(object === undefined ? {} : { object: object.id }),
     });
     const ended = live === undefined ? row : undefined;

@@ -7,15 +7,16 @@ import { isAbortSignal, label, parseSpec, timeLimitMs } from '../../base/spec.js
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
 import { nameCause } from '../../kernel/face/process-faces.js';
-import type { ToolInfo } from '../../kernel/face/process-tools.js';
+import { nameOfTool, type ToolInfo } from '../../kernel/face/process-tools.js';
 import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import { NodeLease } from '../../runtime/node/node-lease.js';
 import { type Call, type ProcessCaller, timeLimitOf } from '../../unit/caller.js';
+import { Timers } from '../../unit/timers.js';
 import { Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { callCancelled, noSuchTool, toolTimeout } from '../tool-errors.js';
+import { callCancelled, noSuchTool, otherToolRegistered, toolTimeout } from '../tool-errors.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { CallTimeLimit } from './call-time-limit.js';
 import { ToolIntents, toolCall } from './intents.js';
@@ -45,6 +46,7 @@ export class ToolCallGate implements ToolGate {
     @inject(ProcessLookup) private readonly lookup: ProcessLookup,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(ToolConcurrency) private readonly concurrency: ToolConcurrency,
+    @inject(Timers) private readonly timers: Timers,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(ToolIntents) private readonly intents: ToolIntents,
     @inject(ToolRunner) private readonly runner: ToolRunner,
@@ -58,21 +60,20 @@ export class ToolCallGate implements ToolGate {
     });
   }
 
-  async call({ caller, face, name: rawName, args, options, run }: GatedCall): Promise<JsonValue> {
+  async call({ caller, face, tool: given, args, options, run }: GatedCall): Promise<JsonValue> {
     const { pid } = caller;
-    const name = parseSpec(toolName, rawName, 'name');
+    const name = parseSpec(toolName, nameOfTool(given), 'name');
     const { using, timeoutMs, signal } = parseSpec(callOptions, options, 'options', isAbortSignal);
     const timeLimit = timeLimitOf(timeoutMs, () => toolTimeout(name, timeoutMs ?? 0));
     const call: Call = { ...callOf(caller), kind: 'act', signal, timeLimit };
     using stop = this.stopSignal(pid, name, run?.signal);
-    const { row, tool } = await this.findTool(call, pid, name);
-    const limit = new CallTimeLimit(tool.name, shorterLimit(tool, timeoutMs));
+    const { row, tool } = await this.findTool(call, pid, name, given);
+    const limit = new CallTimeLimit(this.timers, tool.name, shorterLimit(tool, timeoutMs));
     using ends = new CombinedSignal([stop.signal, signal, limit.signal]);
     using slot = await limit.count(() => this.concurrency.acquire(tool, pid, ends.signal));
     await this.lease.acquire();
     const isRepeated = run !== undefined && run.attempt > 1;
-    const isPaid = run?.isPaid ?? false;
-    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, isPaid, limit });
+    const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, paid: run?.paid, limit });
     const result = await this.runner.run(intent.prepared, {
       face: nameCause(face, intent.record),
       slot,
@@ -87,14 +88,15 @@ export class ToolCallGate implements ToolGate {
   }
 
   /**
-   * In one unit, so that a refusal is recorded. Throws NO_SUCH_TOOL, also for a tool that the image does not show, and
-   * WAIT_CYCLE for a tool that calls itself and has no slot left.
+   * In one unit, so that a refusal is recorded. Throws NO_SUCH_TOOL, also for a tool that the image does not show, CONFLICT
+   * for one that is given itself while another has its name, WAIT_CYCLE for one that calls itself and has no slot left.
    */
-  private findTool(call: Call, pid: Pid, name: string): Promise<{ row: ProcessRow; tool: ParsedTool }> {
+  private findTool(call: Call, pid: Pid, name: string, given: unknown): Promise<{ row: ProcessRow; tool: ParsedTool }> {
     return this.units.read(call, async (tx) => {
       const row = await this.lookup.getLive(tx, pid);
       const tool = this.registry.findVisible(row.image, name);
       if (tool === undefined) throw noSuchTool(pid, name, this.registry.visibleNames(row.image));
+      if (typeof given === 'object' && !this.registry.isRegistered(given)) throw otherToolRegistered(name);
       this.concurrency.assertNotNested(tool, pid);
       return { row, tool };
     });

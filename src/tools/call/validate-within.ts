@@ -1,5 +1,6 @@
 import { CombinedSignal } from '../../base/on-abort.js';
-import { isBounded, type StandardSchema, type ValidationContext, validate } from '../../runtime/image/schema.js';
+import { isBounded, type ValidationContext, validate } from '../../base/schema/schema.js';
+import type { StandardSchema } from '../../base/schema/schema-types.js';
 import type { CallTimeLimit } from './call-time-limit.js';
 
 /** What ends a call early: its time limit, and its caller. */

@@ -1,8 +1,8 @@
 import { injectable } from 'inversify';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { keepAlive } from '../../base/keep-alive.js';
-import { issueOf, type ValidationResult } from '../../runtime/image/json-schema.js';
-import type { BoundedSchema } from '../../runtime/image/schema.js';
+import { issueOf, type ValidationResult } from '../../base/schema/json-schema.js';
+import type { BoundedSchema } from '../../base/schema/schema.js';
 import { type SchemaAnswer, SchemaWorker } from './schema-worker.js';
 
 /** The time that one schema may take to compile. */

@@ -5,7 +5,7 @@ import type {
   VersionNegotiationMode,
 } from '@modelcontextprotocol/client';
 import type { Logger } from '../../base/logger.js';
-import { packageVersion } from '../../base/package-version.js';
+import { packageVersion } from '../../base/package/package-version.js';
 import { timerMsMax } from '../../base/spec.js';
 import type { McpPackage } from './mcp-package.js';
 import { toolsMax } from './mcp-tools.js';
@@ -37,7 +37,7 @@ const jsonSchemaValidator: NonNullable<SdkOptions['jsonSchemaValidator']> = {
  */
 export function createClient({ sdk, server, onChanged, logger }: ClientOptions, mode: VersionNegotiationMode): Client {
   const client = new sdk.Client(
-    { name: 'procura', version: packageVersion() },
+    { name: 'procura', version: packageVersion },
     {
       capabilities: {},
       jsonSchemaValidator,

@@ -37,7 +37,7 @@ export class McpConnections {
     @inject(Logger) private readonly logger: KernelLogger,
   ) {}
 
-  /** Registers the tools of a server as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name in use, TOOL_FAILED. */
+  /** Registers the tools of a server as `mcp/SERVER/NAME`. Throws INVALID_INPUT, CONFLICT for a name in use, TOOL_FAILED, MISSING_PACKAGE. */
   async connect(server: unknown, target: unknown): Promise<McpConnection> {
     return this.connectTo(parseServerName(server), parseMcpTarget(target));
   }

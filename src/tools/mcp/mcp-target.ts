@@ -7,7 +7,9 @@ export type McpTarget = McpProgram | McpEndpoint;
 
 /** A program that speaks MCP through its pipes. It is a command process of the host, `mcp:SERVER` by name. */
 export interface McpProgram extends McpOptions {
+  /** The program. */
   readonly command: string;
+  /** Its arguments. */
   readonly args?: readonly string[];
   /** Added to the clean environment of commands. Stored nowhere. */
   readonly env?: Readonly<Record<string, string>>;
@@ -17,6 +19,7 @@ export interface McpProgram extends McpOptions {
 
 /** A server that speaks MCP over streamable HTTP. */
 export interface McpEndpoint extends McpOptions {
+  /** The address of the server. */
   readonly url: string;
   /** Sent with every request. Stored nowhere. */
   readonly headers?: Readonly<Record<string, string>>;

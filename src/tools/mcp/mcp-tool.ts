@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Tool as ListedTool } from '@modelcontextprotocol/client';
 import { errorText, invalidInput } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { BoundedSchema } from '../../base/schema/schema.js';
 import { copyPlain, type PlainLimits } from '../../base/spec.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
-import type { BoundedSchema } from '../../runtime/image/schema.js';
 import { defineTool, type Tool } from '../tool.js';
 
 /** A tool as its server lists it. */
@@ -32,7 +32,7 @@ export async function toTool(
   const { inputSchema, outputSchema } = listed;
   const input = await compile(inputSchema, 'inputSchema', compileSchema);
   const output = outputSchema === undefined ? undefined : await compile(outputSchema, 'outputSchema', compileSchema);
-  return defineTool({
+  return defineTool<JsonValue>({
     name,
     description: descriptionOf(listed),
     input,

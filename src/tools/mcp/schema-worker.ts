@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { ErrorObject } from 'ajv';
 import { Deferred } from '../../base/deferred.js';
 import { errorText } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { compilerOptions, dialectOf, hasId } from '../../runtime/image/json-schema.js';
+import { compilerOptions, dialectOf, hasId } from '../../base/schema/json-schema.js';
+import { schemaCompilers } from './schema-compilers.js';
 
 /** A piece of work of a worker: to compile the schema, and to validate `value` by it if there is one. */
 export interface SchemaTask {
@@ -22,17 +22,13 @@ const compiledMax = 2_000;
 /** Enough for every schema of a usable tool. A worker that needs more ends with an error. */
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
-const { resolve } = createRequire(import.meta.url);
-
 /**
  * The program of the worker. It is a text, so that it is the same whether this module was compiled or not. It answers each
  * task in the order of arrival. Schemas without an `$id` share a compiler, which forgets each after it is compiled.
  */
-const program = `
+const program = `${schemaCompilers}
 const { parentPort, workerData } = require('node:worker_threads');
-const { options, modules } = workerData;
-const { Ajv } = require(modules.draft07);
-const { Ajv2020 } = require(modules.draft2020);
+const { options } = workerData;
 const create = (dialect) => new (dialect === 'draft07' ? Ajv : Ajv2020)(options);
 const shared = {};
 const compiled = new Map();
@@ -78,10 +74,7 @@ export class SchemaWorker {
       execArgv: [],
       env: {},
       resourceLimits,
-      workerData: {
-        options: compilerOptions,
-        modules: { draft07: resolve('ajv'), draft2020: resolve('ajv/dist/2020.js') },
-      },
+      workerData: { options: compilerOptions },
     });
     this.thread.unref();
     this.thread.on('message', (message: 'ready' | SchemaAnswer) => {

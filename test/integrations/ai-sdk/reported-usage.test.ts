@@ -1,13 +1,13 @@
-import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { startAgent } from '../../support/integrations/agent-fixture.js';
+import { MockModel } from '../../support/integrations/mock-model.js';
 
-type Answer = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
+type Answer = Awaited<ReturnType<MockModel['doGenerate']>>;
 
 /** A model that answers `yes`, after failing with the given errors, and reports any usage. */
-function reportingModel(usage: unknown, failures: readonly Error[] = [], text = 'yes'): MockLanguageModelV3 {
+function reportingModel(usage: unknown, failures: readonly Error[] = [], text = 'yes'): MockModel {
   let call = 0;
-  return new MockLanguageModelV3({
+  return new MockModel({
     provider: 'mock.chat',
     modelId: 'scripted',
     doGenerate: async () => {
@@ -29,7 +29,7 @@ const report = (input: unknown, output: unknown) => ({
 });
 const failure = (rest: object) => Object.assign(new Error('no luck'), { isRetryable: true, ...rest });
 
-async function tokensUsed(model: MockLanguageModelV3, spec: object = {}): Promise<number> {
+async function tokensUsed(model: MockModel, spec: object = {}): Promise<number> {
   const retry = { attempts: 3, baseMs: 1 };
   const { kernel, pid } = await startAgent({ model, maxOutputTokens: 1_000, retry, ...spec });
   await kernel.processes.result(pid);

@@ -161,6 +161,11 @@ async function given(capabilities: CapabilitySpec[]) {
 }
 
 async function execute(tools: ToolSet, name: string, args: JsonValue, abortSignal?: AbortSignal): Promise<unknown> {
-  const options = { toolCallId: 'call', messages: [], ...(abortSignal === undefined ? {} : { abortSignal }) };
+  const options = {
+    toolCallId: 'call',
+    messages: [],
+    context: {},
+    ...(abortSignal === undefined ? {} : { abortSignal }),
+  };
   return tools[name]?.execute?.(args, options);
 }

@@ -24,6 +24,12 @@ export async function startCli(
 }
 
 let last: Promise<unknown> = Promise.resolve();
+let standardOutput: () => string = () => '';
+
+/** What the command that runs inside the test process has printed so far. */
+export function printedSoFar(): string {
+  return standardOutput();
+}
 
 /**
  * Runs one command line inside the test process, which is much faster than starting the built command. Calls run one
@@ -39,6 +45,7 @@ async function runInProcess(args: readonly string[], env: NodeJS.ProcessEnv): Pr
   const { exitCode: before } = process;
   const stdout = captureWrites(process.stdout);
   const stderr = captureWrites(process.stderr);
+  standardOutput = stdout.text;
   for (const [name, value] of Object.entries({ PROCURA_STORE: '', ...env })) vi.stubEnv(name, value);
   process.exitCode = undefined;
   try {

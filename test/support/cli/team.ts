@@ -16,7 +16,7 @@ export interface Team {
 export async function openTeam(): Promise<Team> {
   const folder = mkdtempSync(path.join(tmpdir(), 'procura-cli-'));
   const store = path.join(folder, 'team.db');
-  const kernel = await createKernel({ logger: 'silent', store, workspace: folder });
+  const kernel = await createKernel({ logger: 'silent', durability: 'normal', store, workspace: folder });
   const planner = await kernel.processes.spawn({
     name: 'planner',
     labels: { team: 'blue' },

@@ -1,11 +1,10 @@
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { readdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'vite';
 import { builtOnce, repository } from '../built-package.js';
 
 const programs = join(repository, 'test/crash/programs');
-/** Three levels down, as the storage layer is in the sources: it looks for the migrations from there. */
-const place = 'dist/storage/sqlite';
+const place = 'programs';
 
 /**
  * Bundles each program with the kernel into one file, which starts several times as fast. Done once, and shared by all
@@ -17,12 +16,8 @@ export async function compilePrograms(): Promise<string> {
 }
 
 async function compileInto(folder: string): Promise<void> {
-  mkdirSync(join(folder, place), { recursive: true });
-  for (const name of ['node_modules', 'migrations', 'package.json']) {
-    symlinkSync(join(repository, name), join(folder, name));
-  }
-  // The version of the package is read from two levels up, as it is from src/base.
-  symlinkSync(join(repository, 'package.json'), join(folder, 'dist/package.json'));
+  // For better-sqlite3, and so that the programs are ES modules.
+  for (const name of ['node_modules', 'package.json']) symlinkSync(join(repository, name), join(folder, name));
   const entries = readdirSync(programs).map((name) => [basename(name, '.ts'), join(programs, name)]);
   await build({
     root: repository,

@@ -1,4 +1,4 @@
-import { MockLanguageModelV3 } from 'ai/test';
+import { MockModel } from './mock-model.js';
 
 /** The model's answer in one turn: a text, or tool calls by alias. */
 export type ScriptedTurn =
@@ -11,7 +11,7 @@ export type ScriptedTurn =
       readonly finish?: 'stop' | 'length' | 'tool-calls';
     };
 
-type Generate = MockLanguageModelV3['doGenerate'];
+type Generate = MockModel['doGenerate'];
 type ModelCall = Parameters<Generate>[0];
 type Answer = Awaited<ReturnType<Generate>>;
 
@@ -20,7 +20,7 @@ export function scriptedModel(
   script: readonly ScriptedTurn[] | ((modelCall: ModelCall, turn: number) => ScriptedTurn | Promise<ScriptedTurn>),
 ) {
   let turn = 0;
-  return new MockLanguageModelV3({
+  return new MockModel({
     provider: 'mock.chat',
     modelId: 'scripted',
     doGenerate: async (modelCall) => {

@@ -60,11 +60,11 @@ function consequenceText(answered: Approval): string {
   const these = scope === 'args' ? ' with these arguments' : '';
   if (decision === 'deny') return `${who} may not ${what} this time; it can ask again.`;
   if (decision === 'deny-always') {
-    return `A rule forbids ${who} and everything born under it to ${what}${these}: procura rules ${who}`;
+    return `A rule forbids ${who} and everything spawned under it to ${what}${these}: procura rules ${who}`;
   }
   if (request !== undefined) return `${who} may ${what} from now on: procura show ${who}`;
   if (decision === 'once') return `${who} may ${what} once.`;
-  const whom = scope === 'tree' ? `${who} and everything born under it` : who;
+  const whom = scope === 'tree' ? `${who} and everything spawned under it` : who;
   const within = capability === null || capability === 'kin' ? '' : ' that its capability allows';
   return `${whom} may ${what}${these || ` with any arguments${within}`} from now on.`;
 }

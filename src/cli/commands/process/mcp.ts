@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { installCommand } from '../../../base/package/package-manager.js';
 import type { Kernel, Pid, SpawnSpec } from '../../../index.js';
 import { CliError } from '../../cli-error.js';
 import { errorLogger, logger } from '../../logger.js';
@@ -111,7 +112,7 @@ async function loadServerPackage() {
     throw new CliError(
       'MISSING_PACKAGE',
       'The package @modelcontextprotocol/server is not installed.',
-      'Install it beside procura: npm install @modelcontextprotocol/server@2.',
+      `Run: ${installCommand('@modelcontextprotocol/server@2')}`,
     );
   }
 }

@@ -61,7 +61,7 @@ function fields(process: ProcessRecord, { goal, result }: Payloads): [string, st
     ...line('result', result === undefined ? undefined : payload(result)),
     ...line('env', process.env === undefined ? undefined : safeText(process.env.join(' '), 500)),
     ['parent', process.parent === null ? '-' : safeText(process.parent, 512)],
-    ['born under', process.bornUnder === null ? '-' : safeText(process.bornUnder, 512)],
+    ['spawned under', process.bornUnder === null ? '-' : safeText(process.bornUnder, 512)],
     ['root', safeText(process.root, 512)],
     ['generation', String(process.generation)],
     ['cwd', safeText(process.cwd, 500)],

@@ -1,4 +1,5 @@
-import type { KernelEvent } from '../../../index.js';
+import type { KernelEvent, Page } from '../../../index.js';
+import { AbortOnSignal } from '../../abort-on-signal.js';
 import { type CommonOptions, withReadOnlyStore } from '../../open-store.js';
 import { paint, writeJsonLine, writeLine } from '../../output.js';
 import { findPid } from '../../pids.js';
@@ -23,22 +24,17 @@ export async function events(options: EventsOptions): Promise<void> {
     };
     const print = options.json === true ? writeJsonLine : (event: KernelEvent) => writeLine(formatEvent(event));
     if (options.follow === true) {
-      const { signal } = abortOnSignal();
+      using interruption = new AbortOnSignal();
+      const { signal } = interruption;
       for await (const event of kernel.events.stream({ ...filter, after: options.after, signal })) await print(event);
       return;
     }
     for (let after: string | undefined = String(options.after); after !== undefined; ) {
-      const page = await kernel.events.list({ ...filter, after, limit: pageRows });
+      const page: Page<KernelEvent> = await kernel.events.list({ ...filter, after, limit: pageRows });
       for (const event of page.items) await print(event);
       after = page.next;
     }
   });
-}
-
-function abortOnSignal(): AbortController {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
-  return controller;
 }
 
 function formatEvent({ seq, type, at, pid, data }: KernelEvent): string {

@@ -51,7 +51,7 @@ async function verifyWithKey(kernel: Kernel, options: VerifyOptions): Promise<vo
 
 /** Runs verify.js as a program of its own. */
 function runVerifier(file: string, { key, allowUnsigned }: VerifyOptions): Promise<{ ok: boolean; message: string }> {
-  const script = fileURLToPath(new URL('../../../verify.js', import.meta.url));
+  const script = verifierPath();
   const keyArgs = key === undefined ? [] : ['--key', key];
   const unsignedArgs = allowUnsigned === true ? ['--allow-unsigned'] : [];
   const args = [...process.execArgv, script, path.resolve(file), ...keyArgs, ...unsignedArgs];
@@ -62,6 +62,14 @@ function runVerifier(file: string, { key, allowUnsigned }: VerifyOptions): Promi
       resolve({ ok, message });
     });
   });
+}
+
+/** In the package all files of the command are in one folder; among the sources this one is deeper. */
+function verifierPath(): string {
+  const [built, source] = ['../verify.js', '../../../verify.ts'].map((name) =>
+    fileURLToPath(new URL(name, import.meta.url)),
+  );
+  return built !== undefined && existsSync(built) ? built : (source ?? '');
 }
 
 function formatReport({ ok, checked, size, root, erased, firstBad }: VerifyReport): string {
