@@ -27,8 +27,8 @@ import { Waker } from '../waiting/waker.js';
 /** The end of one process. */
 export interface End {
   readonly row: ProcessRow;
-  /** The row after the transition to its last state. */
-  readonly ended: ProcessRow;
+  /** The row after the transition to its last state. Absent: that of a stop without a grace. */
+  readonly ended?: ProcessRow;
   readonly outcome: Outcome;
   readonly action: AuditAction;
   readonly message?: string;
@@ -163,7 +163,7 @@ export class ProcessEnds {
     const { row, message, result } = end;
     const outcome = withStop(end.outcome, row);
     const next: ProcessRow = {
-      ...end.ended,
+      ...(end.ended ?? nextState(nextState(row, 'stop'), 'end')),
       version: row.version + 1,
       outcome,
       message: message ?? null,
@@ -267,7 +267,7 @@ class Plan {
     for (const row of stop.rows) {
       if (this.has(row.pid) || (row.status === 'stopping' && !isRepeated)) continue;
       if (hasGrace(row)) this.stopping.set(row.pid, { row, stop });
-      else this.ends.set(row.pid, { row, ended: nextState(nextState(row, 'stop'), 'end'), outcome, action });
+      else this.ends.set(row.pid, { row, outcome, action });
     }
   }
 }
@@ -283,15 +283,23 @@ interface CausedRecord {
  * of what was being stopped from the record of the stop.
  */
 class UnitRecords {
-  private readonly ids: ReadonlyMap<Pid, string>;
+  private readonly ids = new Map<Pid, string>();
 
-  constructor({ stopping, ends }: Plan, newId: () => string) {
-    this.ids = new Map([...stopping.keys(), ...ends.keys()].map((pid) => [pid, newId()]));
-  }
+  constructor(
+    private readonly plan: Plan,
+    private readonly newId: () => string,
+  ) {}
 
   of({ pid, parent, status, stop }: ProcessRow): CausedRecord {
     const ofStop = status === 'stopping' ? stop?.record : undefined;
-    return { record: this.ids.get(pid) ?? '', cause: ofStop ?? (parent === null ? undefined : this.ids.get(parent)) };
+    const ofParent = parent !== null && this.plan.has(parent) ? this.idOf(parent) : undefined;
+    return { record: this.idOf(pid), cause: ofStop ?? ofParent };
+  }
+
+  private idOf(pid: Pid): string {
+    const id = this.ids.get(pid) ?? this.newId();
+    this.ids.set(pid, id);
+    return id;
   }
 }
 

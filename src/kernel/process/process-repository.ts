@@ -34,7 +34,7 @@ export interface ProcessRepository {
   changeOwner(tx: WriteTx, row: ProcessRow, before: OwnerKeys | null): Promise<boolean>;
   /** Up to `limit` rows after number `after`, in the order of creation. */
   scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
-  /** The live children of all of `parents`, in the order of creation. */
+  /** The live children of all of `parents`, those of one parent in the order of creation. */
   findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ readonly pid: Pid; readonly parent: Pid | null }[]>;
   /** The live processes at and below `pid`, parents before children. */
   findLiveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;

@@ -84,14 +84,17 @@ export const transitions = {
   abandoned: {},
 } as const satisfies TransitionTable;
 
+/** Throws as `nextState` does, without making the next row. */
+export function assertTransition(row: ProcessRow, event: ProcessEvent): void {
+  targetOf(row, event);
+}
+
 /**
  * The row after `event`. Knows nothing of storage, time or callers. For `exec`, `row` has the kind of its new image.
  * Throws PROCESS_TERMINATED for an ended process, INVALID_TRANSITION for a pair that is not in the table.
  */
 export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
-  const target = (transitions as TransitionTable)[row.status][event];
-  if (target === undefined) throw transitionRefused(row, event);
-  const after = statusAfter(row, event, target);
+  const after = statusAfter(row, event, targetOf(row, event));
   const pausedBy = after.status === 'paused' ? row.pausedBy : null;
   const next = { ...row, ...after, pausedBy, version: row.version + 1 };
   switch (event) {
@@ -111,6 +114,12 @@ export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
     default:
       return isTerminal(next.status) ? { ...next, fence: row.fence + 1, node: null, wait: null, alarmAt: null } : next;
   }
+}
+
+function targetOf(row: ProcessRow, event: ProcessEvent): Target {
+  const target = (transitions as TransitionTable)[row.status][event];
+  if (target === undefined) throw transitionRefused(row, event);
+  return target;
 }
 
 function statusAfter(row: ProcessRow, event: ProcessEvent, target: Target): Pick<ProcessRow, 'status' | 'previous'> {

@@ -17,7 +17,7 @@ import { InboxChecks } from '../message/inbox-checks.js';
 import { isTerminal, type ProcessRow, pauserOf } from '../process/process.js';
 import { ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository, saveProcess } from '../process/process-repository.js';
-import { nextState, type ProcessEvent } from '../process/transitions.js';
+import { assertTransition, nextState, type ProcessEvent } from '../process/transitions.js';
 import { isUserSignal, type Refusal, type SignalName, type SignalReport, type UserSignal } from '../signal/signal.js';
 import { SignalRepository } from '../signal/signal-repository.js';
 import { SignalTargets, type Target } from '../signal/signal-targets.js';
@@ -279,7 +279,7 @@ function splitByTransition(
   const refused: Refusal[] = [];
   for (const row of rows) {
     try {
-      nextState(row, event);
+      assertTransition(row, event);
       delivered.push(row);
     } catch (error) {
       if (!(error instanceof KernelError)) throw error;

@@ -350,7 +350,14 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ pid: Pid; parent: Pid | null }[]> {
-    return statements.read(tx).findLiveChildren.all({ parents: JSON.stringify(parents) });
+    const turns = new Turns();
+    const children: { pid: Pid; parent: Pid | null }[] = [];
+    for (let from = 0; from < parents.length; from += treePartRows) {
+      await turns.next();
+      const part = JSON.stringify(parents.slice(from, from + treePartRows));
+      for (const child of statements.read(tx).findLiveChildren.all({ parents: part })) children.push(child);
+    }
+    return children;
   }
 
   async findLiveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {

@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import type { KernelError } from '../../base/errors.js';
 import { StoreError } from '../../base/errors.js';
 import type { Channel, WriteTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import type { Connection, Db } from './connection.js';
 import { Fifo } from './fifo.js';
 import { backoff, type FileLock } from './file-lock.js';
@@ -102,7 +103,7 @@ export class WriteQueue {
       return true;
     }
     if (group.hasWritten) this.onCommit();
-    group.settle();
+    await group.settle();
     return true;
   }
 
@@ -123,6 +124,8 @@ class Group {
   private readonly settlements: (() => void)[] = [];
   private readonly deferred = new Map<Channel<unknown, unknown>, unknown[]>();
   private readonly publications: (() => void)[] = [];
+  /** After long units, the COMMIT and each publication have turns of the event loop of their own. */
+  private readonly turns = new Turns();
 
   constructor(private readonly connection: Connection) {
     connection.rowCache.clear();
@@ -171,6 +174,7 @@ class Group {
       const sealed = await channel.seal(tx, items);
       this.publications.push(() => channel.committed(sealed));
     }
+    await this.turns.next();
     this.connection.statements(control).commit.run();
   }
 
@@ -183,8 +187,11 @@ class Group {
     });
   }
 
-  settle(): void {
-    for (const publish of this.publications) publish();
+  async settle(): Promise<void> {
+    for (const publish of this.publications) {
+      await this.turns.next();
+      publish();
+    }
     for (const settle of this.settlements) settle();
   }
 
