@@ -39,6 +39,10 @@ export interface AuditRepository {
   recordsAfter(tx: ReadTx, after: number, limit: number): Promise<StoredRecord[]>;
   /** The records whose subject is `pid`. */
   recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]>;
+  /** The newest record that tells the status of a process. */
+  newestState(tx: ReadTx, pid: string): Promise<StoredRecord | undefined>;
+  /** The records that tell what became of a capability after its grant: transfers, its revocation, its last use. */
+  changesOf(tx: ReadTx, capability: string): Promise<StoredRecord[]>;
   /** The subjects of records that have one, by seq. */
   subjects(tx: ReadTx, from: number, to: number): Promise<ReadonlyMap<number, string>>;
   hashes(tx: ReadTx, from: number, to: number): Promise<Hash[]>;

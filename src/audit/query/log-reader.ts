@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
+import { Turns } from '../../base/turns.js';
 import { type AuditRecord, decodeRecord } from '../audit-record.js';
 import type { AuditRepository } from '../audit-repository.js';
 
@@ -8,6 +10,8 @@ const pageRows = 1_000;
 /** Reads records of the log for one question. Records are given without their payloads. */
 export class LogReader {
   private readonly bySubject = new Map<string, readonly AuditRecord[]>();
+  private readonly states = new Map<Pid, AuditRecord | undefined>();
+  private readonly changes = new Map<CapabilityId, readonly AuditRecord[]>();
 
   constructor(
     private readonly tx: ReadTx,
@@ -18,8 +22,32 @@ export class LogReader {
   async recordsAbout(pid: string): Promise<readonly AuditRecord[]> {
     const known = this.bySubject.get(pid);
     if (known !== undefined) return known;
-    const records = (await this.repository.recordsAbout(this.tx, pid)).map((stored) => decodeRecord(stored, undefined));
+    const records: AuditRecord[] = [];
+    const turns = new Turns();
+    for (const stored of await this.repository.recordsAbout(this.tx, pid)) {
+      await turns.next();
+      records.push(decodeRecord(stored, undefined));
+    }
     this.bySubject.set(pid, records);
+    return records;
+  }
+
+  /** The newest record that tells the status of a process. */
+  async newestState(pid: Pid): Promise<AuditRecord | undefined> {
+    if (!this.states.has(pid)) {
+      const stored = await this.repository.newestState(this.tx, pid);
+      this.states.set(pid, stored === undefined ? undefined : decodeRecord(stored, undefined));
+    }
+    return this.states.get(pid);
+  }
+
+  /** The transfers, the revocation and the last use of a capability, in order. */
+  async changesOf(capability: CapabilityId): Promise<readonly AuditRecord[]> {
+    const known = this.changes.get(capability);
+    if (known !== undefined) return known;
+    const stored = await this.repository.changesOf(this.tx, capability);
+    const records = stored.map((record) => decodeRecord(record, undefined)).filter(({ outcome }) => outcome === 'ok');
+    this.changes.set(capability, records);
     return records;
   }
 
@@ -37,6 +65,7 @@ export class LogReader {
 
   async withPayload(record: AuditRecord): Promise<AuditRecord> {
     const { seq } = record;
+    if (record.payload === undefined) return record;
     const stored = await this.repository.find(this.tx, seq);
     const [payload] = await this.repository.payloads(this.tx, seq, seq);
     return stored === undefined ? record : decodeRecord(stored, payload);

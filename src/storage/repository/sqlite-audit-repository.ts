@@ -13,7 +13,17 @@ import type { Subtree } from '../../audit/merkle/merkle-tree.js';
 import type { Hash } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
-import { auditCheckpoints, auditKeys, auditLog, auditNodes, auditPayloads, auditRecords } from '../schema/audit.js';
+import {
+  auditCheckpoints,
+  auditKeys,
+  auditLog,
+  auditNodes,
+  auditPayloads,
+  auditRecords,
+  isChangeRecord,
+  isStateRecord,
+  memberOfBody,
+} from '../schema/audit.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
 import { compileWrite } from '../sqlite/write-statements.js';
@@ -39,6 +49,19 @@ const records = prepareStatements((db: Db, raw: Database.Database) => {
       .select({ seq, header, hash, body })
       .from(auditRecords)
       .where(eq(auditRecords.subject, placeholder('pid')))
+      .orderBy(asc(seq))
+      .prepare(),
+    newestState: db
+      .select({ seq, header, hash, body })
+      .from(auditRecords)
+      .where(and(eq(memberOfBody('target'), placeholder('pid')), isStateRecord))
+      .orderBy(desc(seq))
+      .limit(1)
+      .prepare(),
+    changes: db
+      .select({ seq, header, hash, body })
+      .from(auditRecords)
+      .where(and(eq(memberOfBody('capability'), placeholder('capability')), isChangeRecord))
       .orderBy(asc(seq))
       .prepare(),
     subjects: db
@@ -176,6 +199,14 @@ export class SqliteAuditRepository implements AuditRepository {
 
   async recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]> {
     return records.read(tx).about.all({ pid });
+  }
+
+  async newestState(tx: ReadTx, pid: string): Promise<StoredRecord | undefined> {
+    return records.read(tx).newestState.get({ pid });
+  }
+
+  async changesOf(tx: ReadTx, capability: string): Promise<StoredRecord[]> {
+    return records.read(tx).changes.all({ capability });
   }
 
   async subjects(tx: ReadTx, from: number, to: number): Promise<ReadonlyMap<number, string>> {

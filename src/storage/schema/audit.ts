@@ -1,10 +1,20 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** One row: the id of the log, which is part of every header. */
 export const auditLog = sqliteTable('audit_log', {
   id: text('id').primaryKey(),
 });
+
+/** A member of a body, NULL where the body is damaged. An index on it is computed by the database: there is no column to change. */
+export function memberOfBody(name: 'action' | 'after' | 'capability' | 'target'): SQL {
+  return sql.raw(`CASE WHEN json_valid("body") THEN "body" ->> '${name}' END`);
+}
+
+/** Records that tell the status of a process. */
+export const isStateRecord = sql`${memberOfBody('after')} IS NOT NULL`;
+/** Records that tell what became of a capability after its grant. */
+export const isChangeRecord = sql`${memberOfBody('action')} IN ('capability.transfer', 'capability.revoke', 'capability.spend')`;
 
 export const auditRecords = sqliteTable(
   'audit_records',
@@ -15,7 +25,11 @@ export const auditRecords = sqliteTable(
     body: text('body').notNull(),
     subject: text('subject'),
   },
-  (table) => [index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`)],
+  (table) => [
+    index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`),
+    index('audit_records_state').on(memberOfBody('target'), table.seq).where(isStateRecord),
+    index('audit_records_change').on(memberOfBody('capability'), table.seq).where(isChangeRecord),
+  ],
 );
 
 /** The part of a record that can be erased: the row is deleted, the commitment in the body stays. */

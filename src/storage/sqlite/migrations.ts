@@ -474,4 +474,9 @@ ALTER TABLE \`overlays\` ADD \`is_counted\` integer DEFAULT false NOT NULL;`,
 ALTER TABLE \`effects\` ADD \`intent\` text;--> statement-breakpoint
 ALTER TABLE \`user_signals\` ADD \`record\` text;`,
   },
+  {
+    name: '0010_recorded_states',
+    sql: `CREATE INDEX \`audit_records_state\` ON \`audit_records\` (CASE WHEN json_valid("body") THEN "body" ->> 'target' END,\`seq\`) WHERE CASE WHEN json_valid("body") THEN "body" ->> 'after' END IS NOT NULL;--> statement-breakpoint
+CREATE INDEX \`audit_records_change\` ON \`audit_records\` (CASE WHEN json_valid("body") THEN "body" ->> 'capability' END,\`seq\`) WHERE CASE WHEN json_valid("body") THEN "body" ->> 'action' END IN ('capability.transfer', 'capability.revoke', 'capability.spend');`,
+  },
 ];

@@ -1,0 +1,2 @@
+CREATE INDEX `audit_records_state` ON `audit_records` (CASE WHEN json_valid("body") THEN "body" ->> 'target' END,`seq`) WHERE CASE WHEN json_valid("body") THEN "body" ->> 'after' END IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `audit_records_change` ON `audit_records` (CASE WHEN json_valid("body") THEN "body" ->> 'capability' END,`seq`) WHERE CASE WHEN json_valid("body") THEN "body" ->> 'action' END IN ('capability.transfer', 'capability.revoke', 'capability.spend');
