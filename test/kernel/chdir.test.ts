@@ -213,6 +213,7 @@ describe('chdir on the process face', () => {
     expect(items.map(({ action, target }) => [action, target])).toEqual([
       ['process.spawnChild', spawned],
       ['process.fork', forked],
+      ['capability.spend', pid],
       ['process.chdir', pid],
     ]);
     expect((await kernel.capabilities.get(capability?.id ?? '')).status).toBe('spent');

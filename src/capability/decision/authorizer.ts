@@ -46,7 +46,7 @@ export class Authorizer {
     const request = approvalRequestOf(question, decision);
     const approval = request === undefined ? undefined : await this.approvalLookup.authorize(tx, request, context.at);
     const isContinued = question.continues !== undefined && question.continues === decision.node?.record.id;
-    const counted = isContinued ? 0 : await this.takeUses(tx, decision, context.at);
+    const counted = isContinued ? 0 : await this.takeUses(tx, context, question, decision);
     return toAuthorization(context, question, decision, counted, approval);
   }
 
@@ -75,13 +75,22 @@ export class Authorizer {
   }
 
   /** A use counts for the capability and for everything that it was derived from. Answers with how many that are. */
-  private async takeUses(tx: WriteTx, decision: RawDecision, at: number): Promise<number> {
+  private async takeUses(
+    tx: WriteTx,
+    { via, at }: CallContext,
+    { pid: actor }: Question,
+    decision: RawDecision,
+  ): Promise<number> {
     const used = decision.node?.record;
     const finite = finiteUsesOf(decision);
     if (used === undefined || finite.length === 0) return 0;
     assert(await this.repository.takeUses(tx, finite), `${used.id} was live and had no use left`);
     const data = { capability: used.id, counted: finite.map(({ id }) => id) };
     this.recorder.recordEvent(tx, { type: 'capability.used', at, pid: used.holder, data });
+    for (const { id: capability, holder: target } of finite.filter(({ uses }) => uses === 1)) {
+      const action = 'capability.spend';
+      this.recorder.recordAudit(tx, { actor, via, at, action, outcome: 'ok', target, capability });
+    }
     return finite.length;
   }
 }

@@ -12,14 +12,25 @@ export function grantFacts(
   target: Pid,
 ): { readonly authority: readonly JsonObject[] } {
   return {
-    authority: records.map(({ id, holder, parent, rights, grantedBy }) => ({
-      capability: id,
-      ...(holder === target ? {} : { to: holder }),
-      from: grantedBy,
-      rights: [...rightsOfMask(rights)],
-      ...(parent === null ? {} : { parent }),
+    authority: records.map((record) => ({
+      capability: record.id,
+      ...(record.holder === target ? {} : { to: record.holder }),
+      from: record.grantedBy,
+      rights: [...rightsOfMask(record.rights)],
+      ...(record.parent === null ? {} : { parent: record.parent }),
+      ...limitFacts(record),
     })),
   };
+}
+
+/**
+ * Audit facts of the limits of a new capability. Every record of a grant has them, also where there are no limits: records
+ * of older versions do not, and what they granted may have had some.
+ */
+export function limitFacts({ expiresAt, uses }: Pick<CapabilityRecord, 'expiresAt' | 'uses'>): {
+  readonly limits: JsonObject;
+} {
+  return { limits: { ...(expiresAt === null ? {} : { expiresAt }), ...(uses === null ? {} : { uses }) } };
 }
 
 /** The payload that belongs to `grantFacts`; none where there is no capability. */

@@ -1,7 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { invalidInput } from '../../base/errors.js';
-import type { CapabilityId } from '../../base/ids.js';
 import { label, parseId, parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
@@ -21,10 +20,12 @@ import { noSuchApproval, notPending } from '../approval/approval-errors.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
 import { ApprovalValidity } from '../approval/approval-validity.js';
 import { WakePort } from '../approval/wake-port.js';
+import type { CapabilityRecord } from '../holding/capability-record.js';
 import { parseCapabilitySpec } from '../holding/capability-spec.js';
 import { assertNotExpired } from '../holding/expiry.js';
+import { limitFacts } from '../holding/grant-facts.js';
 import { Grants } from '../holding/grants.js';
-import { maskOfRights } from '../resource/rights.js';
+import { maskOfRights, rightsOfMask } from '../resource/rights.js';
 import { RuleWriter } from '../rule/rule-writer.js';
 
 const answerSpec = z.strictObject({
@@ -55,7 +56,13 @@ export class Answer {
       const record = await this.findPending(tx, act, id);
       const scope = scopeOf(record, decision, stated);
       const granted = await this.carryOut(tx, act, record, decision, scope);
-      await this.approvals.answer(tx, id, { decision, scope, answeredBy: by, answeredAt: act.at, granted });
+      await this.approvals.answer(tx, id, {
+        decision,
+        scope,
+        answeredBy: by,
+        answeredAt: act.at,
+        granted: granted?.id ?? null,
+      });
       const { pid, right, resource, capability } = record;
       const data = { approval: id, decision, ...(scope === null ? {} : { scope }) };
       this.recorder.recordEvent(tx, { type: 'approval.answered', at: act.at, pid, data });
@@ -66,10 +73,10 @@ export class Answer {
         target: pid,
         right,
         decision: decision.startsWith('deny') ? 'deny' : 'allow',
-        capability: granted ?? capability ?? undefined,
+        capability: granted?.id ?? capability ?? undefined,
         approval: id,
         resource,
-        facts: granted === null || record.spec === null ? data : { ...data, rights: [...record.spec.rights] },
+        facts: granted === null ? data : { ...data, rights: [...rightsOfMask(granted.rights)], ...limitFacts(granted) },
         payload: { by },
         subject: pid,
       });
@@ -85,14 +92,14 @@ export class Answer {
     return record;
   }
 
-  /** An approved request grants the capability, whose id is returned; `deny-always` sets a rule. */
+  /** An approved request grants the capability, which is returned; `deny-always` sets a rule. */
   private async carryOut(
     tx: WriteTx,
     act: Act,
     record: ApprovalRecord,
     decision: ApprovalDecision,
     scope: ApprovalScope | null,
-  ): Promise<CapabilityId | null> {
+  ): Promise<CapabilityRecord | null> {
     if (decision === 'deny-always') await this.forbid(tx, act, record, scope);
     if (record.spec === null || decision.startsWith('deny')) return null;
     const { id, pid, generation } = record;
@@ -101,7 +108,7 @@ export class Answer {
     const root = this.grants.createRoot({ pid, generation, at: act.at }, authority, `approval:${id}`);
     await this.grants.insert(tx, [root]);
     this.recorder.recordEvent(tx, { type: 'capability.granted', at: act.at, pid, data: { capability: root.id } });
-    return root.id;
+    return root;
   }
 
   /** The rule binds everything spawned under the process too, whatever the scope, so that no child can do it instead. */

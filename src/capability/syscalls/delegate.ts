@@ -12,6 +12,7 @@ import { toCapability } from '../holding/capability-record.js';
 import { answerFor, delegationSpec, parseDelegationSpecs } from '../holding/capability-spec.js';
 import { Derivation, type Derived } from '../holding/derivation.js';
 import { assertNotExpired } from '../holding/expiry.js';
+import { limitFacts } from '../holding/grant-facts.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
 import { Receivers } from '../holding/receivers.js';
@@ -104,7 +105,8 @@ export class Delegate {
   ): Promise<Capability> {
     await this.grants.insert(tx, [record]);
     const reached = by.reachedBy === undefined ? {} : { reachedBy: by.reachedBy };
-    const facts = { from: by.from, parent, rights: [...rightsOfMask(record.rights)], ...reached };
+    const rights = [...rightsOfMask(record.rights)];
+    const facts = { from: by.from, parent, rights, ...limitFacts(record), ...reached };
     this.recorder.recordAudit(tx, {
       ...act,
       action,

@@ -7,6 +7,7 @@ import type { Capability } from '../holding/capability.js';
 import { toCapability } from '../holding/capability-record.js';
 import { answerFor, capabilitySpec, parseCapabilitySpecs } from '../holding/capability-spec.js';
 import { assertNotExpired } from '../holding/expiry.js';
+import { limitFacts } from '../holding/grant-facts.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
 
@@ -44,7 +45,7 @@ export class Grant {
           target: pid,
           capability,
           resource: authority.pattern.text,
-          facts: { rights: [...authority.rights] },
+          facts: { rights: [...authority.rights], ...limitFacts(record) },
           subject: pid,
         });
         granted.push(toCapability(record, 'live'));

@@ -5,6 +5,8 @@ import type { JsonObject } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion, type Question } from '../../capability/decision/question.js';
+import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
+import { limitFacts } from '../../capability/holding/grant-facts.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { MemoryCharges } from '../../memory/memory-charges.js';
@@ -115,12 +117,12 @@ export class Send {
     to: ProcessRow,
     sent: SentMessage,
     { capability, approval }: SendAuthority,
-    { handles, parents, approvals: attachmentApprovals }: Attached,
+    { handles, granted, approvals: attachmentApprovals }: Attached,
   ) {
     const approvals = [...(approval === undefined ? [] : [approval]), ...attachmentApprovals];
     const given = handles.map(({ object, capability: reading }) => {
-      const parent = parents.get(reading);
-      return { object, reading, ...(parent === undefined ? {} : { parent }) };
+      const record = granted.get(reading);
+      return { object, reading, ...(record === undefined ? {} : grantOf(record)) };
     });
     this.recorder.record(tx, act, to, {
       event: 'message.sent',
@@ -133,6 +135,10 @@ export class Send {
       lineage: given.length > 0,
     });
   }
+}
+
+function grantOf(record: CapabilityRecord): JsonObject {
+  return { ...(record.parent === null ? {} : { parent: record.parent }), ...limitFacts(record) };
 }
 
 /** The authority that a message was sent under. */

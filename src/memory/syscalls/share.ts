@@ -6,6 +6,7 @@ import { Evaluator } from '../../capability/decision/evaluator.js';
 import { chainProblem } from '../../capability/errors.js';
 import { byPreference, type CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Derivation } from '../../capability/holding/derivation.js';
+import { limitFacts } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import { Holdings } from '../../capability/holding/holdings.js';
@@ -66,6 +67,7 @@ export class ShareObject {
         from,
         parent: parent.id,
         rights: [...rights],
+        ...limitFacts(record),
         ...reachFact,
         ...factsOfApprovals(approvals),
       };
