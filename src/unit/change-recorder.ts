@@ -30,6 +30,8 @@ export interface Change<T extends EventType> {
   readonly record?: string | undefined;
   /** Whether `audit.lineage` of the process is told by the record. */
   readonly lineage?: boolean;
+  /** Another process whose `audit.lineage` is told by the record. */
+  readonly lineageOf?: Pid | undefined;
 }
 
 /** The process that a change is about. */
@@ -90,7 +92,7 @@ export class ChangeRecorder {
       after: change.after,
       facts: change.facts,
       payload: change.payload,
-      subject: change.lineage === true ? pid : undefined,
+      subject: change.lineage === true ? pid : change.lineageOf,
     };
     return this.recordAudit(tx, entry, change.record);
   }

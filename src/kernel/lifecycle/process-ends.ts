@@ -99,9 +99,12 @@ export class ProcessEnds {
       await turns.next();
       await this.writeStopping(tx, act, row, stop, records.of(row));
     }
+    const inherited: CapabilityRecord[] = [];
     for (const end of plan.ends.values()) {
       await turns.next();
-      await this.writeEnd(tx, act, end, records.of(end.row));
+      const passedOn = await this.passToParent(tx, act, plan, end);
+      if (passedOn !== undefined) inherited.push(passedOn);
+      await this.writeEnd(tx, act, end, passedOn, records.of(end.row));
     }
     await this.accounts.freeChildSlots(
       tx,
@@ -111,9 +114,9 @@ export class ProcessEnds {
       await turns.next();
       await this.moveOrphan(tx, act, plan, child);
     }
-    for (const end of plan.ends.values()) {
+    for (const { holder, grantedBy: child } of inherited) {
       await turns.next();
-      await this.passResultToParent(tx, act, plan, end);
+      await this.waker.wake(tx, act, holder, `child:${child}`);
     }
   }
 
@@ -159,8 +162,15 @@ export class ProcessEnds {
     });
   }
 
-  private async writeEnd(tx: WriteTx, act: Act, end: End, { record, cause }: CausedRecord): Promise<void> {
+  private async writeEnd(
+    tx: WriteTx,
+    act: Act,
+    end: End,
+    inherited: CapabilityRecord | undefined,
+    { record, cause }: CausedRecord,
+  ): Promise<void> {
     const { row, message, result } = end;
+    const heir = (inherited ?? end.shared)?.holder;
     const outcome = withStop(end.outcome, row);
     const next: ProcessRow = {
       ...(end.ended ?? nextState(nextState(row, 'stop'), 'end')),
@@ -192,8 +202,11 @@ export class ProcessEnds {
         outcome: outcome.kind,
         result: next.result,
         ...(end.shared === undefined ? {} : grantFacts([end.shared], row.pid)),
+        ...(inherited === undefined ? {} : { inherited: inherited.id }),
+        ...(heir === undefined ? {} : { heir }),
         ...(outcome.stop === undefined ? {} : { stop: outcome.stop.kind }),
       },
+      lineageOf: heir,
       ...payloadOf(outcome.reason, message, end.shared),
       record,
       cause,
@@ -236,14 +249,15 @@ export class ProcessEnds {
     return ancestors.find((row) => !isTerminal(row.status) && !plan.ends.has(row.pid));
   }
 
-  /** Wakes the parent, and lets it read the result and the other objects of the process. */
-  private async passResultToParent(tx: WriteTx, act: Act, plan: Plan, { row }: End): Promise<void> {
-    if (row.parent === null || plan.ends.has(row.parent)) return;
+  /** Lets the parent read the result and the other objects of the process, unless the parent has ended, or ends as well. */
+  private async passToParent(tx: WriteTx, act: Act, plan: Plan, { row }: End): Promise<CapabilityRecord | undefined> {
+    if (row.parent === null || plan.ends.has(row.parent)) return undefined;
     const parent = await this.processes.find(tx, row.parent);
-    if (parent === undefined || isTerminal(parent.status)) return;
+    if (parent === undefined || isTerminal(parent.status)) return undefined;
     const to = { pid: parent.pid, generation: parent.generation, at: act.at };
-    await this.grants.insert(tx, [this.grants.createInherited(row.pid, to)]);
-    await this.waker.wake(tx, act, parent.pid, `child:${row.pid}`);
+    const inherited = this.grants.createInherited(row.pid, to);
+    await this.grants.insert(tx, [inherited]);
+    return inherited;
   }
 }
 

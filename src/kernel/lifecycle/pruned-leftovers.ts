@@ -1,7 +1,8 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
-import { Store } from '../../base/store.js';
+import { NodeIdentity } from '../../base/node-identity.js';
+import { Store, type WriteTx } from '../../base/store.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { UnitPace } from '../../unit/unit-pace.js';
 import { type InheritedCapability, type LeftBehind, PruneRepository } from '../process/prune-repository.js';
@@ -20,6 +21,7 @@ export class PrunedLeftovers {
     @inject(Clock) private readonly clock: KernelClock,
     @inject(PruneRepository) private readonly repository: PruneRepository,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(UnusedEnvironments) private readonly environments: UnusedEnvironments,
   ) {}
 
@@ -89,12 +91,25 @@ export class PrunedLeftovers {
       const unit = (begin: () => void) =>
         this.store.write(async (tx) => {
           begin();
-          for (const id of part) await this.repository.removeCapability(tx, id);
-          const data = { count: part.length };
-          this.recorder.recordEvent(tx, { type: 'capabilities.pruned', at: this.clock.now(), data });
+          const removed = new Map<Pid, CapabilityId[]>();
+          for (const id of part) {
+            const holder = await this.repository.removeCapability(tx, id);
+            if (holder !== undefined) removed.set(holder, [...(removed.get(holder) ?? []), id]);
+          }
+          this.recordRemoval(tx, part.length, removed);
         });
       await pace.measure(unit);
       rest = rest.slice(part.length);
+    }
+  }
+
+  private recordRemoval(tx: WriteTx, count: number, removed: ReadonlyMap<Pid, readonly CapabilityId[]>): void {
+    const at = this.clock.now();
+    this.recorder.recordEvent(tx, { type: 'capabilities.pruned', at, data: { count } });
+    const act = { actor: 'kernel', via: `host:${this.node.operator}`, at };
+    for (const [target, capabilities] of removed) {
+      const entry = { action: 'capability.prune', outcome: 'ok', target, subject: target } as const;
+      this.recorder.recordAudit(tx, { ...act, ...entry, facts: { capabilities } });
     }
   }
 }

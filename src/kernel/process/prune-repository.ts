@@ -39,8 +39,8 @@ export interface PruneRepository {
     after: InheritedCapability['place'],
     limit: number,
   ): Promise<readonly InheritedCapability[]>;
-  /** Removes the capability unless another one was derived from it. */
-  removeCapability(tx: WriteTx, id: CapabilityId): Promise<void>;
+  /** Removes the capability unless another one was derived from it. Answers with the holder of one that was removed. */
+  removeCapability(tx: WriteTx, id: CapabilityId): Promise<Pid | undefined>;
   /** The hashes of up to `limit` environments after `after`. */
   pageEnvironments(tx: ReadTx, after: string, limit: number): Promise<readonly string[]>;
   /** Removes up to `limit` nodes that ended before `endedBefore` and hold no process. Answers with their ids. */

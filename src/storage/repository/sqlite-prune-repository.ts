@@ -179,8 +179,10 @@ export class SqlitePruneRepository implements PruneRepository {
     }));
   }
 
-  async removeCapability(tx: WriteTx, id: CapabilityId): Promise<void> {
-    for (const deleted of statements.write(tx).deleteCapability.all(id)) dropCachedHoldings(tx, deleted);
+  async removeCapability(tx: WriteTx, id: CapabilityId): Promise<Pid | undefined> {
+    const [deleted] = statements.write(tx).deleteCapability.all(id);
+    if (deleted !== undefined) dropCachedHoldings(tx, deleted);
+    return deleted?.holder;
   }
 
   async pageEnvironments(tx: ReadTx, after: string, limit: number): Promise<readonly string[]> {
