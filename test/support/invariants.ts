@@ -29,6 +29,7 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
     ...checkEffects(facts),
     ...checkSequences(facts),
     ...(await checkAuditLog(kernel)),
+    ...(options.edited ? [] : await checkRecordedStatuses(kernel, facts)),
   ];
   expect(wrong).toEqual([]);
 }
@@ -36,6 +37,18 @@ export async function checkInvariants(kernel: Kernel, path: string, options: Che
 export interface CheckOptions {
   /** The test has changed process rows itself, so that their statuses do not follow from the records. */
   readonly edited?: boolean;
+}
+
+/** The log tells of all capabilities that the tables have, with the same status; for the ten newest processes. */
+async function checkRecordedStatuses(kernel: Kernel, { processes }: Facts): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const { pid } of processes.slice(-10)) {
+    const { capabilities } = await kernel.audit.lineage(pid);
+    const told = new Map(capabilities.map(({ id, status, unrecorded }) => [id, unrecorded ? 'unrecorded' : status]));
+    for (const { id, status } of await kernel.capabilities.list(pid, { status: 'any', limit: 1_000 }))
+      if (told.get(id) !== status) wrong.push(`${id} of ${pid} is ${status}, and told as ${told.get(id)}`);
+  }
+  return wrong;
 }
 
 /** (24) The parts that acknowledged processes lack: row, account, goal, view, own capability, event or record. */

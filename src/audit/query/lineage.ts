@@ -9,6 +9,7 @@ export interface LineageProcess {
   readonly spawnedBy: Pid | 'host';
   readonly image: string;
   readonly goal: ObjectId;
+  /** As the newest record of a change of its status tells it. */
   readonly status: string;
   /** The kind of its outcome, once it has ended. */
   readonly outcome?: string;
@@ -23,9 +24,9 @@ export interface LineageCapability {
   readonly resource: string;
   /** Its rights. */
   readonly rights: readonly string[];
-  /** Revoked where the log says so, otherwise as its table has it; `missing`: the table has no such capability. */
+  /** `live`, `revoked`, `expired`, `spent` or `ended`; `missing`: it is not recorded, and the tables do not have it. */
   readonly status: string;
-  /** The log tells of no such grant, as of grants with a spawn by older versions: this is what the tables say. */
+  /** The log does not tell of the grant, or not all that the status depends on, as in older versions: this is what the tables say. */
   readonly unrecorded?: true;
   /** The capability itself first, then its parents up to the root grant. */
   readonly chain: readonly LineageLink[];
@@ -37,7 +38,7 @@ interface LineageLink {
   readonly holder: Pid;
   /** The pid of the process that delegated it, or `host`. */
   readonly grantedBy: string;
-  /** As of the capability. */
+  /** The log does not tell of the grant: this is what the tables say. */
   readonly unrecorded?: true;
 }
 
@@ -47,7 +48,7 @@ export interface Lineage {
   readonly process: LineageProcess;
   /** The processes that it was spawned under, nearest first. */
   readonly ancestors: readonly LineageProcess[];
-  /** All capabilities that it was given, without those that it gave away. */
+  /** All capabilities that it was given, in this order, without those that it gave away. */
   readonly capabilities: readonly LineageCapability[];
   /** Its execs, signals, moves and limits, in order. */
   readonly history: readonly AuditRecord[];

@@ -4,16 +4,26 @@ import type { ReadTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import type { CapabilityRepository } from '../holding/capability-repository.js';
 import { rightsOfMask } from '../resource/rights.js';
-import { type CapabilityHistory, holderAt } from './capability-history.js';
+import { type CapabilityHistory, holderAt, type RecordedCapability } from './capability-history.js';
 
-/** The capability `id` and those that it was derived from, as of record `seq`; `isWhole` tells whether the root was reached. */
+/** A capability and those that it was derived from. */
+export interface AuthorityChain {
+  readonly links: readonly AuthorityLink[];
+  /** The links that the log tells of. */
+  readonly recorded: readonly RecordedCapability[];
+  /** Whether the root was reached. */
+  readonly isWhole: boolean;
+}
+
+/** The chain of the capability `id`, as of record `seq`. */
 export async function authorityChain(
   tx: ReadTx,
   capabilities: CapabilityRepository,
   history: CapabilityHistory,
   { id: first, near: firstNear, seq }: ChainStart,
-): Promise<{ readonly links: readonly AuthorityLink[]; readonly isWhole: boolean }> {
+): Promise<AuthorityChain> {
   const links: AuthorityLink[] = [];
+  const recordedLinks: RecordedCapability[] = [];
   let near = firstNear;
   for (let id: CapabilityId | null = first; id !== null; ) {
     const row: CapabilityRecord | undefined = await capabilities.find(tx, id);
@@ -21,6 +31,7 @@ export async function authorityChain(
     if (recorded !== undefined) {
       const { resource, rights, grantedBy, parent } = recorded.grant;
       links.push({ capability: id, holder: holderAt(recorded, seq), resource, rights, grantedBy });
+      recordedLinks.push(recorded);
       id = parent;
       near = [grantedBy];
     } else if (row !== undefined) {
@@ -29,11 +40,11 @@ export async function authorityChain(
       links.push({ capability: id, holder, resource, rights, grantedBy, unrecorded: true });
       id = row.parent;
       near = [grantedBy];
-    } else return { links, isWhole: false };
+    } else return { links, recorded: recordedLinks, isWhole: false };
     // Rows can be made to refer to each other.
-    if (links.some(({ capability }) => capability === id)) return { links, isWhole: false };
+    if (links.some(({ capability }) => capability === id)) return { links, recorded: recordedLinks, isWhole: false };
   }
-  return { links, isWhole: true };
+  return { links, recorded: recordedLinks, isWhole: true };
 }
 
 interface ChainStart {

@@ -1,12 +1,15 @@
 import type { AuditRecord } from '../../audit/audit-record.js';
 import type { LogReader } from '../../audit/query/log-reader.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
+import { Turns } from '../../base/turns.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { inheritedRights } from '../holding/grants.js';
-import { rightsOfMask } from '../resource/rights.js';
 import {
   grantsIn,
+  inheritedGrant,
+  isEnd,
   mayTellOfGrants,
+  namespacePattern,
   type RecordedGrant,
   type RecordedTransfer,
   spawnActions,
@@ -25,132 +28,117 @@ export function holderAt({ grant, transfers }: RecordedCapability, seq: number):
   return transfers.filter((transfer) => transfer.seq <= seq).at(-1)?.to ?? grant.holder;
 }
 
+/** The record by which its holder got it. */
+export function receivedAt({ grant, transfers }: RecordedCapability): number {
+  return transfers.at(-1)?.seq ?? grant.seq;
+}
+
 /**
  * Finds what the log tells of capabilities. The tables and the index of records only say where to look first: where they do
  * not lead to the record of the grant, the whole log is read.
  */
 export class CapabilityHistory {
-  private readonly scanned = new Map<CapabilityId, RecordedCapability | undefined>();
-
-  private readonly received = new Map<Pid, Received>();
+  private readonly found = new Map<CapabilityId, RecordedGrant>();
+  private readonly scanned = new Map<CapabilityId, AuditRecord | undefined>();
+  private readonly received = new Map<Pid, ReadonlyMap<CapabilityId, AuditRecord>>();
 
   constructor(private readonly log: LogReader) {}
 
   /**
-   * `row`: the capability in its table, if it is there; `near`: processes that may have held it. Undefined where the log tells
-   * of no such grant, as for capabilities that older versions gave with a spawn.
+   * `row`: the capability in its table, if it is there; `near`: processes that may have been its first holder. Undefined where
+   * the log tells of no such grant, as for capabilities that older versions gave with a spawn.
    */
   async find(
     id: CapabilityId,
     row: CapabilityRecord | undefined,
     near: readonly (Pid | undefined)[],
   ): Promise<RecordedCapability | undefined> {
-    // A row that is gone tells no transfers: only the log has them.
-    const indexed = row === undefined ? undefined : await this.findIndexed(id, row, [row.holder, ...near]);
-    if (indexed !== undefined) return indexed;
-    if (!this.scanned.has(id)) await this.scan([id]);
-    return this.scanned.get(id);
+    const grant = (await this.findIndexed(id, row, near)) ?? (await this.findScanned(id));
+    return grant === undefined ? undefined : { grant, transfers: await this.transfersOf(id) };
   }
 
-  /** Reads the log once for all of `ids`. */
+  /** Reads the log once for all of `ids` that the index does not lead to. */
   async scan(ids: readonly CapabilityId[]): Promise<void> {
-    const grants = new Map<CapabilityId, [AuditRecord, RecordedGrant]>();
-    const transfers = new Map<CapabilityId, RecordedTransfer[]>(ids.map((id) => [id, []]));
+    const grants = new Map<CapabilityId, AuditRecord | undefined>(ids.map((id) => [id, undefined]));
     await this.log.scan(mayTellOfGrants, (record) => {
-      for (const grant of grantsIn(record)) {
-        if (transfers.has(grant.capability) && !grants.has(grant.capability))
-          grants.set(grant.capability, [record, grant]);
-      }
-      const transfer = transferIn(record, record.capability ?? '');
-      if (transfer !== undefined) transfers.get(record.capability ?? '')?.push(transfer);
+      for (const { capability } of grantsIn(record))
+        if (grants.has(capability) && grants.get(capability) === undefined) grants.set(capability, record);
     });
-    for (const id of ids) {
-      const found = grants.get(id);
-      const grant = found === undefined ? undefined : await this.withResource(found[0], id);
-      this.scanned.set(id, grant === undefined ? undefined : { grant, transfers: transfers.get(id) ?? [] });
-    }
+    for (const [id, record] of grants) this.scanned.set(id, record);
   }
 
-  /** Follows the transfers back from each process; undefined unless the first one leads to the grant. */
+  /** The grant, where the index leads to its record from the first holder. */
   async findIndexed(
     id: CapabilityId,
-    row: CapabilityRecord,
+    row: CapabilityRecord | undefined,
     near: readonly (Pid | undefined)[],
-  ): Promise<RecordedCapability | undefined> {
-    const transfers = new Map<number, RecordedTransfer>();
-    let grant: RecordedGrant | undefined;
-    for (const [index, pid] of near.entries()) {
-      if (pid === undefined) continue;
-      const path = await this.followBack(id, pid);
-      const found = path.grant ?? (index === 0 ? await this.findInherited(row, path.holder) : undefined);
-      if (index === 0) grant = found;
-      if (grant === undefined) return undefined;
-      if (found !== undefined) for (const transfer of path.transfers) transfers.set(transfer.seq, transfer);
-    }
-    if (grant === undefined) return undefined;
-    return { grant, transfers: [...transfers.values()].sort((a, b) => a.seq - b.seq) };
+  ): Promise<RecordedGrant | undefined> {
+    const known = this.found.get(id);
+    if (known !== undefined) return known;
+    const grant = await this.lookUp(id, row, near);
+    if (grant !== undefined) this.found.set(id, grant);
+    return grant;
   }
 
-  /** All that the index says a process was given. */
-  private async findReceived(pid: Pid): Promise<Received> {
+  private async lookUp(
+    id: CapabilityId,
+    row: CapabilityRecord | undefined,
+    near: readonly (Pid | undefined)[],
+  ): Promise<RecordedGrant | undefined> {
+    const [first] = await this.transfersOf(id);
+    for (const holder of first === undefined ? [...near, row?.holder] : [first.from]) {
+      const record = holder === undefined ? undefined : (await this.findReceived(holder)).get(id);
+      if (record !== undefined) return this.withResource(record, id);
+    }
+    return row === undefined ? undefined : this.findUnnamed(row, first?.from ?? row.holder);
+  }
+
+  /** The ids of all that the index says a process was given, in the order of the log. */
+  async idsGivenTo(pid: Pid): Promise<CapabilityId[]> {
+    return [...(await this.findReceived(pid)).keys()];
+  }
+
+  /** The records by which the index says that a process was given capabilities: grants and transfers. */
+  private async findReceived(pid: Pid): Promise<ReadonlyMap<CapabilityId, AuditRecord>> {
     const known = this.received.get(pid);
     if (known !== undefined) return known;
-    const grants = new Map<CapabilityId, AuditRecord>();
-    const transfers = new Map<CapabilityId, RecordedTransfer[]>();
+    const received = new Map<CapabilityId, AuditRecord>();
+    const turns = new Turns();
     for (const record of await this.log.recordsAbout(pid)) {
-      for (const { capability, holder } of grantsIn(record)) if (holder === pid) grants.set(capability, record);
-      const id = record.capability ?? '';
-      const transfer = transferIn(record, id);
-      if (transfer !== undefined) transfers.set(id, [...(transfers.get(id) ?? []), transfer]);
+      await turns.next();
+      for (const { capability, holder } of grantsIn(record)) if (holder === pid) received.set(capability, record);
+      const transfer = transferIn(record);
+      if (transfer !== undefined && !received.has(transfer.capability)) received.set(transfer.capability, record);
     }
-    const received = { grants, transfers };
     this.received.set(pid, received);
     return received;
   }
 
-  /** The ids of all that the index says a process was given. */
-  async idsGivenTo(pid: Pid): Promise<CapabilityId[]> {
-    const { grants, transfers } = await this.findReceived(pid);
-    return [...grants.keys(), ...transfers.keys()];
+  private async transfersOf(id: CapabilityId): Promise<RecordedTransfer[]> {
+    return (await this.log.changesOf(id)).flatMap((record) => transferIn(record) ?? []);
   }
 
-  private async followBack(id: CapabilityId, from: Pid) {
-    const transfers: RecordedTransfer[] = [];
-    for (let holder = from, before = Number.MAX_SAFE_INTEGER; ; ) {
-      const received = await this.findReceived(holder);
-      const transfer = received.transfers.get(id)?.findLast(({ seq }) => seq < before);
-      if (transfer === undefined) {
-        const granting = received.grants.get(id);
-        const grant = granting === undefined ? undefined : await this.withResource(granting, id);
-        return { holder, transfers, grant };
-      }
-      transfers.push(transfer);
-      holder = transfer.from;
-      before = transfer.seq;
-    }
+  private async findScanned(id: CapabilityId): Promise<RecordedGrant | undefined> {
+    if (!this.scanned.has(id)) await this.scan([id]);
+    const record = this.scanned.get(id);
+    return record === undefined ? undefined : this.withResource(record, id);
   }
 
-  /** The capability that a parent inherits from an ended child has no record of its own: it follows from its parent. */
-  private async findInherited(row: CapabilityRecord, holder: Pid): Promise<RecordedGrant | undefined> {
-    const { id: capability, grantedBy: child, parent, own } = row;
-    const resource = `ns:process/${child}/**`;
-    if (own || parent !== null || row.resource !== resource || row.rights !== inheritedRights) return undefined;
+  /** What a parent inherited from a child whose end, by an older version, does not name it: it follows from its row. */
+  private async findUnnamed(row: CapabilityRecord, holder: Pid): Promise<RecordedGrant | undefined> {
+    const { id, grantedBy: child, parent, own } = row;
+    if (own || parent !== null || row.resource !== namespacePattern(child) || row.rights !== inheritedRights)
+      return undefined;
+    const end = await this.log.newestState(child);
+    if (end === undefined || !isEnd(end) || end.facts?.inherited !== undefined) return undefined;
     const records = await this.log.recordsAbout(child);
     const spawn = records.find(({ action }) => spawnActions.has(action));
-    if (spawn === undefined) return undefined;
     const moved = records.findLast(({ action }) => action === 'process.reparent');
-    const heir = moved === undefined ? spawn.actor : moved.facts?.to;
-    if (heir !== holder) return undefined;
-    return { capability, holder, seq: spawn.seq, resource, rights: rightsOfMask(row.rights), grantedBy: child, parent };
+    const heir = moved === undefined ? spawn?.actor : moved.facts?.to;
+    return heir === holder ? inheritedGrant(id, holder, child, end.seq) : undefined;
   }
 
   private async withResource(record: AuditRecord, id: CapabilityId): Promise<RecordedGrant | undefined> {
     return grantsIn(await this.log.withPayload(record)).find(({ capability }) => capability === id);
   }
-}
-
-/** The records of the grants to a process, and the transfers to it. */
-interface Received {
-  readonly grants: ReadonlyMap<CapabilityId, AuditRecord>;
-  readonly transfers: ReadonlyMap<CapabilityId, readonly RecordedTransfer[]>;
 }

@@ -1,7 +1,7 @@
 import type { AuditRecord } from '../../audit/audit-record.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
-import { ownRights } from '../holding/grants.js';
+import { inheritedRights, ownRights } from '../holding/grants.js';
 import { rightsOfMask } from '../resource/rights.js';
 
 /** The origin of a capability, as the record of its grant tells it. */
@@ -15,9 +15,14 @@ export interface RecordedGrant {
   readonly rights: readonly string[];
   readonly grantedBy: string;
   readonly parent: CapabilityId | null;
+  /** It survives exec. */
+  readonly own?: true;
+  /** Absent: a record of an older version, which does not tell them. */
+  readonly limits?: { readonly expiresAt?: number };
 }
 
 export interface RecordedTransfer {
+  readonly capability: CapabilityId;
   readonly seq: number;
   readonly from: Pid;
   readonly to: Pid;
@@ -34,18 +39,24 @@ export const spawnActions: ReadonlySet<string> = new Set(['process.spawn', 'proc
 
 /** Whether a body may tell of a grant or a transfer. */
 export function mayTellOfGrants(body: string): boolean {
-  return body.includes('"outcome":"ok"') && /"(?:capability|capabilities|reading)":/.test(body);
+  return body.includes('"outcome":"ok"') && /"(?:capability|capabilities|inherited|reading)":/.test(body);
 }
 
 /** The capabilities that a record gives to somebody. */
 export function grantsIn(record: AuditRecord): RecordedGrant[] {
   if (record.outcome !== 'ok') return [];
-  return [...ownOf(record), ...singleOf(record), ...listedOf(record), ...attachedOf(record)];
+  return [...ownOf(record), ...singleOf(record), ...listedOf(record), ...attachedOf(record), ...inheritedOf(record)];
 }
 
-export function transferIn({ action, outcome, seq, capability, target, facts }: AuditRecord, id: CapabilityId) {
-  if (action !== 'capability.transfer' || outcome !== 'ok' || capability !== id) return undefined;
-  return { seq, from: String(facts?.from), to: target ?? '' };
+/** Whether a record is the end of its target. */
+export function isEnd({ facts }: AuditRecord): boolean {
+  return facts?.outcome !== undefined && facts.result !== undefined;
+}
+
+export function transferIn(record: AuditRecord): RecordedTransfer | undefined {
+  const { action, outcome, seq, capability, target, facts } = record;
+  if (action !== 'capability.transfer' || outcome !== 'ok' || capability === undefined) return undefined;
+  return { capability, seq, from: String(facts?.from), to: target ?? '' };
 }
 
 /** The first capability of a process is on its own namespace. */
@@ -53,9 +64,10 @@ function ownOf({ action, seq, target = '', facts }: AuditRecord): RecordedGrant[
   if (!spawnActions.has(action) || !Array.isArray(facts?.capabilities)) return [];
   const [own] = facts.capabilities;
   if (typeof own !== 'string') return [];
-  const resource = `ns:process/${target}/**`;
+  const resource = namespacePattern(target);
   const rights = rightsOfMask(ownRights);
-  return [{ capability: own, holder: target, seq, resource, rights, grantedBy: 'kernel', parent: null }];
+  const grant = { capability: own, holder: target, seq, resource, rights, grantedBy: 'kernel', parent: null };
+  return [{ ...grant, own: true, limits: {} }];
 }
 
 /** An answer grants a capability where it names its rights; otherwise it names the capability that was used. */
@@ -71,6 +83,7 @@ function singleOf(record: AuditRecord): RecordedGrant[] {
       rights: facts.rights.map(String),
       grantedBy: action === 'approval.answer' ? `approval:${approval}` : String(facts.from ?? 'host'),
       parent: textOrNull(facts.parent),
+      ...limitsIn(facts),
     },
   ];
 }
@@ -80,7 +93,7 @@ function listedOf({ seq, target = '', facts, payload }: AuditRecord): RecordedGr
   if (!Array.isArray(facts?.authority)) return [];
   const resources = Array.isArray(payload?.resources) ? payload.resources : [];
   return facts.authority.flatMap((item, index) => {
-    const { capability, to, from, rights, parent } = membersOf(item);
+    const { capability, to, from, rights, parent, limits } = membersOf(item);
     if (typeof capability !== 'string' || !Array.isArray(rights)) return [];
     return {
       capability,
@@ -90,19 +103,55 @@ function listedOf({ seq, target = '', facts, payload }: AuditRecord): RecordedGr
       rights: rights.map(String),
       grantedBy: String(from),
       parent: textOrNull(parent),
+      ...limitsIn({ limits }),
     };
   });
 }
 
-/** Objects that are attached to a message; one that the receiver could read already has no parent there. */
+/** Objects that are attached to a message; what the receiver could read already is not granted, and has no limits there. */
 function attachedOf({ action, actor, seq, target = '', facts }: AuditRecord): RecordedGrant[] {
   if (action !== 'message.send' || !Array.isArray(facts?.given)) return [];
   return facts.given.flatMap((item) => {
-    const { object, reading, parent } = membersOf(item);
-    if (typeof reading !== 'string' || typeof parent !== 'string') return [];
-    const resource = `object:${String(object)}`;
-    return { capability: reading, holder: target, seq, resource, rights: ['read'], grantedBy: actor, parent };
+    const { object, reading, parent, limits } = membersOf(item);
+    // Older versions tell no limits; all that the host attached was granted.
+    const isGranted = limits !== undefined || parent !== undefined || actor === 'host';
+    if (typeof reading !== 'string' || !isGranted) return [];
+    return {
+      capability: reading,
+      holder: target,
+      seq,
+      resource: `object:${String(object)}`,
+      rights: ['read'],
+      grantedBy: actor,
+      parent: textOrNull(parent),
+      ...limitsIn({ limits }),
+    };
   });
+}
+
+/** The capability that a parent gets at the end of a child, on the namespace of the child. */
+function inheritedOf(record: AuditRecord): RecordedGrant[] {
+  const { seq, target = '', facts } = record;
+  if (!isEnd(record) || typeof facts?.inherited !== 'string' || typeof facts.heir !== 'string') return [];
+  return [{ ...inheritedGrant(facts.inherited, facts.heir, target, seq), limits: {} }];
+}
+
+/** Without limits: only the end that names the capability tells that it has none. */
+export function inheritedGrant(capability: CapabilityId, holder: Pid, child: Pid, seq: number): RecordedGrant {
+  const rights = rightsOfMask(inheritedRights);
+  const resource = namespacePattern(child);
+  return { capability, holder, seq, resource, rights, grantedBy: child, parent: null };
+}
+
+/** The pattern of all objects that a process makes. */
+export function namespacePattern(pid: Pid): string {
+  return `ns:process/${pid}/**`;
+}
+
+function limitsIn({ limits }: { readonly limits?: JsonValue | undefined }): Pick<RecordedGrant, 'limits'> {
+  if (limits === undefined) return {};
+  const { expiresAt } = membersOf(limits);
+  return { limits: typeof expiresAt === 'number' ? { expiresAt } : {} };
 }
 
 function membersOf(item: JsonValue): { readonly [name: string]: JsonValue | undefined } {

@@ -8,9 +8,12 @@ import { LogReader } from '../../audit/query/log-reader.js';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
 import { type ReadTx, Store } from '../../base/store.js';
-import { authorityChain } from '../../capability/decision/authority-chain.js';
-import { CapabilityHistory, holderAt } from '../../capability/decision/capability-history.js';
+import { Turns } from '../../base/turns.js';
+import { type AuthorityChain, authorityChain } from '../../capability/decision/authority-chain.js';
+import { CapabilityHistory, holderAt, receivedAt } from '../../capability/decision/capability-history.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
+import { isEnd } from '../../capability/decision/recorded-grants.js';
+import { RecordedStatuses } from '../../capability/decision/recorded-status.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { parsePid } from '../specs.js';
@@ -19,7 +22,7 @@ import { noSuchProcess } from './process-lookup.js';
 import { ProcessRepository } from './process-repository.js';
 import { isHistory, lifeIn, toLineageProcess } from './recorded-life.js';
 
-/** Tells the lineage of a process from the audit log; the tables only say where to look, and the state of what still lives. */
+/** Tells the lineage of a process from the audit log; the tables only say where to look, and what older versions did not record. */
 @injectable()
 export class ProcessLineage implements LineageQuery {
   constructor(
@@ -47,20 +50,22 @@ export class ProcessLineage implements LineageQuery {
 
   private async findProcess(tx: ReadTx, log: LogReader, pid: Pid): Promise<LineageProcess> {
     const row = await this.processes.find(tx, pid);
+    const state = await log.newestState(pid);
+    if (row === undefined && state === undefined) throw noSuchProcess(pid);
     let life = lifeIn(await log.recordsAbout(pid), pid);
-    if (row === undefined && life.spawn === undefined) throw noSuchProcess(pid);
-    const hasEnded = row === undefined || isTerminal(row.status);
-    // Ends are not indexed, nor are the spawns of older versions.
-    if (life.spawn === undefined || (hasEnded && life.end === undefined)) {
+    // The spawns of older versions are not indexed.
+    if (life.spawn === undefined) {
       const records: AuditRecord[] = [];
       const isCandidate = (body: string) => body.includes(`"target":${JSON.stringify(pid)}`);
       await log.scan(isCandidate, (record) => void records.push(record));
       life = lifeIn(records, pid);
     }
-    const { spawn, end } = life;
-    if (spawn === undefined) throw notOnRecord(`no record tells that ${pid} was spawned.`, { pid });
-    if (hasEnded && end === undefined) throw notOnRecord(`no record tells that ${pid} has ended.`, { pid });
-    return toLineageProcess(pid, spawn, life, row?.status ?? '');
+    const { spawn, exec } = life;
+    if (spawn === undefined || state === undefined)
+      throw notOnRecord(`no record tells that ${pid} was spawned.`, { pid });
+    const hasEnded = row === undefined || isTerminal(row.status);
+    if (hasEnded && !isEnd(state)) throw notOnRecord(`no record tells that ${pid} has ended.`, { pid });
+    return toLineageProcess(pid, spawn, exec, state);
   }
 
   private async findAncestors(tx: ReadTx, log: LogReader, { spawnedBy }: LineageProcess): Promise<LineageProcess[]> {
@@ -72,19 +77,25 @@ export class ProcessLineage implements LineageQuery {
 
   private async findCapabilities(tx: ReadTx, log: LogReader, pid: Pid): Promise<LineageCapability[]> {
     const history = new CapabilityHistory(log);
+    const statuses = new RecordedStatuses(log, this.clock.peek());
     const rows = new Map<CapabilityId, CapabilityRecord | undefined>();
-    for (const row of await this.capabilities.findByHolder(tx, pid)) rows.set(row.id, row);
-    for (const id of await history.idsGivenTo(pid)) {
-      if (!rows.has(id)) rows.set(id, await this.capabilities.find(tx, id));
-    }
+    const held = new Map((await this.capabilities.findByHolder(tx, pid)).map((row) => [row.id, row]));
+    for (const id of await history.idsGivenTo(pid))
+      rows.set(id, held.get(id) ?? (await this.capabilities.find(tx, id)));
+    for (const [id, row] of held) rows.set(id, row);
     await this.scanUnindexed(history, rows, pid);
-    const held: LineageCapability[] = [];
+    const told: { readonly seq: number; readonly capability: LineageCapability }[] = [];
+    const turns = new Turns();
     for (const [id, row] of rows) {
+      await turns.next();
       const recorded = await history.find(id, row, [pid]);
       const holder = recorded === undefined ? row?.holder : holderAt(recorded, Number.MAX_SAFE_INTEGER);
-      if (holder === pid) held.push(await this.toLineageCapability(tx, log, history, pid, id, row));
+      if (holder !== pid) continue;
+      const seq = recorded === undefined ? Number.MAX_SAFE_INTEGER : receivedAt(recorded);
+      const capability = await this.toLineageCapability(tx, { log, history, statuses }, pid, id, row);
+      told.push({ seq, capability });
     }
-    return held;
+    return told.sort((a, b) => a.seq - b.seq).map(({ capability }) => capability);
   }
 
   /** Reads the log once for all that the index does not lead to. */
@@ -94,32 +105,34 @@ export class ProcessLineage implements LineageQuery {
     pid: Pid,
   ): Promise<void> {
     const unindexed: CapabilityId[] = [];
+    const turns = new Turns();
     for (const [id, row] of rows) {
-      if (row === undefined || (await history.findIndexed(id, row, [row.holder, pid])) === undefined)
-        unindexed.push(id);
+      await turns.next();
+      if ((await history.findIndexed(id, row, [pid])) === undefined) unindexed.push(id);
     }
     if (unindexed.length > 0) await history.scan(unindexed);
   }
 
   private async toLineageCapability(
     tx: ReadTx,
-    log: LogReader,
-    history: CapabilityHistory,
+    { log, history, statuses }: LogAnswers,
     pid: Pid,
     id: CapabilityId,
     row: CapabilityRecord | undefined,
   ): Promise<LineageCapability> {
     const start = { id, near: [pid], seq: Number.MAX_SAFE_INTEGER };
-    const { links, isWhole } = await authorityChain(tx, this.capabilities, history, start);
+    const chain = await authorityChain(tx, this.capabilities, history, start);
+    const { links, isWhole } = chain;
     const [own] = links;
-    if (own === undefined || (!isWhole && !(await this.isGiverPruned(tx, links))))
+    if (own === undefined || (!isWhole && !(await this.isGiverPruned(tx, log, links))))
       throw notOnRecord(`nothing tells where ${id} came from.`, { capability: id });
-    const { resource, rights, unrecorded } = own;
+    const { resource, rights } = own;
+    const { status, unrecorded = own.unrecorded } = await this.statusOf(tx, statuses, chain, row);
     return {
       id,
       resource,
       rights,
-      status: await this.statusOf(tx, log, { links, isWhole }, row),
+      status,
       ...(unrecorded === undefined ? {} : { unrecorded }),
       chain: links.map((link) => ({
         id: link.capability,
@@ -130,28 +143,29 @@ export class ProcessLineage implements LineageQuery {
     };
   }
 
-  /** Revoked where the log tells that it, or one that it was derived from, was revoked. */
+  /** By the log where it tells all that the status depends on; otherwise as the table has it, unless the log tells of an end. */
   private async statusOf(
     tx: ReadTx,
-    log: LogReader,
-    { links, isWhole }: { readonly links: readonly AuthorityLink[]; readonly isWhole: boolean },
+    statuses: RecordedStatuses,
+    { links, recorded, isWhole }: AuthorityChain,
     row: CapabilityRecord | undefined,
-  ): Promise<string> {
-    for (const { capability: id, holder } of links) {
-      const isRevocation = ({ action, outcome, capability }: AuditRecord) =>
-        action === 'capability.revoke' && outcome === 'ok' && capability === id;
-      if ((await log.recordsAbout(holder)).some(isRevocation)) return 'revoked';
-    }
-    if (row !== undefined) return this.evaluator.statusOf(tx, row, this.clock.peek());
-    // The capabilities of a pruned process went with it, and what was derived from them.
-    for (const { holder } of links) if ((await this.processes.find(tx, holder)) === undefined) return 'ended';
-    return isWhole ? 'missing' : 'ended';
+  ): Promise<Pick<LineageCapability, 'status' | 'unrecorded'>> {
+    const status = await statuses.statusOf(recorded);
+    const isTold =
+      isWhole && recorded.length === links.length && recorded.every(({ grant }) => grant.limits !== undefined);
+    if (status !== 'live' || isTold) return { status };
+    if (row !== undefined)
+      return { status: await this.evaluator.statusOf(tx, row, this.clock.peek()), unrecorded: true };
+    // What was derived from capabilities of a pruned process went with them.
+    return { status: isWhole ? 'missing' : 'ended', unrecorded: true };
   }
 
   /** Whether the log tells no more of a chain because its next link, of a process that was pruned, had no record of its own. */
-  private async isGiverPruned(tx: ReadTx, links: readonly AuthorityLink[]): Promise<boolean> {
+  private async isGiverPruned(tx: ReadTx, log: LogReader, links: readonly AuthorityLink[]): Promise<boolean> {
     const giver = links.at(-1)?.grantedBy;
-    return giver !== undefined && (await this.processes.find(tx, giver)) === undefined;
+    if (giver === undefined || (await this.processes.find(tx, giver)) !== undefined) return false;
+    const state = await log.newestState(giver);
+    return state !== undefined && isEnd(state);
   }
 
   private async findHistory(log: LogReader, pid: Pid): Promise<AuditRecord[]> {
@@ -159,4 +173,11 @@ export class ProcessLineage implements LineageQuery {
     for (const record of (await log.recordsAbout(pid)).filter(isHistory)) records.push(await log.withPayload(record));
     return records;
   }
+}
+
+/** Parts of the log, read for one lineage. */
+interface LogAnswers {
+  readonly log: LogReader;
+  readonly history: CapabilityHistory;
+  readonly statuses: RecordedStatuses;
 }

@@ -1,14 +1,13 @@
 import type { AuditRecord } from '../../audit/audit-record.js';
 import type { LineageProcess } from '../../audit/query/lineage.js';
 import type { Pid } from '../../base/ids.js';
-import { spawnActions } from '../../capability/decision/recorded-grants.js';
+import { isEnd, spawnActions } from '../../capability/decision/recorded-grants.js';
 
-/** The records that tell where a process came from, which program it has, and how it ended. */
+/** The records that tell where a process came from, and which program it has. */
 export interface RecordedLife {
   readonly spawn?: AuditRecord;
   /** The newest. */
   readonly exec?: AuditRecord;
-  readonly end?: AuditRecord;
 }
 
 export function lifeIn(records: readonly AuditRecord[], pid: Pid): RecordedLife {
@@ -17,40 +16,34 @@ export function lifeIn(records: readonly AuditRecord[], pid: Pid): RecordedLife 
   const spawn = all.findLast(({ action }) => spawnActions.has(action));
   const own = all.filter(({ seq }) => spawn === undefined || seq >= spawn.seq);
   const exec = own.findLast(({ action }) => action === 'process.exec');
-  const end = own.find(isEnd);
   return {
     ...(spawn === undefined ? {} : { spawn }),
     ...(exec === undefined ? {} : { exec }),
-    ...(end === undefined ? {} : { end }),
   };
 }
 
-/** Whether a record is the end of its target. */
-function isEnd({ facts }: AuditRecord): boolean {
-  return facts?.outcome !== undefined && facts.result !== undefined;
-}
-
-/** Whether a record stands in the history of a process: its origin, its end and what it was given stand elsewhere. */
+/** Whether a record stands in the history of a process: its origin, ends, and what it was given stand elsewhere. */
 export function isHistory(record: AuditRecord): boolean {
   return !spawnActions.has(record.action) && !isEnd(record) && !receivingActions.has(record.action);
 }
 
-const receivingActions: ReadonlySet<string> = new Set(['memory.share', 'message.send']);
+const receivingActions: ReadonlySet<string> = new Set(['memory.share', 'message.send', 'capability.prune']);
 
-/** `liveStatus`: for a process that has not ended. */
+/** `state`: the newest record that tells the status of the process. */
 export function toLineageProcess(
   pid: Pid,
   spawn: AuditRecord,
-  { exec, end }: RecordedLife,
-  liveStatus: string,
+  exec: AuditRecord | undefined,
+  state: AuditRecord,
 ): LineageProcess {
+  const end = isEnd(state) ? state : undefined;
   const { image, goal } = { ...spawn.facts, ...exec?.facts };
   return {
     pid,
     spawnedBy: spawn.action === 'process.spawn' ? 'host' : spawn.actor,
     image: String(image),
     goal: String(goal),
-    status: end?.after ?? liveStatus,
+    status: String(state.after),
     ...(end === undefined ? {} : { outcome: String(end.facts?.outcome) }),
     createdAt: spawn.at,
     ...(end === undefined ? {} : { exitedAt: end.at }),
