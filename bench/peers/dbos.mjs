@@ -102,7 +102,7 @@ async function countStatements() {
   await runCount(workloads['parent-child'], 'parent-child', 1);
   counted = new Map();
   await runCount(workloads['parent-child'], 'parent-child', countedLives);
-  const counts = perOperation([...counted.values()], countedLives);
+  const counts = perOperation(counted.values(), countedLives);
   counted = undefined;
   return counts;
 }

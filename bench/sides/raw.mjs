@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { openLives } from './lives.mjs';
 import { recordStatements, watchStatements } from './recorded-writes.mjs';
 import { serve } from './serve.mjs';
-import { perOperation } from './statement-count.mjs';
+import { medianStep, perOperation, sumOf } from './statement-count.mjs';
 
 /** Lives that are recorded, by the number of callers; a round replays all of them. */
 const recordedLives = { 1: 500, 32: 1_600 };
@@ -33,24 +33,30 @@ async function record(folder, durability, callers) {
   const base = `${path}.base`;
   const lives = recordedLives[callers];
   const { kernel, workloads } = await openLives(path, durability);
-  const run = async (count) => {
+  const run = async (count, onLife) => {
     let next = 0;
     const call = async () => {
-      while (next < count) await workloads['parent-child'](next++);
+      while (next < count) {
+        await workloads['parent-child'](next++);
+        onLife?.();
+      }
     };
     await Promise.all(Array.from({ length: callers }, call));
     await kernel.idle();
   };
   await run(warmUpLives);
   await copyDatabase(path, base);
-  const { counts, writes, commits } = await recordStatements(() => run(lives));
+  const sums = [];
+  const { counts, writes, commits } = await recordStatements((recording) =>
+    run(lives, () => sums.push(sumOf(recording.counts.values()))),
+  );
   await copyDatabase(path, `${path}.after`);
   await kernel.shutdown();
   const perGroup = Math.round((writes.length / lives) * groupLives);
   const tape = { base, lives, writes, commits: new Set(callers === 1 ? commits : groupEnds(writes.length, perGroup)) };
   replay(join(folder, 'checked.db'), durability, tape);
   assertSameRows(join(folder, 'checked.db'), `${path}.after`);
-  return { ...tape, counts: perOperation([...counts.values()], lives) };
+  return { ...tape, counts: callers === 1 ? medianStep(sums) : perOperation(counts.values(), lives) };
 }
 
 async function copyDatabase(from, to) {

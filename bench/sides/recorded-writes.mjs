@@ -24,12 +24,12 @@ export function watchStatements() {
   };
 }
 
-/** Records the statements that are run while `work` runs. */
+/** Records the statements that are run while `work` runs, which gets the recording. */
 export async function recordStatements(work) {
   const recorded = new Recording();
   recording = recorded;
   try {
-    await work();
+    await work(recorded);
   } finally {
     recording = undefined;
   }

@@ -31,9 +31,10 @@ export class StatementCount {
   }
 }
 
-/** The sums of several connections, per operation. */
-export function perOperation(counts, operations) {
-  const sum = (of) => counts.reduce((total, count) => total + of(count), 0) / operations;
+/** The sums of several connections. */
+export function sumOf(counts) {
+  const all = [...counts];
+  const sum = (of) => all.reduce((total, count) => total + of(count), 0);
   return {
     statements: sum(({ reads, writes, control }) => reads + writes + control),
     reads: sum(({ reads }) => reads),
@@ -41,6 +42,23 @@ export function perOperation(counts, operations) {
     control: sum(({ control }) => control),
     commits: sum(({ commits }) => commits),
   };
+}
+
+/** The sums of several connections, per operation. */
+export function perOperation(counts, operations) {
+  return mapValues(sumOf(counts), (total) => total / operations);
+}
+
+/** What one operation adds, given the sums after each of many: the median, because work in the background adds to some. */
+export function medianStep(sums) {
+  return mapValues(sums[0], (_, name) => {
+    const steps = sums.slice(1).map((sum, index) => sum[name] - sums[index][name]);
+    return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)];
+  });
+}
+
+function mapValues(record, map) {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
 }
 
 /** What a statement does to the transaction that it is in. */
