@@ -1,20 +1,29 @@
 /*
  * Prints the lists of the code into the docs, between markers: the transition table into docs/architecture.md, error codes
- * into docs/errors.md, and all lists into docs/tables.md.
+ * into docs/errors.md, and all lists into docs/tables.md; and the results of `npm run bench -- peers` into docs/benchmarks.md.
  *
  *   tsx scripts/print-tables.ts           writes the pages
  *   tsx scripts/print-tables.ts --check   fails when a page is not up to date
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { countsTable, type PeerResults, ratesTable, settingText } from '../bench/peer-results.js';
 import { atomTable, budgetTable, resourceTable } from './tables/authority.js';
 import { errorPageTables, errorTable } from './tables/errors.js';
 import { actionTable, eventTable } from './tables/events.js';
 import { processEventTable, statusTable, transitionTable } from './tables/states.js';
 import { builtinToolSections } from './tables/tools.js';
 
+const resultsFile = new URL('../bench/peers-results.json', import.meta.url);
+const peerResults = JSON.parse(readFileSync(resultsFile, 'utf8')) as PeerResults;
+
 const pages: Record<string, Record<string, () => string>> = {
   'architecture.md': { transitions: transitionTable },
+  'benchmarks.md': {
+    setting: () => settingText(peerResults),
+    rates: () => ratesTable(peerResults),
+    statements: () => countsTable(peerResults),
+  },
   'errors.md': errorPageTables(),
   'tables.md': {
     resources: resourceTable,
