@@ -15,6 +15,8 @@ export interface SealedRecords {
   readonly log: string;
   /** The seq of the last record, which is the number of records. */
   readonly size: number;
+  /** The effects whose outcomes are among the records. */
+  readonly endedEffects: readonly string[];
 }
 
 /**
@@ -42,10 +44,9 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
 
   /** Buffers one record in the unit and returns its id; the record is numbered, chained and stored with the group. */
   append(tx: WriteTx, entry: NewAuditEntry, id = this.newId()): string {
-    tx.defer(
-      this,
-      encodeEntry(id, this.node.nodeId, entry, () => this.salts.of(entry)),
-    );
+    const encoded = encodeEntry(id, this.node.nodeId, entry, () => this.salts.of(entry));
+    const { effectId, outcome } = entry;
+    tx.defer(this, effectId === undefined || outcome === 'intent' ? encoded : { ...encoded, endedEffect: effectId });
     return id;
   }
 
@@ -63,8 +64,9 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     let prev = head?.hash ?? zeroHash;
     const records: NewRecord[] = [];
     const payloads: StoredPayload[] = [];
+    const endedEffects: string[] = [];
     const turns = new Turns();
-    for (const { body, bodyHash, payload, subject } of entries) {
+    for (const { body, bodyHash, payload, subject, endedEffect } of entries) {
       await turns.next();
       seq++;
       const header = headerText(bodyHash, logText, prev, seq);
@@ -73,15 +75,17 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
         subject === undefined ? { seq, header, hash: prev, body } : { seq, header, hash: prev, body, subject },
       );
       if (payload !== undefined) payloads.push({ seq, salt: payload.salt, bytes: payload.bytes });
+      if (endedEffect !== undefined) endedEffects.push(endedEffect);
     }
     await this.repository.insertRecords(tx, records);
     if (payloads.length > 0) await this.repository.insertPayloads(tx, payloads);
     if (completesTile(from, seq)) await storeCompletedSubtrees(tx, this.repository, { from, to: seq });
-    return { log, size: seq };
+    return { log, size: seq, endedEffects };
   }
 
   committed(sealed: SealedRecords): void {
     this.log = sealed.log;
+    this.salts.forget(sealed.endedEffects);
     this.listeners.notify(sealed);
   }
 
@@ -109,10 +113,15 @@ class EffectSalts {
 
   of({ effectId, outcome }: NewAuditEntry): Buffer {
     if (effectId === undefined) return Buffer.from(this.entropy.bytes(saltBytes));
-    const salt = this.open.get(effectId) ?? Buffer.from(this.entropy.bytes(saltBytes));
+    const known = outcome === 'intent' ? undefined : this.open.get(effectId);
+    const salt = known ?? Buffer.from(this.entropy.bytes(saltBytes));
     if (outcome === 'intent') this.remember(effectId, salt);
-    else this.open.delete(effectId);
     return salt;
+  }
+
+  /** To be called when the outcomes are committed: until then their unit may be run again. */
+  forget(effectIds: readonly string[]): void {
+    for (const effectId of effectIds) this.open.delete(effectId);
   }
 
   private remember(effectId: string, salt: Buffer): void {

@@ -26,6 +26,8 @@ export interface EncodedEntry {
   readonly bodyHash: Hash;
   readonly payload?: EncodedPayload;
   readonly subject?: Pid | ObjectId;
+  /** The effect whose outcome it is. */
+  readonly endedEffect?: string;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { inject, injectable } from 'inversify';
-import { type ReadTx, Store } from '../../base/store.js';
+import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { SpawnExtrasRepository } from './spawn-extras-repository.js';
 
 const pageRows = 5_000;
@@ -18,35 +18,51 @@ export class UnusedEnvironments {
   async remove(hashes: ReadonlySet<string>): Promise<void> {
     const unused = new Set(hashes);
     let last = 0;
-    for (let more = unused.size > 0; more && unused.size > 0; ) {
+    for (let more = true; more && unused.size > 0; ) {
       const after = last;
-      const page = await this.store.read((tx) => this.keepUsed(tx, unused, after));
+      const page = await this.store.read((tx) => this.pageUses(tx, after));
+      for (const hash of page.used) unused.delete(hash);
       last = page.last;
       more = page.more;
     }
-    for (let more = unused.size > 0; more; ) {
-      more = await this.store.write(async (tx) => {
-        // Processes that were spawned meanwhile have higher numbers.
-        for (let page = { last, more: true }; page.more; ) {
-          page = await this.keepUsed(tx, unused, page.last);
-          last = page.last;
-        }
-        const part = [...unused].slice(0, unitRows);
-        for (const hash of part) await this.extras.removeEnvironment(tx, hash);
-        for (const hash of part) unused.delete(hash);
-        return unused.size > 0;
-      });
+    while (unused.size > 0) {
+      const after = last;
+      const part = await this.store.write((tx) => this.removePart(tx, [...unused], after));
+      for (const hash of part.settled) unused.delete(hash);
+      last = part.last;
     }
   }
 
-  /** Takes what a page of processes names out of `unused`. */
-  private async keepUsed(
-    tx: ReadTx,
-    unused: Set<string>,
+  /** Removes some of `unused`. Answers with those that are removed or in use after all, and the last process it has looked at. */
+  private async removePart(
+    tx: WriteTx,
+    unused: readonly string[],
     after: number,
-  ): Promise<{ readonly last: number; readonly more: boolean }> {
-    const uses = await this.extras.pageEnvironmentUses(tx, after, pageRows);
-    for (const { env } of uses) if (env !== null) unused.delete(env);
-    return { last: uses.at(-1)?.n ?? after, more: uses.length === pageRows };
+  ): Promise<{ readonly settled: readonly string[]; readonly last: number }> {
+    const used = new Set<string>();
+    let last = after;
+    // Processes that were spawned meanwhile have higher numbers.
+    for (let more = true; more; ) {
+      const page = await this.pageUses(tx, last);
+      for (const hash of page.used) used.add(hash);
+      last = page.last;
+      more = page.more;
+    }
+    const removed = unused.filter((hash) => !used.has(hash)).slice(0, unitRows);
+    for (const hash of removed) await this.extras.removeEnvironment(tx, hash);
+    return { settled: [...used, ...removed], last };
   }
+
+  private async pageUses(tx: ReadTx, after: number): Promise<UsesPage> {
+    const uses = await this.extras.pageEnvironmentUses(tx, after, pageRows);
+    const used = uses.flatMap(({ env }) => (env === null ? [] : [env]));
+    return { used, last: uses.at(-1)?.n ?? after, more: uses.length === pageRows };
+  }
+}
+
+/** The environments that a page of processes names, and the number of its last process. */
+interface UsesPage {
+  readonly used: readonly string[];
+  readonly last: number;
+  readonly more: boolean;
 }
