@@ -108,7 +108,7 @@ function baseModule(options: ParsedOptions): ContainerModule {
       nodeId: get<IdSource>(IdSource).next('node'),
       operator: operatorOf(options),
     }));
-    bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null });
+    bind(NodeSettings).toConstantValue({ ...node, name: node.name ?? null, startsAtSpawn: seed === undefined });
     bind(CheckpointAnnouncer).toDynamicValue(({ get }) => checkpointAnnouncer(get(EventOutbox)));
   });
 }

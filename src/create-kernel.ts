@@ -160,7 +160,7 @@ async function boot(container: Container, options: ParsedOptions): Promise<void>
 }
 
 async function startClaiming(container: Container): Promise<void> {
-  await container.get(Executor).start();
+  await container.get(Executor).open();
   await container.get(CommandService).start();
 }
 

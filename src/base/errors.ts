@@ -51,6 +51,17 @@ export class KernelError extends Error {
   }
 }
 
+/** Makes an error without a stack, for those that are part of the ordinary course: nobody reads it, and it takes time. */
+export function withoutStack<E extends Error>(create: () => E): E {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return create();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /**
  * Whether a value is a KernelError, also one of another copy of the package, which is of another class. Never throws, although
  * code of users may throw values whose members cannot be read.

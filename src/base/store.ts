@@ -10,6 +10,11 @@ export interface ReadTx {
 export interface WriteTx extends ReadTx {
   /** Buffers `item` for `channel` until the group is sealed; dropped when this unit fails. */
   defer<T>(channel: Channel<T, unknown>, item: T): void;
+  /**
+   * Calls `queue` when the unit has succeeded, before its group is committed: a unit that is queued by it joins the group where
+   * there is room. It must not throw, and what it does must not depend on the commit.
+   */
+  afterUnit(queue: () => void): void;
 }
 
 /**

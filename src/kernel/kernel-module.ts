@@ -22,6 +22,7 @@ import { ProcessEnds } from './lifecycle/process-ends.js';
 import { ProcessTimers } from './lifecycle/process-timers.js';
 import { PrunedLeftovers } from './lifecycle/pruned-leftovers.js';
 import { SpawnGate } from './lifecycle/spawn-gate.js';
+import { SpawnStarts } from './lifecycle/spawn-starts.js';
 import { Spawning } from './lifecycle/spawning.js';
 import { UnusedEnvironments } from './lifecycle/unused-environments.js';
 import { Attachments } from './message/attachments.js';
@@ -52,6 +53,7 @@ import { Signal } from './syscalls/signal.js';
 import { Spawn } from './syscalls/spawn.js';
 import { Wait } from './syscalls/wait.js';
 import { WaitSignal } from './syscalls/wait-signal.js';
+import { ExitFollowUps } from './waiting/exit-follow-ups.js';
 import { ExitWait } from './waiting/exit-wait.js';
 import { InboxWait } from './waiting/inbox-wait.js';
 import { ProcessRights } from './waiting/process-rights.js';
@@ -71,6 +73,8 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     InheritedEnvironments,
     SpawnGate,
     Spawning,
+    SpawnStarts,
+    ExitFollowUps,
     UnusedEnvironments,
     PrunedLeftovers,
     Effects,

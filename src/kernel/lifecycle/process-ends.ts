@@ -20,8 +20,9 @@ import {
   type StopOrder,
   stopOrderOf,
 } from '../process/process.js';
-import { ProcessRepository, saveMovedProcess, saveProcess } from '../process/process-repository.js';
+import { ProcessRepository, saveProcess } from '../process/process-repository.js';
 import { nextState } from '../process/transitions.js';
+import { ExitFollowUps } from '../waiting/exit-follow-ups.js';
 import { Waker } from '../waiting/waker.js';
 
 /** The end of one process. */
@@ -64,6 +65,7 @@ export class ProcessEnds {
     @inject(Waker) private readonly waker: Waker,
     @inject(MessageRepository) private readonly messages: MessageRepository,
     @inject(CommandEnds) private readonly commandEnds: CommandEnds,
+    @inject(ExitFollowUps) private readonly followUps: ExitFollowUps,
   ) {}
 
   end(tx: WriteTx, act: Act, end: End): Promise<void> {
@@ -117,6 +119,7 @@ export class ProcessEnds {
     for (const { holder, grantedBy: child } of inherited) {
       await turns.next();
       await this.waker.wake(tx, act, holder, `child:${child}`);
+      this.followUps.announce(tx, child);
     }
   }
 
@@ -227,7 +230,7 @@ export class ProcessEnds {
     for (const row of tree) {
       const parent = row.pid === child.pid ? (heir?.pid ?? null) : row.parent;
       const moved = { ...row, parent, root, version: row.version + 1, updatedAt: act.at };
-      await saveMovedProcess(this.processes, tx, moved);
+      await saveProcess(this.processes, tx, moved);
     }
     const to = heir?.pid ?? null;
     this.recorder.record(

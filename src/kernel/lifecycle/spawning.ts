@@ -36,6 +36,7 @@ import { ProcessRepository } from '../process/process-repository.js';
 import { FolderAccess } from '../workspace/folder-access.js';
 import { changedFlags, programFacts, programPayload } from './program-facts.js';
 import { SpawnExtrasRepository } from './spawn-extras-repository.js';
+import type { SpawnStart, StartFacts } from './spawn-starts.js';
 
 /** The goal of a new process: a payload for an object of its own, or an object that it is given to read. */
 export type Goal =
@@ -120,7 +121,7 @@ export class Spawning {
    * Everything that can refuse is asked before the first row of the process is written. Throws CAPABILITY_DENIED,
    * BUDGET_EXCEEDED, AMPLIFICATION, ApprovalNeeded.
    */
-  async create(tx: WriteTx, act: Act, spec: NewProcess): Promise<Spawned> {
+  async create(tx: WriteTx, act: Act, spec: NewProcess, start?: SpawnStart): Promise<Spawned> {
     const pid = spec.pid ?? this.ids.next('process');
     const goal = 'object' in spec.goal ? spec.goal.object : this.objects.newId();
     const goalObject =
@@ -137,7 +138,9 @@ export class Spawning {
     if (hasExtras(spec, row)) await this.insertExtras(tx, spec, row);
     const command = spec.command === undefined ? {} : await this.putCommand(tx, row.n, spec.command, admission.command);
     await this.grants.insert(tx, capabilities);
-    this.recordSpawn(tx, act, spec, row, { ...admission, capabilities });
+    const started = await start?.admit(tx, row);
+    this.recordSpawn(tx, act, spec, row, { ...admission, capabilities }, started);
+    await start?.start(tx, act, row);
     return { row, ...command };
   }
 
@@ -246,7 +249,14 @@ export class Spawning {
     await this.extras.insertRegistration(tx, row.bornUnder, id, { pid: row.pid, hash, members });
   }
 
-  private recordSpawn(tx: WriteTx, act: Act, spec: NewProcess, row: ProcessRow, granted: Granted): void {
+  private recordSpawn(
+    tx: WriteTx,
+    act: Act,
+    spec: NewProcess,
+    row: ProcessRow,
+    granted: Granted,
+    started: StartFacts | undefined,
+  ): void {
     const { parent, fork, budget, held } = spec;
     const { image, kind, goal, status, deadlineAt } = row;
     const deadline = deadlineAt === null ? undefined : { deadlineAt };
@@ -261,6 +271,7 @@ export class Spawning {
       ...programFacts(row, { budget, flags: flagsOf(row, held) }),
       ...factsOfApprovals(approvals),
       ...factsOfSecrets(secrets),
+      ...(started === undefined ? {} : { started: { ...started } }),
     };
     const payload = { ...grantPayload(given).payload, ...programPayload(row) };
     const authority = { capability: folder ?? command?.capability, approval: approvals[0] };

@@ -26,10 +26,8 @@ export interface ProcessRepository {
   findByNumber(tx: ReadTx, rowNumber: number): Promise<ProcessRow | undefined>;
   /** Answers with the number of the row. */
   insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number>;
-  /** Writes the fields that change, without parent and root. Compares `version`: false when somebody else was first. */
+  /** Writes the row as it is to be, but for its owner. Compares `version`: false when somebody else was first. */
   update(tx: WriteTx, row: ProcessRow): Promise<boolean>;
-  /** Writes parent and root as well. */
-  move(tx: WriteTx, row: ProcessRow): Promise<boolean>;
   /** Writes the owner as well, and the tags by which it is found instead of those of the owner `before`. */
   changeOwner(tx: WriteTx, row: ProcessRow, before: OwnerKeys | null): Promise<boolean>;
   /** Up to `limit` rows after number `after`, in the order of creation. */
@@ -46,7 +44,7 @@ export interface ProcessRepository {
   findByNode(tx: ReadTx, node: NodeId): Promise<ProcessRow[]>;
   /** All nodes that run or drive a process, also those that have no row. */
   findNodes(tx: ReadTx): Promise<NodeId[]>;
-  /** Whether `node` has a process that is running. */
+  /** Whether `node` has a process that is running, or a command that it is about to start. */
   isRunningOn(tx: ReadTx, node: NodeId): Promise<boolean>;
   /** Rows whose `alarmAt` is at or before `now`, without commands that a node is stopping: that node watches the time itself. */
   findDue(tx: ReadTx, now: number, limit: number): Promise<ProcessRow[]>;
@@ -67,11 +65,6 @@ export const ProcessRepository: Token<ProcessRepository> = token('ProcessReposit
 /** Writes a changed row. Throws CONFLICT when the row was changed since it was read. */
 export async function saveProcess(processes: ProcessRepository, tx: WriteTx, next: ProcessRow): Promise<void> {
   if (!(await processes.update(tx, next))) throw conflict(next);
-}
-
-/** Writes a changed row whose parent or root is another one now. Throws CONFLICT as saveProcess does. */
-export async function saveMovedProcess(processes: ProcessRepository, tx: WriteTx, next: ProcessRow): Promise<void> {
-  if (!(await processes.move(tx, next))) throw conflict(next);
 }
 
 /** Writes a changed row whose owner may be another one than `before`. Throws CONFLICT as saveProcess does. */

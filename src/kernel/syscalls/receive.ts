@@ -31,13 +31,14 @@ export class Receive {
    * does not fit the schema of the image is dropped. With a schema in the options, the body is its output. Throws
    * WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED, INVALID_INPUT for a message that does not fit, which has been taken.
    */
-  async run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message<unknown>> {
+  run(caller: Caller, input: unknown, options: unknown = {}): Promise<Message<unknown>> {
     const pid = parsePid(input);
     const { schema, others } = takeSchema(options);
     const { from, ...limits } = parse(receiveOptions, others, 'options');
-    if (schema === undefined) return this.takeNext(caller, pid, from, limits);
-    await prepareSchema(schema);
-    return withValidBody(await this.takeNext(caller, pid, from, limits), schema);
+    // No async function: thousands of calls may wait here, and its frame takes memory.
+    const take = () => this.takeNext(caller, pid, from, limits);
+    if (schema === undefined) return take();
+    return prepareSchema(schema).then(async () => withValidBody(await take(), schema));
   }
 
   private takeNext(caller: Caller, pid: Pid, from: Pid | undefined, limits: WaitLimits): Promise<Message> {

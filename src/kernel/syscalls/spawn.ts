@@ -21,6 +21,7 @@ import { secretQuestions } from '../command/secret-access.js';
 import { RootDefaults } from '../lifecycle/root-defaults.js';
 import { type Registration, SpawnExtrasRepository } from '../lifecycle/spawn-extras-repository.js';
 import { SpawnGate } from '../lifecycle/spawn-gate.js';
+import { SpawnStarts } from '../lifecycle/spawn-starts.js';
 import { type Goal, type NewProcess, type NewRegistration, Spawning } from '../lifecycle/spawning.js';
 import { defaultImage, type ImageFacts, Images, withImageReference } from '../process/images.js';
 import type { ProcessRow } from '../process/process.js';
@@ -90,6 +91,7 @@ export class Spawn {
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(RootDefaults) private readonly rootDefaults: RootDefaults,
     @inject(SpawnGate) private readonly gate: SpawnGate,
+    @inject(SpawnStarts) private readonly starts: SpawnStarts,
   ) {}
 
   /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT, SPAWN_REFUSED. */
@@ -99,15 +101,18 @@ export class Spawn {
     const grants = spec.capabilities.flatMap((grant, at) => parseCapabilitySpecs(grant, `spec.capabilities.${at}`));
     const call: Call = { caller, actor: 'host', action: 'process.spawn' };
     const prepare = () => this.prepare(caller, null, spec);
-    return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
+    using start = this.starts.attempt();
+    const pid = await this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
       const existing = await this.findExisting(tx, null, prepared);
       if (existing !== undefined) return existing;
       for (const [index, { expiresAt }] of spec.capabilities.entries())
         assertNotExpired({ expiresAt }, act.at, `spec.capabilities.${index}`);
       const goal = await this.toGoal(tx, 'host', prepared.goal, act.at);
       const root = { cwd: '.', ...prepared, goal, parent: null, authority: { grants }, fork: null };
-      return (await this.spawning.create(tx, act, root)).row.pid;
+      return (await this.spawning.create(tx, act, root, start)).row.pid;
     });
+    start.keep();
+    return pid;
   }
 
   /**
@@ -121,7 +126,8 @@ export class Spawn {
     const image = new ChildImage(spec.image, () => this.findParentImage(actor), !this.gate.isGuarded);
     // In older versions a child that named no image was of the default one.
     const older = spec.image === undefined ? { ...spec, image: defaultImage } : undefined;
-    return this.units.commitPrepared(
+    using start = this.starts.attempt();
+    const pid = await this.units.commitPrepared(
       { caller, actor, action: 'process.spawnChild', target: actor },
       async () => this.prepare(caller, actor, { ...spec, image: await image.next() }, { original: spec, older }),
       async (tx, act, prepared) => {
@@ -135,11 +141,13 @@ export class Spawn {
             assertNotExpired({ expiresAt }, act.at, `spec.delegate.${index}`);
         }
         const child = await this.toNewChild(tx, parent, prepared, act.at);
-        const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null });
+        const { row } = await this.spawning.create(tx, act, { ...child, authority: { delegate }, fork: null }, start);
         if (restart !== undefined) this.recordRestart(tx, act, row, restart);
         return row.pid;
       },
     );
+    start.keep();
+    return pid;
   }
 
   /** The image of a child that names none. Throws INVALID_INPUT where the parent's must be named, NO_SUCH_PROCESS. */

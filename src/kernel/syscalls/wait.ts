@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
-import { ProcessError } from '../../base/errors.js';
+import { ProcessError, StoreError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { maskOfRights, type Right } from '../../capability/resource/rights.js';
@@ -8,7 +8,7 @@ import { RuleGate } from '../../capability/rule/rule-gate.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import { Views } from '../../memory/view/views.js';
 import type { Act } from '../../unit/act.js';
-import { type Call, type Caller, hostCaller, timeLimitOf } from '../../unit/caller.js';
+import { type Call, type Caller, hostCaller, isBody, timeLimitOf } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { ProcessResult, ProcessRow } from '../process/process.js';
@@ -16,6 +16,7 @@ import { noSuchProcess, ProcessLookup } from '../process/process-lookup.js';
 import { ProcessRepository } from '../process/process-repository.js';
 import { ProcessResults } from '../process/process-results.js';
 import { parse, parsePid, pidList, waitOptions } from '../specs.js';
+import { ExitFollowUps } from '../waiting/exit-follow-ups.js';
 import { ExitWait, waitTimeout } from '../waiting/exit-wait.js';
 import { notAChild, ProcessRights } from '../waiting/process-rights.js';
 import type { WaitLimits } from '../waiting/process-watch.js';
@@ -36,6 +37,7 @@ export class Wait {
     @inject(RuleGate) private readonly rules: RuleGate,
     @inject(ProcessRights) private readonly rights: ProcessRights,
     @inject(ExitWait) private readonly exits: ExitWait,
+    @inject(ExitFollowUps) private readonly followUps: ExitFollowUps,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
   ) {}
 
@@ -50,8 +52,31 @@ export class Wait {
       if (isChild) await this.checkRules(tx, caller, pid, [child], this.clock.peek());
     });
     const held = heldCall([child], limits);
-    await this.exits.waitUntil(caller, new Set([child]), 1, pid, limits);
-    return this.reapOne({ ...call, ...held }, pid, child, keep);
+    const reap = () => this.reapOne({ ...call, ...held }, pid, child, keep);
+    const wait = () => this.exits.waitUntil(caller, new Set([child]), 1, pid, limits);
+    if (isBody(caller)) return this.answerWithEnd(child, wait, reap);
+    await wait();
+    return reap();
+  }
+
+  /** Queues the answer with the end of the child, so that both are in one commit where they can be. */
+  private async answerWithEnd<T>(child: Pid, wait: () => Promise<unknown>, reap: () => Promise<T>): Promise<T> {
+    let early: Promise<T> | undefined;
+    using _followUp = this.followUps.add(child, () => {
+      early = reap();
+      early.catch(() => undefined);
+    });
+    try {
+      await wait();
+    } catch (error) {
+      // An answer that is journalled holds, although the wait was given up meanwhile.
+      return early?.catch(() => Promise.reject(error)) ?? Promise.reject(error);
+    }
+    if (early === undefined) return reap();
+    return early.catch((error: unknown) => {
+      if (error instanceof StoreError) return reap();
+      throw error;
+    });
   }
 
   /** The first that ended. Without a list: of the children that no wait has returned. Throws NO_CHILDREN, as waitOne. */

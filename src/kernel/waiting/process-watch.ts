@@ -113,9 +113,15 @@ export class Notifier {
     this.wake();
   }
 
-  /** The processes notified since the last call; none when the timeout or the signal woke it. */
-  async next(): Promise<ReadonlySet<Pid>> {
-    await this.woken.promise;
+  /**
+   * The processes notified since the last call; none when the timeout or the signal woke it. Not an async function, whose frame
+   * takes more memory: thousands of processes may wait here.
+   */
+  next(): Promise<ReadonlySet<Pid>> {
+    return this.woken.promise.then(() => this.takeNotified());
+  }
+
+  private takeNotified(): ReadonlySet<Pid> {
     this.woken = new Deferred();
     const { pids = new Set() } = this;
     this.pids = undefined;

@@ -4,7 +4,7 @@ import type { Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
-import { Store, type WriteTx } from '../../base/store.js';
+import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
 import { ClaimRepository } from '../../kernel/process/claim-repository.js';
 import { isParked, type Outcome, type ProcessRow } from '../../kernel/process/process.js';
@@ -71,6 +71,18 @@ export class Claims {
     return undefined;
   }
 
+  /** Whether a new process can be started in the unit that creates it. */
+  async canStart(tx: ReadTx, row: ProcessRow): Promise<boolean> {
+    if (row.status !== 'runnable' || this.recorded.calls !== undefined) return false;
+    if (this.images.findRunnable(row.image) === undefined || !this.offering.canRun(row)) return false;
+    return this.lease.isLive(tx);
+  }
+
+  /** Starts a new process in the unit that creates it. */
+  startNew(tx: WriteTx, { at }: Act, row: ProcessRow): Promise<RunStart> {
+    return this.start(tx, this.actAt(at), row);
+  }
+
   /** The runnable processes that this node can run. */
   listClaimable(): Promise<Pid[]> {
     return this.store.read((tx) => this.claimable.findRunnable(tx, this.offering.claimable, claimableMax));
@@ -103,13 +115,17 @@ export class Claims {
     }
     if (!isClaimable(row, image)) return undefined;
     await this.lease.assertLive(tx);
-    const act: Act = { actor: 'kernel', via: `host:${this.node.operator}`, at: this.clock.now() };
+    const act = this.actAt(this.clock.now());
     if (row.recoveries >= (image.recoveriesMax ?? recoveriesMaxDefault)) return this.failPoisoned(tx, act, row);
     if (row.recoveries >= suspectRecoveries) {
       const suspect = await this.claimable.findSuspect(tx, this.node.nodeId, suspectRecoveries);
       if (suspect !== undefined) return { after: suspect };
     }
     return { start: await this.start(tx, act, row) };
+  }
+
+  private actAt(at: number): Act {
+    return { actor: 'kernel', via: `host:${this.node.operator}`, at };
   }
 
   private async start(tx: WriteTx, act: Act, row: ProcessRow): Promise<RunStart> {

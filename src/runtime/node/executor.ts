@@ -1,13 +1,18 @@
 import { inject, injectable } from 'inversify';
 import { Deferred } from '../../base/deferred.js';
 import { DetachedContext } from '../../base/detached-context.js';
-import { ProcessError, StoreError } from '../../base/errors.js';
+import { ProcessError, StoreError, withoutStack } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Logger } from '../../base/logger.js';
+import { NodeIdentity } from '../../base/node-identity.js';
 import { timerMsMax } from '../../base/spec.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { EventHandlers, KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
+import { type ProcessStarter, SpawnStarts, type StartFacts } from '../../kernel/lifecycle/spawn-starts.js';
+import type { ProcessRow } from '../../kernel/process/process.js';
+import type { Act } from '../../unit/act.js';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
@@ -38,7 +43,7 @@ type BodyOutcome = { readonly value: ImageResult } | { readonly error: unknown }
  * committed events, and scans the table at its start, with each renewal of the lease, and when an image or a tool is registered.
  */
 @injectable()
-export class Executor {
+export class Executor implements ProcessStarter {
   private readonly runs = new Map<Pid, Run>();
   /** Processes that may be runnable, in the order of their events. */
   private readonly queue = new Set<Pid>();
@@ -48,6 +53,8 @@ export class Executor {
   private readonly changedMeanwhile = new Set<Pid>();
   /** Processes that the store refused to claim. */
   private readonly unclaimed = new Set<Pid>();
+  /** Processes that were started in the unit that creates them, until its commit. */
+  private readonly startedWithSpawn = new Map<Pid, RunStart | undefined>();
   private readonly context = new DetachedContext();
   private readonly slots: Slots;
   /** Present while `idle` or `close` wait for a change. */
@@ -59,9 +66,10 @@ export class Executor {
   private alive: Disposable | undefined;
 
   constructor(
-    @inject(NodeSettings) settings: NodeSettings,
+    @inject(NodeSettings) private readonly settings: NodeSettings,
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(EventFeed) private readonly feed: EventFeed,
+    @inject(NodeIdentity) private readonly node: NodeIdentity,
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(NodeOffering) private readonly offering: NodeOffering,
     @inject(UnplacedProcesses) private readonly unplaced: UnplacedProcesses,
@@ -72,16 +80,18 @@ export class Executor {
     @inject(ProgressReports) private readonly progressReports: ProgressReports,
     @inject(BodyLogs) private readonly bodyLogs: BodyLogs,
     @inject(ProcessReports) private readonly reports: ProcessReports,
+    @inject(SpawnStarts) private readonly spawnStarts: SpawnStarts,
     @inject(Logger) private readonly logger: Logger,
   ) {
     this.slots = new Slots(settings.concurrency, () => this.claimQueued());
   }
 
-  async start(): Promise<void> {
+  async open(): Promise<void> {
     this.isOpen = true;
     guardHost();
     this.subscriptions = [
       this.feed.subscribe('executor', this.handlers()),
+      this.spawnStarts.use(this),
       this.lease.onLost(() => this.endAllRuns()),
       this.lease.onRenewed(() => void this.scanAgain()),
       this.offering.onChange(() => void this.scanAll()),
@@ -137,7 +147,8 @@ export class Executor {
 
   private handlers(): EventHandlers<'executor'> {
     const created = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
-      if (data.kind === 'agent' || data.kind === 'steps') this.enqueue(pid);
+      const isStarted = this.startedWithSpawn.has(pid);
+      if (!isStarted && (data.kind === 'agent' || data.kind === 'steps')) this.enqueue(pid);
       this.notifyChange();
     };
     // The event comes with the next fence: a run of this process that is still open has lost it.
@@ -154,7 +165,6 @@ export class Executor {
       else run.resume();
       this.notifyChange();
     };
-    const changed = () => this.notifyChange();
     const blocked = ({ pid = '' }: KernelEvent) => {
       this.enqueuePostponed(pid);
       this.notifyChange();
@@ -172,7 +182,7 @@ export class Executor {
         this.notifyChange();
       },
       'process.exited': ({ pid = '' }) => {
-        this.runs.get(pid)?.end(processOver(pid));
+        this.runs.get(pid)?.end(withoutStack(() => processOver(pid)));
         this.enqueuePostponed(pid);
         this.notifyChange();
       },
@@ -182,8 +192,36 @@ export class Executor {
         if (data.kind === 'code') this.enqueue(pid);
         blocked(event);
       },
-      'process.started': changed,
+      'process.started': ({ pid = '' }) => {
+        this.beginSpawned(pid);
+        this.notifyChange();
+      },
     };
+  }
+
+  async admit(tx: ReadTx, row: ProcessRow): Promise<StartFacts | undefined> {
+    if (!this.settings.startsAtSpawn || !this.isOpen || this.queue.size > 0) return undefined;
+    if (!(await this.claims.canStart(tx, row)) || !this.slots.tryAcquire()) return undefined;
+    this.startedWithSpawn.set(row.pid, undefined);
+    const { attempt, fence } = row;
+    return { node: this.node.nodeId, attempt, fence };
+  }
+
+  async start(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
+    this.startedWithSpawn.set(row.pid, await this.claims.startNew(tx, act, row));
+  }
+
+  abandon(pid: Pid): void {
+    if (this.startedWithSpawn.delete(pid)) this.releaseSlot();
+  }
+
+  /** Begins the body of a process that was started with its spawn, after the commit. */
+  private beginSpawned(pid: Pid): void {
+    const start = this.startedWithSpawn.get(pid);
+    const image = start === undefined ? undefined : this.images.findRunnable(start.row.image);
+    if (start === undefined || image === undefined) return;
+    this.startedWithSpawn.delete(pid);
+    this.startRun(start, image);
   }
 
   private enqueue(pid: Pid): void {
@@ -294,7 +332,7 @@ export class Executor {
       this.reports.returnedEarly(run, run.listOpenCalls());
     this.progressReports.flush(run);
     await this.recordOutcome(run, image, outcome);
-    run.end(new RunEnded(run.pid));
+    run.end(withoutStack(() => new RunEnded(run.pid)));
   }
 
   /** Nothing is recorded of a run that has ended already, or of an error during the shutdown of the node. */

@@ -75,11 +75,16 @@ export class NodeLease {
     this.offerUpdates.start();
   }
 
+  /** Whether this node has a lease whose epoch has not ended. */
+  async isLive(tx: ReadTx): Promise<boolean> {
+    return this.isCurrent(await this.nodes.findLease(tx, this.node.nodeId));
+  }
+
   /** Throws LEASE_LOST when the epoch of this node was ended: it may claim nothing until it has registered again. */
   async assertLive(tx: ReadTx): Promise<void> {
-    const { nodeId } = this.node;
-    if (this.isCurrent(await this.nodes.findLease(tx, nodeId))) return;
+    if (await this.isLive(tx)) return;
     const { epoch } = this;
+    const { nodeId } = this.node;
     throw new ProcessError('LEASE_LOST', `Node ${nodeId} was given up: its epoch ${epoch} has ended.`, {
       facts: { node: nodeId, epoch },
       hint: 'Its processes are run by others now. It registers again by itself and goes on with new ones.',

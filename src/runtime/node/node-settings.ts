@@ -12,6 +12,8 @@ export interface NodeSettings {
   readonly queues: readonly string[];
   /** The number of bodies that are at work at once. */
   readonly concurrency: number;
+  /** Whether a process that it spawns is started in the same commit, when a slot is free. */
+  readonly startsAtSpawn: boolean;
   /** Other nodes take it for gone this long after its last renewal. */
   readonly leaseMs: number;
   /** The interval at which the store is polled for commits of other programs. */

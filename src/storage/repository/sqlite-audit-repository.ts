@@ -27,8 +27,11 @@ import {
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
 import { compileWrite } from '../sqlite/write-statements.js';
+import { Fact } from '../working-set/facts.js';
 
 const placeholder = sql.placeholder;
+const newest = new Fact<{ readonly seq: number; readonly hash: Hash } | null>('newest audit record');
+
 const records = prepareStatements((db: Db, raw: Database.Database) => {
   const { seq, header, hash, body } = auditRecords;
   return {
@@ -185,7 +188,7 @@ export class SqliteAuditRepository implements AuditRepository {
   }
 
   async head(tx: ReadTx): Promise<{ seq: number; hash: Hash } | undefined> {
-    return records.read(tx).head.get();
+    return newest.get(tx, () => records.read(tx).head.get() ?? null) ?? undefined;
   }
 
   async find(tx: ReadTx, seq: number): Promise<StoredRecord | undefined> {
@@ -224,6 +227,8 @@ export class SqliteAuditRepository implements AuditRepository {
       await turns.next();
       insert.run({ ...row, subject: row.subject ?? null });
     }
+    const last = rows.at(-1);
+    if (last !== undefined) newest.set(tx, { seq: last.seq, hash: last.hash });
   }
 
   async payloads(tx: ReadTx, from: number, to: number): Promise<StoredPayload[]> {

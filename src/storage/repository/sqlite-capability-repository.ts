@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import { and, eq, getTableColumns, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { CapabilityId, Pid } from '../../base/ids.js';
@@ -16,8 +15,8 @@ import type { ResourceKind } from '../../capability/resource/resource.js';
 import { capabilities } from '../schema/capabilities.js';
 import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
+import { capabilityRows, processRows } from '../working-set/tables.js';
 
 /** The row number: the index by parent and status is in this order. */
 const rowNumber = sql<number>`${capabilities}.rowid`;
@@ -28,13 +27,7 @@ const isOnMemory = sql`${capabilities.own} = 0 AND ${capabilities.resource} >= '
 const columns = getTableColumns(capabilities);
 const link = { n: rowNumber, id: capabilities.id, holder: capabilities.holder, resource: capabilities.resource };
 
-const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  find: db
-    .select()
-    .from(capabilities)
-    .where(eq(capabilities.id, sql.placeholder('id')))
-    .prepare(),
-  insert: compileWrite(raw, db.insert(capabilities).values(allColumns(capabilities))),
+const statements = prepareStatements((db: Db) => ({
   findByHolder: db
     .select()
     .from(capabilities)
@@ -104,45 +97,18 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     )
     .limit(1)
     .prepare(),
-  setHolder: compileWrite(
-    raw,
-    db
-      .update(capabilities)
-      .set(updateColumns(capabilities, ['holder', 'generation']))
-      .where(eq(capabilities.id, sql.placeholder('id'))),
-  ),
-  revoke: compileWrite(
-    raw,
-    db
-      .update(capabilities)
-      .set({ status: 'revoked', sweeping: sql`nullif(${hasLiveBelow}, 0)` })
-      .where(eq(capabilities.id, sql.placeholder('id'))),
-  ),
-  takeUses: compileWrite(
-    raw,
-    db
-      .update(capabilities)
-      .set({ uses: sql`${capabilities.uses} - 1` })
-      .where(
-        and(
-          inArray(capabilities.id, sql`(SELECT value FROM json_each(${sql.placeholder('ids')}))`),
-          gt(capabilities.uses, 0),
-        ),
-      ),
-  ),
+  hasLiveBelow: db
+    .select({ n: rowNumber })
+    .from(capabilities)
+    .where(and(eq(capabilities.parent, sql.placeholder('id')), eq(capabilities.status, 'live')))
+    .limit(1)
+    .prepare(),
   findSweeping: db
     .select({ id: capabilities.id })
     .from(capabilities)
     .where(isNotNull(capabilities.sweeping))
     .limit(sql.placeholder('limit'))
     .prepare(),
-  endSweeping: compileWrite(
-    raw,
-    db
-      .update(capabilities)
-      .set({ sweeping: null })
-      .where(eq(capabilities.id, sql.placeholder('id'))),
-  ),
   pageLiveBelow: db
     .select({ ...link, hasBelow: sql<number>`${hasLiveBelow}` })
     .from(capabilities)
@@ -169,41 +135,23 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .where(eq(processes.parent, sql.placeholder('pid')))
     .orderBy(processes.n)
     .prepare(),
-  findHolder: db
-    .select({
-      n: processes.n,
-      path: processes.path,
-      parent: processes.parent,
-      view: processes.view,
-      goal: processes.goal,
-      result: processes.result,
-      status: processes.status,
-      exitedAt: processes.exitedAt,
-      generation: processes.generation,
-      authoritySince: processes.authoritySince,
-    })
-    .from(processes)
-    .where(eq(processes.pid, sql.placeholder('pid')))
-    .prepare(),
 }));
 
 @injectable()
 export class SqliteCapabilityRepository implements CapabilityRepository {
   async find(tx: ReadTx, id: CapabilityId): Promise<CapabilityRecord | undefined> {
-    return statements.read(tx).find.get({ id });
+    return capabilityRows.get(tx, id);
   }
 
   insert(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<void> {
-    const { insert } = statements.write(tx);
-    for (const record of records) {
-      dropCachedHoldings(tx, record);
-      insert.run(record);
-    }
+    for (const record of records) capabilityRows.insert(tx, record);
     return done;
   }
 
   async findByHolder(tx: ReadTx, holder: Pid, kind?: ResourceKind): Promise<readonly CapabilityRecord[]> {
-    return statements.read(tx).findByHolder.all({ holder, ...resourceRange(kind) });
+    const held = capabilityRows.list(tx, 'ofHolder', holder);
+    if (held === undefined) return statements.read(tx).findByHolder.all({ holder, ...resourceRange(kind) });
+    return held.filter(({ resource }) => kind === undefined || resource.startsWith(`${kind}:`)).sort(byResource);
   }
 
   async pageByHolder(
@@ -217,20 +165,15 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
       .pageByHolder.all({ holder, from: after?.resource ?? from, after: after?.n ?? 0, to, limit });
   }
 
-  /** Cached, because in a burst of spawns one parent delegates the same capabilities to many children. */
   async findByResource(tx: ReadTx, holder: Pid, texts: readonly string[]): Promise<readonly CapabilityRecord[]> {
-    const cache = readCached(
-      tx,
-      holdingsKey(holder, kindOf(texts[0] ?? '')),
-      () => new Map<string, CapabilityRecord[]>(),
-    );
-    const resources = JSON.stringify(texts);
-    const records = cache.get(resources) ?? statements.read(tx).findByResource.all({ holder, resources });
-    cache.set(resources, records);
-    return records;
+    const held = capabilityRows.list(tx, 'ofHolder', holder);
+    if (held === undefined) return statements.read(tx).findByResource.all({ holder, resources: JSON.stringify(texts) });
+    return held.filter(({ resource }) => texts.includes(resource)).sort(byResource);
   }
 
   async hasResourcePrefix(tx: ReadTx, holder: Pid, prefix: string): Promise<boolean> {
+    const held = capabilityRows.list(tx, 'ofHolder', holder);
+    if (held !== undefined) return held.some(({ resource }) => resource.startsWith(prefix));
     return statements.read(tx).hasResourcePrefix.get({ holder, from: prefix, to: prefix + afterAll }) !== undefined;
   }
 
@@ -248,29 +191,31 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   }
 
   async findHolder(tx: ReadTx, pid: Pid): Promise<HolderState | undefined> {
-    return readCached(tx, holderKey(pid), () => {
-      const found = statements.read(tx).findHolder.get({ pid });
-      if (found === undefined) return undefined;
-      const { status, exitedAt, ...rest } = found;
-      return { ...rest, live: exitedAt === null, stopping: status === 'stopping', succeeded: status === 'exited' };
-    });
+    const found = processRows.get(tx, pid);
+    if (found === undefined) return undefined;
+    const { n, path, parent, view, goal, result, status, exitedAt, generation, authoritySince } = found;
+    return {
+      ...{ n, path, parent, view, goal, result, generation, authoritySince },
+      live: exitedAt === null,
+      stopping: status === 'stopping',
+      succeeded: status === 'exited',
+    };
   }
 
   async setHolder(tx: WriteTx, record: CapabilityRecord, to: { pid: Pid; generation: number }): Promise<void> {
-    dropCachedHoldings(tx, record);
-    dropCachedHoldings(tx, { ...record, holder: to.pid });
-    statements.write(tx).setHolder.run({ id: record.id, holder: to.pid, generation: to.generation });
+    this.change(tx, record.id, { holder: to.pid, generation: to.generation });
   }
 
-  async revoke(tx: WriteTx, capability: Pick<CapabilityRecord, 'id' | 'holder' | 'resource'>): Promise<void> {
-    dropCachedHoldings(tx, capability);
-    statements.write(tx).revoke.run({ id: capability.id });
+  async revoke(tx: WriteTx, { id }: Pick<CapabilityRecord, 'id' | 'holder' | 'resource'>): Promise<void> {
+    const hasBelow = statements.read(tx).hasLiveBelow.get({ id }) !== undefined;
+    this.change(tx, id, { status: 'revoked', sweeping: hasBelow ? true : null });
   }
 
   async takeUses(tx: WriteTx, records: readonly CapabilityRecord[]): Promise<boolean> {
-    for (const record of records) dropCachedHoldings(tx, record);
-    const ids = JSON.stringify(records.map(({ id }) => id));
-    return statements.write(tx).takeUses.run({ ids }).changes === records.length;
+    const current = records.map(({ id }) => capabilityRows.get(tx, id));
+    if (!current.every((row) => (row?.uses ?? 0) > 0)) return false;
+    for (const row of current) if (row !== undefined) this.change(tx, row.id, { uses: (row.uses ?? 0) - 1 });
+    return true;
   }
 
   async findSweeping(tx: ReadTx, limit: number): Promise<readonly CapabilityId[]> {
@@ -281,7 +226,7 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   }
 
   async endSweeping(tx: WriteTx, id: CapabilityId): Promise<void> {
-    statements.write(tx).endSweeping.run({ id });
+    this.change(tx, id, { sweeping: null });
   }
 
   async pageLiveBelow(
@@ -297,6 +242,16 @@ export class SqliteCapabilityRepository implements CapabilityRepository {
   async scan(tx: ReadTx, after: number, limit: number): Promise<readonly ScannedCapability[]> {
     return statements.read(tx).scan.all({ after, limit });
   }
+
+  private change(tx: WriteTx, id: CapabilityId, changes: Partial<typeof capabilities.$inferSelect>): void {
+    const row = capabilityRows.get(tx, id);
+    if (row !== undefined) capabilityRows.put(tx, { ...row, ...changes });
+  }
+}
+
+function byResource(a: CapabilityRecord, b: CapabilityRecord): number {
+  if (a.resource !== b.resource) return a.resource < b.resource ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
 }
 
 /** Sorts behind every resource of its kind. */
@@ -305,24 +260,4 @@ const afterAll = '\u{10ffff}';
 /** The resources of one kind, or all of them. */
 function resourceRange(kind: ResourceKind | undefined): { from: string; to: string } {
   return kind === undefined ? { from: '', to: afterAll } : { from: `${kind}:`, to: `${kind}:${afterAll}` };
-}
-
-function holdingsKey(holder: Pid, kind: string): string {
-  return `held ${holder} ${kind}`;
-}
-
-/** To be called with every change of what a process holds. */
-export function dropCachedHoldings(
-  tx: WriteTx,
-  { holder, resource }: Pick<CapabilityRecord, 'holder' | 'resource'>,
-): void {
-  dropCached(tx, holdingsKey(holder, kindOf(resource)));
-}
-
-function kindOf(resource: string): string {
-  return resource.slice(0, resource.indexOf(':'));
-}
-
-export function holderKey(pid: Pid): string {
-  return `holder ${pid}`;
 }

@@ -1,15 +1,18 @@
 import type Database from 'better-sqlite3';
-import { desc, eq, gt, sql } from 'drizzle-orm';
+import { desc, gt, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { KernelEvent } from '../../events/event.js';
 import type { EventRepository } from '../../events/event-repository.js';
 import { events } from '../schema/events.js';
-import { processes } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { compileWrite } from '../sqlite/write-statements.js';
+import { Fact } from '../working-set/facts.js';
+import { processRows } from '../working-set/tables.js';
+
+const newest = new Fact<{ readonly seq: number; readonly at: number }>('newest event');
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   head: db.select({ seq: events.seq, at: events.at }).from(events).orderBy(desc(events.seq)).limit(1).prepare(),
@@ -32,26 +35,22 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(events.seq)
     .limit(sql.placeholder('limit'))
     .prepare(),
-  path: db
-    .select({ n: processes.n, path: processes.path })
-    .from(processes)
-    .where(eq(processes.pid, sql.placeholder('pid')))
-    .prepare(),
 }));
 
 @injectable()
 export class SqliteEventRepository implements EventRepository {
   async head(tx: ReadTx): Promise<number> {
-    return statements.read(tx).head.get()?.seq ?? 0;
+    return findNewest(tx).seq;
   }
 
   async newestAt(tx: ReadTx): Promise<number> {
-    return statements.read(tx).head.get()?.at ?? 0;
+    return findNewest(tx).at;
   }
 
   insert(tx: WriteTx, event: KernelEvent): Promise<void> {
     const { seq, type, at, pid = null, root = null, node, data } = event;
     statements.write(tx).insert.run({ seq, type, at, pid, root, node, data });
+    newest.set(tx, { seq, at });
     return done;
   }
 
@@ -60,9 +59,13 @@ export class SqliteEventRepository implements EventRepository {
   }
 
   async spawnPath(tx: ReadTx, pid: Pid): Promise<readonly number[]> {
-    const found = statements.read(tx).path.get({ pid });
+    const found = processRows.get(tx, pid);
     return found === undefined ? [] : [...found.path, found.n];
   }
+}
+
+function findNewest(tx: ReadTx): { readonly seq: number; readonly at: number } {
+  return newest.get(tx, () => statements.read(tx).head.get() ?? { seq: 0, at: 0 });
 }
 
 function toEvent(row: typeof events.$inferSelect): KernelEvent {

@@ -1,5 +1,4 @@
-import type Database from 'better-sqlite3';
-import { and, count, eq, sql } from 'drizzle-orm';
+import { and, asc, count, eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -7,44 +6,45 @@ import type { MessageRepository, StoredMessage } from '../../kernel/message/mess
 import { messages } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { compileWrite, insertColumns } from '../sqlite/write-statements.js';
+import { takeNumber } from '../working-set/row-numbers.js';
+import { messageRows } from '../working-set/tables.js';
 
 const isReceiver = eq(messages.to, sql.placeholder('to'));
-const isMessage = eq(messages.n, sql.placeholder('n'));
+const isSender = eq(messages.from, sql.placeholder('from'));
 
-const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  insert: compileWrite(raw, db.insert(messages).values(insertColumns(messages))),
+const statements = prepareStatements((db: Db) => ({
   count: db.select({ count: count() }).from(messages).where(isReceiver).prepare(),
   countFrom: db
     .select({ count: count() })
     .from(messages)
-    .where(and(isReceiver, eq(messages.from, sql.placeholder('from')), eq(messages.kind, 'message')))
+    .where(and(isReceiver, isSender, eq(messages.kind, 'message')))
     .prepare(),
   next: db.select({ n: messages.n }).from(messages).where(isReceiver).orderBy(messages.n).limit(1).prepare(),
   nextFrom: db
     .select({ n: messages.n })
     .from(messages)
-    .where(and(isReceiver, eq(messages.from, sql.placeholder('from'))))
+    .where(and(isReceiver, isSender))
     .orderBy(messages.n)
     .limit(1)
     .prepare(),
-  find: db.select().from(messages).where(isMessage).prepare(),
-  delete: compileWrite(raw, db.delete(messages).where(isMessage)),
-  clear: compileWrite(raw, db.delete(messages).where(isReceiver)),
+  numbers: db.select({ n: messages.n }).from(messages).where(isReceiver).orderBy(asc(messages.n)).prepare(),
 }));
 
 @injectable()
 export class SqliteMessageRepository implements MessageRepository {
   async insert(tx: WriteTx, to: Pid, message: StoredMessage): Promise<void> {
-    statements.write(tx).insert.run({ ...message, to });
+    messageRows.insert(tx, { ...message, to, n: takeNumber(tx, 'messages') });
   }
 
   async count(tx: ReadTx, to: Pid): Promise<number> {
-    return statements.read(tx).count.get({ to })?.count ?? 0;
+    const waiting = messageRows.list(tx, 'ofReceiver', to);
+    return waiting?.length ?? statements.read(tx).count.get({ to })?.count ?? 0;
   }
 
   async countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number> {
-    return statements.read(tx).countFrom.get({ to, from })?.count ?? 0;
+    const waiting = messageRows.list(tx, 'ofReceiver', to);
+    if (waiting === undefined) return statements.read(tx).countFrom.get({ to, from })?.count ?? 0;
+    return waiting.filter((message) => message.from === from && message.kind === 'message').length;
   }
 
   async has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean> {
@@ -52,29 +52,34 @@ export class SqliteMessageRepository implements MessageRepository {
   }
 
   async peek(tx: ReadTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
-    const n = findOldest(tx, to, from);
-    const found = n === undefined ? undefined : statements.read(tx).find.get({ n });
+    const number = findOldest(tx, to, from);
+    const found = number === undefined ? undefined : messageRows.get(tx, number);
     if (found === undefined) return undefined;
     const { n: _n, to: _to, ...message } = found;
     return message;
   }
 
   async take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined> {
-    const n = findOldest(tx, to, from);
-    const found = n === undefined ? undefined : statements.read(tx).find.get({ n });
-    if (found === undefined) return undefined;
-    const { n: _n, to: _to, ...message } = found;
-    statements.write(tx).delete.run({ n });
+    const number = findOldest(tx, to, from);
+    if (number === undefined) return undefined;
+    const message = await this.peek(tx, to, from);
+    messageRows.remove(tx, number);
     return message;
   }
 
   async clear(tx: WriteTx, to: Pid): Promise<void> {
-    statements.write(tx).clear.run({ to });
+    const waiting = messageRows.list(tx, 'ofReceiver', to) ?? statements.read(tx).numbers.all({ to });
+    for (const { n } of waiting) messageRows.remove(tx, n);
   }
 }
 
-/** The row number of the next message, without its body. */
+/** The row number of the next message. */
 function findOldest(tx: ReadTx, to: Pid, from: Pid | undefined): number | undefined {
-  const { next, nextFrom } = statements.read(tx);
-  return (from === undefined ? next.get({ to }) : nextFrom.get({ to, from }))?.n;
+  const waiting = messageRows.list(tx, 'ofReceiver', to);
+  if (waiting === undefined) {
+    const { next, nextFrom } = statements.read(tx);
+    return (from === undefined ? next.get({ to }) : nextFrom.get({ to, from }))?.n;
+  }
+  const numbers = waiting.filter((message) => from === undefined || message.from === from).map(({ n }) => n);
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
 }

@@ -15,19 +15,18 @@ import { links, objects, objectVersions, overlays } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite, insertColumns, updateColumns } from '../sqlite/write-statements.js';
+import { objectRows } from '../working-set/tables.js';
 import { loadPayload, storePayload } from './payload-store.js';
 
-const byId = eq(objects.id, sql.placeholder('id'));
 const ofObject = and(eq(objectVersions.object, sql.placeholder('object')), eq(objectVersions.branch, 0));
 /** The requested relation, or any when none is requested. */
 const ofRelation = sql`${links.relation} = coalesce(${sql.placeholder('relation')}, ${links.relation})`;
 const limit = sql.placeholder('limit');
-const tokensOf = <T extends typeof objects | typeof objectVersions | typeof overlays>(table: T) =>
+const tokensOf = <T extends typeof objectVersions | typeof overlays>(table: T) =>
   updateColumns<T, 'tokens' | 'isCounted'>(table, ['tokens', 'isCounted']);
 const { payload: _payload, ...columnsWithoutPayload } = getTableColumns(objects);
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  find: db.select().from(objects).where(byId).prepare(),
   findByName: db
     .select({ id: objects.id })
     .from(objects)
@@ -60,46 +59,6 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     )
     .orderBy(objects.id)
     .prepare(),
-  insert: compileWrite(raw, db.insert(objects).values(allColumns(objects))),
-  update: compileWrite(
-    raw,
-    db
-      .update(objects)
-      .set(
-        updateColumns(objects, [
-          'version',
-          'hash',
-          'payload',
-          'tokens',
-          'isCounted',
-          'sources',
-          'updatedBy',
-          'updatedAt',
-        ]),
-      )
-      .where(byId),
-  ),
-  move: compileWrite(
-    raw,
-    db
-      .update(objects)
-      .set(updateColumns(objects, ['namespace', 'name']))
-      .where(byId),
-  ),
-  delete: compileWrite(
-    raw,
-    db
-      .update(objects)
-      .set(updateColumns(objects, ['deletedAt']))
-      .where(byId),
-  ),
-  setTokens: compileWrite(
-    raw,
-    db
-      .update(objects)
-      .set(tokensOf(objects))
-      .where(and(byId, eq(objects.hash, sql.placeholder('hash')))),
-  ),
   setVersionTokens: compileWrite(
     raw,
     db
@@ -154,7 +113,7 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
 @injectable()
 export class SqliteObjectRepository implements ObjectRepository {
   async find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined> {
-    const found = statements.read(tx).find.get({ id });
+    const found = objectRows.get(tx, id);
     if (found === undefined) return undefined;
     return { ...withMaker(found), payload: loadPayload(tx, found) };
   }
@@ -177,42 +136,38 @@ export class SqliteObjectRepository implements ObjectRepository {
   }
 
   insert(tx: WriteTx, object: NewObject): Promise<void> {
-    const payload = storePayload(tx, object);
-    statements.write(tx).insert.run({ ...object, payload, updatedBy: null, updatedAt: null });
+    objectRows.insert(tx, { ...object, payload: storePayload(tx, object), updatedBy: null, updatedAt: null });
     return done;
   }
 
   update(tx: WriteTx, before: ObjectRecord, next: NewVersion): Promise<void> {
     this.archive(tx, before);
-    const payload = storePayload(tx, next);
-    const { madeBy: updatedBy, madeAt: updatedAt } = next;
-    statements.write(tx).update.run({ ...next, id: before.id, payload, updatedBy, updatedAt });
+    this.write(tx, before.id, next, storePayload(tx, next));
     return done;
   }
 
   /** The payload is stored in the row whatever its size: one under a hash would stay there until the next sweep. */
   replace(tx: WriteTx, id: ObjectId, next: NewVersion): Promise<void> {
-    const { madeBy: updatedBy, madeAt: updatedAt } = next;
-    statements.write(tx).update.run({ ...next, id, updatedBy, updatedAt });
+    this.write(tx, id, next, next.payload);
     return done;
   }
 
   move(tx: WriteTx, id: ObjectId, to: { namespace: string; name: string | null }): Promise<void> {
-    statements.write(tx).move.run({ id, ...to });
+    this.change(tx, id, to);
     return done;
   }
 
   delete(tx: WriteTx, id: ObjectId, at: number): Promise<void> {
-    statements.write(tx).delete.run({ id, deletedAt: at });
+    this.change(tx, id, { deletedAt: at });
     return done;
   }
 
   setTokens(tx: WriteTx, { id, hash, view }: CountedContent, tokens: number): Promise<void> {
     const all = statements.write(tx);
     const values = { id, hash, tokens, isCounted: true };
-    if (view === null) all.setTokens.run(values);
-    else all.setOverlayTokens.run({ ...values, view });
+    if (view !== null) all.setOverlayTokens.run({ ...values, view });
     all.setVersionTokens.run(values);
+    if (view === null && objectRows.get(tx, id)?.hash === hash) this.change(tx, id, { tokens, isCounted: true });
     return done;
   }
 
@@ -234,6 +189,16 @@ export class SqliteObjectRepository implements ObjectRepository {
     const { linksOut, linksIn } = statements.read(tx);
     const { direction, relation = null, limit } = scan;
     return (direction === 'out' ? linksOut : linksIn).all({ object, relation, limit });
+  }
+
+  private write(tx: WriteTx, id: ObjectId, next: NewVersion, payload: string | null): void {
+    const { version, hash, tokens, isCounted, sources, madeBy: updatedBy, madeAt: updatedAt } = next;
+    this.change(tx, id, { version, hash, payload, tokens, isCounted, sources, updatedBy, updatedAt });
+  }
+
+  private change(tx: WriteTx, id: ObjectId, changes: Partial<ObjectRow>): void {
+    const row = objectRows.get(tx, id);
+    if (row !== undefined) objectRows.put(tx, { ...row, ...changes });
   }
 
   private archive(tx: WriteTx, { id: object, version, hash, payload, ...made }: ObjectRecord): void {

@@ -106,7 +106,7 @@ export class SqliteOrphanRepository implements OrphanRepository {
   }
 
   async remove(tx: WriteTx, id: ObjectId, versionsMax: number): Promise<RemovedObject> {
-    const all = statements.write(tx);
+    const all = statements.rewrite(tx);
     const rows: RemovedRow[] = all.versions.all({ id, limit: versionsMax });
     for (const { n } of rows as (RemovedRow & { n: number })[]) all.deleteVersion.run(n);
     const isGone = rows.length < versionsMax;

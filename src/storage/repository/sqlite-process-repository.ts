@@ -27,59 +27,24 @@ import type { NumberedEnd, ProcessRepository, ProcessScan } from '../../kernel/p
 import { accounts } from '../schema/accounts.js';
 import { effects } from '../schema/effects.js';
 import { runEntries } from '../schema/execution.js';
-import { processes, processTags, reaped } from '../schema/processes.js';
+import { processes, processTags } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
-import { dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, insertColumns, updateColumns } from '../sqlite/write-statements.js';
-import { keepNumbers, nextNumber } from './row-numbers.js';
-import { holderKey } from './sqlite-capability-repository.js';
+import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { allColumns, compileWrite } from '../sqlite/write-statements.js';
+import { keepNumbers, takeNumber } from '../working-set/row-numbers.js';
+import {
+  accountRows,
+  capabilityRows,
+  messageRows,
+  processRows,
+  reapedRows,
+  reservationRows,
+  runEntryRows,
+} from '../working-set/tables.js';
 
 const columns = getTableColumns(processes);
 const after = gt(processes.n, sql.placeholder('after'));
 const limit = sql.placeholder('limit');
-
-/**
- * The columns of an update. `parent` and `root` are left to `move`, because SQLite rewrites the indexes of all columns
- * in an UPDATE.
- */
-const changingColumns = [
-  'kind',
-  'status',
-  'previous',
-  'pausedBy',
-  'image',
-  'cwd',
-  'goal',
-  'view',
-  'args',
-  'generation',
-  'authoritySince',
-  'attempt',
-  'recoveries',
-  'version',
-  'fence',
-  'node',
-  'wait',
-  'stop',
-  'outcome',
-  'message',
-  'result',
-  'recovery',
-  'retry',
-  'acknowledgesStop',
-  'failedBuilds',
-  'progress',
-  'startedAt',
-  'updatedAt',
-  'exitedAt',
-  'exitOrder',
-  'deadlineAt',
-  'alarmAt',
-] as const;
-const sameVersion = and(
-  eq(processes.n, sql.placeholder('n')),
-  eq(processes.version, sql`${sql.placeholder('version')} - 1`),
-);
 
 /** Rows whose timer is the kernel's: all but commands that a node is stopping. */
 const isOurAlarm = and(
@@ -114,37 +79,11 @@ const treePartRows = 250;
 const startAt = sql`SELECT n, pid, 0 FROM processes WHERE pid = ${sql.placeholder('pid')}`;
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  find: db
-    .select()
-    .from(processes)
-    .where(eq(processes.pid, sql.placeholder('pid')))
-    .prepare(),
   findByNumbers: db
     .select()
     .from(processes)
     .where(inArray(processes.n, sql`(SELECT value FROM json_each(${sql.placeholder('numbers')}))`))
     .prepare(),
-  findByNumber: db
-    .select()
-    .from(processes)
-    .where(eq(processes.n, sql.placeholder('n')))
-    .prepare(),
-  insert: compileWrite(raw, db.insert(processes).values({ n: nextNumber('processes'), ...insertColumns(processes) })),
-  update: compileWrite(raw, db.update(processes).set(updateColumns(processes, changingColumns)).where(sameVersion)),
-  move: compileWrite(
-    raw,
-    db
-      .update(processes)
-      .set(updateColumns(processes, [...changingColumns, 'parent', 'root']))
-      .where(sameVersion),
-  ),
-  changeOwner: compileWrite(
-    raw,
-    db
-      .update(processes)
-      .set(updateColumns(processes, [...changingColumns, 'owner']))
-      .where(sameVersion),
-  ),
   deleteTag: compileWrite(
     raw,
     db
@@ -252,7 +191,13 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   isRunningOn: db
     .select({ n: processes.n })
     .from(processes)
-    .where(and(eq(processes.node, sql.placeholder('node')), isNotNull(processes.node), eq(processes.status, 'running')))
+    .where(
+      and(
+        eq(processes.node, sql.placeholder('node')),
+        isNotNull(processes.node),
+        inArray(processes.status, ['created', 'running']),
+      ),
+    )
     .limit(1)
     .prepare(),
   findDue: db
@@ -288,39 +233,39 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .orderBy(desc(processes.n))
     .limit(limit)
     .prepare(),
-  delete: compileWrite(raw, db.delete(processes).where(eq(processes.n, sql.placeholder('n')))),
-  deleteReaped: compileWrite(raw, db.delete(reaped).where(eq(reaped.n, sql.placeholder('n')))),
 }));
 
 @injectable()
 export class SqliteProcessRepository implements ProcessRepository {
   async find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined> {
-    return readCached(tx, processKey(pid), () => statements.read(tx).find.get({ pid }));
+    return processRows.get(tx, pid);
   }
 
   async findByNumber(tx: ReadTx, n: number): Promise<ProcessRow | undefined> {
-    return statements.read(tx).findByNumber.get({ n });
+    return processRows.getBy(tx, n);
   }
 
   async insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number> {
-    dropCachedProcess(tx, row.pid);
-    return Number(statements.write(tx).insert.run(row).lastInsertRowid);
+    const n = takeNumber(tx, 'processes');
+    processRows.insert(tx, { ...row, n });
+    accountRows.knowAbsent(tx, n);
+    reapedRows.knowAbsent(tx, n);
+    runEntryRows.knowEmpty(tx, 'ofProcess', n);
+    // A pid that was chosen may have been that of a process before, of which something is left.
+    if (row.id === null) knowNothingOf(tx, row.pid);
+    return n;
   }
 
   async update(tx: WriteTx, row: ProcessRow): Promise<boolean> {
-    dropCachedProcess(tx, row.pid);
-    return statements.write(tx).update.run(row).changes === 1;
-  }
-
-  async move(tx: WriteTx, row: ProcessRow): Promise<boolean> {
-    dropCachedProcess(tx, row.pid);
-    return statements.write(tx).move.run(row).changes === 1;
+    const current = processRows.get(tx, row.pid);
+    if (current?.version !== row.version - 1) return false;
+    processRows.put(tx, row);
+    return true;
   }
 
   async changeOwner(tx: WriteTx, row: ProcessRow, before: OwnerKeys | null): Promise<boolean> {
-    dropCachedProcess(tx, row.pid);
+    if (!(await this.update(tx, row))) return false;
     const all = statements.write(tx);
-    if (all.changeOwner.run(row).changes !== 1) return false;
     const { n } = row;
     const space = 'owner';
     for (const [key, value] of Object.entries(before ?? {})) all.deleteTag.run({ space, key, value, n });
@@ -350,6 +295,9 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ pid: Pid; parent: Pid | null }[]> {
+    const [parent] = parents;
+    const known = parents.length === 1 && parent !== undefined && processRows.list(tx, 'liveChildren', parent);
+    if (known) return known.sort((a, b) => a.n - b.n);
     const turns = new Turns();
     const children: { pid: Pid; parent: Pid | null }[] = [];
     for (let from = 0; from < parents.length; from += treePartRows) {
@@ -402,15 +350,22 @@ export class SqliteProcessRepository implements ProcessRepository {
   }
 
   async delete(tx: WriteTx, row: ProcessRow): Promise<void> {
-    dropCachedProcess(tx, row.pid);
-    const all = statements.write(tx);
     const { n, labels, owner } = row;
     keepNumbers(tx, 'processes');
-    all.delete.run({ n });
+    const all = statements.write(tx);
     for (const [space, tags] of [['label', labels] as const, ['owner', owner] as const])
       for (const [key, value] of Object.entries(tags ?? {})) all.deleteTag.run({ space, key, value, n });
-    all.deleteReaped.run({ n });
+    processRows.remove(tx, row.pid);
+    reapedRows.remove(tx, n);
   }
+}
+
+/** Of a process that is new: nothing can hang on it. */
+function knowNothingOf(tx: WriteTx, pid: Pid): void {
+  processRows.knowEmpty(tx, 'liveChildren', pid);
+  capabilityRows.knowEmpty(tx, 'ofHolder', pid);
+  reservationRows.knowEmpty(tx, 'ofProcess', pid);
+  messageRows.knowEmpty(tx, 'ofReceiver', pid);
 }
 
 /** The rows with these numbers, in their order. */
@@ -428,14 +383,4 @@ async function readInParts(tx: ReadTx, numbers: readonly { readonly n: number }[
     }
   }
   return rows;
-}
-
-function processKey(pid: Pid): string {
-  return `process ${pid}`;
-}
-
-/** Drops both cached values that are read from the row. */
-function dropCachedProcess(tx: WriteTx, pid: Pid): void {
-  dropCached(tx, processKey(pid));
-  dropCached(tx, holderKey(pid));
 }

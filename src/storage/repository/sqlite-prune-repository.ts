@@ -11,9 +11,8 @@ import type {
 } from '../../kernel/process/prune-repository.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
+import { keepNumbers } from '../working-set/row-numbers.js';
 import { dropUnusedPayloads } from './payload-store.js';
-import { keepNumbers } from './row-numbers.js';
-import { dropCachedHoldings } from './sqlite-capability-repository.js';
 
 /** Tables whose rows belong to a process, with the column that says to which: its pid, or the number of its row. */
 const ownedRows: readonly (readonly [table: string, condition: string])[] = [
@@ -39,11 +38,6 @@ const isLeftBehind: Record<LeftBehind, string> = {
   approvals: 'NOT EXISTS (SELECT 1 FROM processes WHERE processes.n = row.n)',
 };
 
-interface Deleted {
-  readonly holder: Pid;
-  readonly resource: string;
-}
-
 /** Whether nothing was derived from a capability. What others hold stays, and with it what it was derived from. */
 const isLeaf = 'NOT EXISTS (SELECT 1 FROM capabilities AS below WHERE below.parent = capabilities.id)';
 
@@ -60,14 +54,11 @@ const statements = prepareStatements((_db: Db, raw: Database.Database) => {
   return {
     ownedRows: ownedRows.map(([table, condition]) => deleteSome(table, condition)),
     rowsByPid: rowsByPid.map(([table, condition]) => raw.prepare<[object]>(`DELETE FROM ${table} WHERE ${condition}`)),
-    deleteLeaves: raw.prepare<[{ holder: string; limit: number }], Deleted>(
-      `DELETE FROM capabilities WHERE rowid IN (SELECT rowid FROM capabilities WHERE holder = @holder AND ${isLeaf} LIMIT @limit)
-       RETURNING holder, resource`,
-    ),
-    deleteHeld: raw.prepare<[string], Deleted>('DELETE FROM capabilities WHERE holder = ? RETURNING holder, resource'),
-    deleteCapability: raw.prepare<[string], Deleted>(
-      `DELETE FROM capabilities WHERE id = ? AND ${isLeaf} RETURNING holder, resource`,
-    ),
+    deleteLeaves: deleteSome('capabilities', `holder = @holder AND ${isLeaf}`),
+    deleteHeld: raw.prepare<[string]>('DELETE FROM capabilities WHERE holder = ?'),
+    deleteCapability: raw
+      .prepare<[string], Pid>(`DELETE FROM capabilities WHERE id = ? AND ${isLeaf} RETURNING holder`)
+      .pluck(),
     overlaidObjects: raw
       .prepare<[{ view: number; limit: number }], string>('SELECT object FROM overlays WHERE view = @view LIMIT @limit')
       .pluck(),
@@ -135,7 +126,7 @@ export class SqlitePruneRepository implements PruneRepository {
     const { n, pid, bornUnder, id } = row;
     let left = limit - this.deleteLeaves(tx, pid, limit);
     if (left > 0) left -= this.deleteView(tx, row.view, left);
-    for (const statement of statements.write(tx).ownedRows) {
+    for (const statement of statements.rewrite(tx).ownedRows) {
       if (left <= 0) return false;
       left -= statement.run({ n, pid, bornUnder: bornUnder ?? '', id: id ?? pid, limit: left }).changes;
     }
@@ -143,8 +134,8 @@ export class SqlitePruneRepository implements PruneRepository {
   }
 
   async clearPid(tx: WriteTx, pid: Pid): Promise<void> {
-    for (const deleted of statements.write(tx).deleteHeld.all(pid)) dropCachedHoldings(tx, deleted);
-    for (const statement of statements.write(tx).rowsByPid) statement.run({ pid });
+    statements.rewrite(tx).deleteHeld.run(pid);
+    for (const statement of statements.rewrite(tx).rowsByPid) statement.run({ pid });
   }
 
   async pageLeftBehind(tx: ReadTx, kind: LeftBehind, after: number, limit: number): Promise<LeftBehindPage> {
@@ -153,7 +144,7 @@ export class SqlitePruneRepository implements PruneRepository {
   }
 
   async removeLeftBehind(tx: WriteTx, kind: LeftBehind, rowNumber: number, limit: number): Promise<boolean> {
-    const all = statements.write(tx);
+    const all = statements.rewrite(tx);
     if (kind === 'registrations') all.deleteRegistration.run(rowNumber);
     else if (kind === 'approvals') all.deleteApproval.run(rowNumber);
     else if (kind === 'views') {
@@ -180,9 +171,7 @@ export class SqlitePruneRepository implements PruneRepository {
   }
 
   async removeCapability(tx: WriteTx, id: CapabilityId): Promise<Pid | undefined> {
-    const [deleted] = statements.write(tx).deleteCapability.all(id);
-    if (deleted !== undefined) dropCachedHoldings(tx, deleted);
-    return deleted?.holder;
+    return statements.rewrite(tx).deleteCapability.get(id);
   }
 
   async pageEnvironments(tx: ReadTx, after: string, limit: number): Promise<readonly string[]> {
@@ -190,25 +179,23 @@ export class SqlitePruneRepository implements PruneRepository {
   }
 
   async removeNodes(tx: WriteTx, endedBefore: number, limit: number): Promise<readonly NodeId[]> {
-    return statements.write(tx).removeNodes.all({ endedBefore, limit });
+    return statements.rewrite(tx).removeNodes.all({ endedBefore, limit });
   }
 
   /** Deletes capabilities of a holder. Answers with their number, at most `limit`: then some may be left. */
   private deleteLeaves(tx: WriteTx, holder: Pid, limit: number): number {
-    const { deleteLeaves } = statements.write(tx);
+    const { deleteLeaves } = statements.rewrite(tx);
     let left = limit;
     // Capabilities that a process derived from its own form chains: each round deletes those that nothing was derived from.
     for (let found = 1; found > 0 && left > 0; left -= found) {
-      const deleted = deleteLeaves.all({ holder, limit: left });
-      for (const one of deleted) dropCachedHoldings(tx, one);
-      found = deleted.length;
+      found = deleteLeaves.run({ holder, limit: left }).changes;
     }
     return limit - left;
   }
 
   /** Deletes a view with its entries and versions. Answers with the number of rows, at most `limit`: then some may be left. */
   private deleteView(tx: WriteTx, view: number, limit: number): number {
-    const all = statements.write(tx);
+    const all = statements.rewrite(tx);
     const hashes: (string | null)[] = [];
     let left = limit;
     for (const object of all.overlaidObjects.all({ view, limit })) {

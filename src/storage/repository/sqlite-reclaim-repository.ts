@@ -135,13 +135,13 @@ export class SqliteReclaimRepository implements ReclaimRepository {
     if (last === undefined) return { count: 0, bytes: new Map(), last };
     const found = statements.read(tx).findUnreachable.all({ at, after, last });
     if (found.length === 0) return { count: 0, bytes: new Map(), last };
-    statements.write(tx).dropPayloads.run({ at, ids: JSON.stringify(found.map(({ id }) => id)) });
+    statements.rewrite(tx).dropPayloads.run({ at, ids: JSON.stringify(found.map(({ id }) => id)) });
     return { count: found.length, bytes: sumByMaker(found), last };
   }
 
   async dropVersions(tx: WriteTx): Promise<Reclaimed> {
     const { overlayBytes, versionBytes } = statements.read(tx);
-    const all = statements.write(tx);
+    const all = statements.rewrite(tx);
     const bytesOfOverlays = overlayBytes.all({});
     const count = all.dropOverlays.run({}).changes;
     const bytes = sumByMaker([...bytesOfOverlays, ...versionBytes.all({})]);

@@ -7,8 +7,9 @@ import type { RuleRecord } from '../../capability/rule/rule.js';
 import type { RuleRepository } from '../../capability/rule/rule-repository.js';
 import { rules } from '../schema/capabilities.js';
 import type { Db } from '../sqlite/connection.js';
-import { done, dropCached, prepareStatements, readCached } from '../sqlite/sqlite-tx.js';
+import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite } from '../sqlite/write-statements.js';
+import { Fact } from '../working-set/facts.js';
 
 /** The requested process, or any when none is requested. */
 const isSetOn = sql`${rules.pid} = coalesce(${sql.placeholder('pid')}, ${rules.pid})`;
@@ -18,6 +19,8 @@ const bindsAt = sql`(${rules.expiresAt} IS NULL OR ${rules.expiresAt} > ${sql.pl
     WHERE target.n = ${rules.n} AND (target.exited_at IS NULL OR account.children_used > 0)))`;
 /** Of rules of one time: as they were set. */
 const inOrder = sql`${rules}.rowid`;
+
+const hasRules = new Fact<boolean>('has rules');
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
   find: db
@@ -50,14 +53,15 @@ export class SqliteRuleRepository implements RuleRepository {
   }
 
   insert(tx: WriteTx, rule: RuleRecord): Promise<void> {
-    dropCached(tx, anyKey);
     statements.write(tx).insert.run(rule);
+    hasRules.set(tx, true);
     return done;
   }
 
   delete(tx: WriteTx, id: RuleId): Promise<void> {
-    dropCached(tx, anyKey);
-    statements.write(tx).delete.run({ id });
+    const { delete: remove, any } = statements.write(tx);
+    remove.run({ id });
+    hasRules.set(tx, any.get() !== undefined);
     return done;
   }
 
@@ -71,9 +75,7 @@ export class SqliteRuleRepository implements RuleRepository {
 
   async findByTargets(tx: ReadTx, numbers: readonly number[]): Promise<readonly RuleRecord[]> {
     // Most stores have no rules: a burst of spawns then reads that once.
-    const hasRules = readCached(tx, anyKey, () => statements.read(tx).any.get() !== undefined);
-    return hasRules ? statements.read(tx).findByTargets.all({ numbers: JSON.stringify([0, ...numbers]) }) : [];
+    const isEmpty = !hasRules.get(tx, () => statements.read(tx).any.get() !== undefined);
+    return isEmpty ? [] : statements.read(tx).findByTargets.all({ numbers: JSON.stringify([0, ...numbers]) });
   }
 }
-
-const anyKey = 'any rule';

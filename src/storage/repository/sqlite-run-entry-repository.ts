@@ -1,46 +1,36 @@
-import type Database from 'better-sqlite3';
-import { and, eq, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { runEntries } from '../schema/execution.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite, updateColumns } from '../sqlite/write-statements.js';
+import { runEntryRows } from '../working-set/tables.js';
 
-const ofProcess = eq(runEntries.process, sql.placeholder('process'));
-
-const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  all: db.select().from(runEntries).where(ofProcess).orderBy(runEntries.seq).prepare(),
-  put: compileWrite(
-    raw,
-    db
-      .insert(runEntries)
-      .values(allColumns(runEntries))
-      .onConflictDoUpdate({
-        target: [runEntries.process, runEntries.key],
-        set: updateColumns(runEntries, ['seq', 'status', 'value', 'attempt', 'dueAt', 'fence', 'at']),
-      }),
-  ),
-  remove: compileWrite(raw, db.delete(runEntries).where(and(ofProcess, eq(runEntries.key, sql.placeholder('key'))))),
-  clear: compileWrite(raw, db.delete(runEntries).where(ofProcess)),
+const statements = prepareStatements((db: Db) => ({
+  all: db
+    .select()
+    .from(runEntries)
+    .where(eq(runEntries.process, sql.placeholder('process')))
+    .prepare(),
 }));
 
 @injectable()
 export class SqliteRunEntryRepository implements RunEntryRepository {
   async findAll(tx: ReadTx, process: number): Promise<RunEntry[]> {
-    return statements.read(tx).all.all({ process }) as RunEntry[];
+    const entries = runEntryRows.list(tx, 'ofProcess', process) ?? statements.read(tx).all.all({ process });
+    return entries.sort((a, b) => a.seq - b.seq) as RunEntry[];
   }
 
   async put(tx: WriteTx, entry: RunEntry): Promise<void> {
-    statements.write(tx).put.run(entry);
+    runEntryRows.put(tx, entry);
   }
 
   async remove(tx: WriteTx, process: number, key: string): Promise<void> {
-    statements.write(tx).remove.run({ process, key });
+    runEntryRows.remove(tx, process, key);
   }
 
   async clear(tx: WriteTx, process: number): Promise<void> {
-    statements.write(tx).clear.run({ process });
+    for (const { key } of await this.findAll(tx, process)) runEntryRows.remove(tx, process, key);
   }
 }

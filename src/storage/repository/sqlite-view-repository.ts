@@ -15,12 +15,13 @@ import type {
   ViewState,
 } from '../../memory/object/object.js';
 import type { ViewRepository } from '../../memory/view/view-repository.js';
-import { objectVersions, overlays, viewEntries, views } from '../schema/memory.js';
+import { objectVersions, overlays, viewEntries } from '../schema/memory.js';
 import type { Db } from '../sqlite/connection.js';
 import { done, prepareStatements } from '../sqlite/sqlite-tx.js';
 import { allColumns, compileWrite, insertColumns, updateColumns } from '../sqlite/write-statements.js';
+import { takeNumber } from '../working-set/row-numbers.js';
+import { viewEntryRows, viewRows } from '../working-set/tables.js';
 import { loadPayload, storePayload } from './payload-store.js';
-import { nextNumber } from './row-numbers.js';
 import { toVersion } from './sqlite-object-repository.js';
 
 /** Greater than every row number. */
@@ -35,19 +36,6 @@ const ofBranch = and(
 );
 
 const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  find: db
-    .select()
-    .from(views)
-    .where(eq(views.n, sql.placeholder('n')))
-    .prepare(),
-  insert: compileWrite(raw, db.insert(views).values({ n: nextNumber('views'), ...insertColumns(views) })),
-  setState: compileWrite(
-    raw,
-    db
-      .update(views)
-      .set(updateColumns(views, ['state']))
-      .where(eq(views.n, sql.placeholder('n'))),
-  ),
   lastEntry: db
     .select({ n: max(viewEntries.n) })
     .from(viewEntries)
@@ -56,10 +44,6 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
     .select({ n: max(objectVersions.n) })
     .from(objectVersions)
     .prepare(),
-  insertEntry: compileWrite(
-    raw,
-    db.insert(viewEntries).values({ n: nextNumber('view_entries'), ...insertColumns(viewEntries) }),
-  ),
   entryState: db
     .select()
     .from(viewEntries)
@@ -117,15 +101,19 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
 @injectable()
 export class SqliteViewRepository implements ViewRepository {
   async find(tx: ReadTx, n: number): Promise<NumberedView | undefined> {
-    return statements.read(tx).find.get({ n });
+    return viewRows.get(tx, n);
   }
 
   async insert(tx: WriteTx, view: ViewRecord): Promise<number> {
-    return Number(statements.write(tx).insert.run(view).lastInsertRowid);
+    const n = takeNumber(tx, 'views');
+    viewRows.insert(tx, { ...view, n });
+    viewEntryRows.knowEmpty(tx, 'ofView', n);
+    return n;
   }
 
   setState(tx: WriteTx, n: number, state: ViewState): Promise<void> {
-    statements.write(tx).setState.run({ n, state });
+    const view = viewRows.get(tx, n);
+    if (view !== undefined) viewRows.put(tx, { ...view, state });
     return done;
   }
 
@@ -135,22 +123,26 @@ export class SqliteViewRepository implements ViewRepository {
   }
 
   addEntry(tx: WriteTx, view: number, entry: ViewEntry): Promise<void> {
-    statements.write(tx).insertEntry.run({ view, ...entry, isThere: true });
+    insertEntry(tx, { view, ...entry, isThere: true });
     return done;
   }
 
   removeObject(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
-    statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: false });
+    insertEntry(tx, { view, object, ...noEntry, isThere: false });
     return done;
   }
 
   restoreObject(tx: WriteTx, view: number, object: ObjectId): Promise<void> {
-    statements.write(tx).insertEntry.run({ view, object, ...noEntry, isThere: true });
+    insertEntry(tx, { view, object, ...noEntry, isThere: true });
     return done;
   }
 
   async entryState(tx: ReadTx, view: number, object: ObjectId, asOf = afterAllRows): Promise<EntryState> {
-    const found = statements.read(tx).entryState.get({ view, object, asOf });
+    const known = viewEntryRows.list(tx, 'ofView', view);
+    const found =
+      known === undefined
+        ? statements.read(tx).entryState.get({ view, object, asOf })
+        : newestEntry(known.filter((entry) => entry.object === object && entry.n <= asOf));
     return found && toEntryState(found);
   }
 
@@ -200,6 +192,17 @@ export class SqliteViewRepository implements ViewRepository {
     const rows = statements.read(tx).overlays.all({ view });
     return rows.map((row) => ({ ...row, payload: loadPayload(tx, row) }));
   }
+}
+
+function insertEntry(tx: WriteTx, entry: Omit<typeof viewEntries.$inferSelect, 'n'>): void {
+  viewEntryRows.insert(tx, { ...entry, n: takeNumber(tx, 'view_entries') });
+}
+
+function newestEntry<Entry extends { readonly n: number }>(entries: readonly Entry[]): Entry | undefined {
+  return entries.reduce<Entry | undefined>(
+    (newest, entry) => (newest && newest.n > entry.n ? newest : entry),
+    undefined,
+  );
 }
 
 /** The capability and rights of a row that adds no object. */

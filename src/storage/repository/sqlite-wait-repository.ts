@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
@@ -8,15 +7,9 @@ import type { WaitRepository } from '../../kernel/waiting/wait-repository.js';
 import { processes, reaped } from '../schema/processes.js';
 import type { Db } from '../sqlite/connection.js';
 import { prepareStatements } from '../sqlite/sqlite-tx.js';
-import { allColumns, compileWrite } from '../sqlite/write-statements.js';
+import { reapedRows } from '../working-set/tables.js';
 
-const statements = prepareStatements((db: Db, raw: Database.Database) => ({
-  isReaped: db
-    .select({ n: reaped.n })
-    .from(reaped)
-    .where(eq(reaped.n, sql.placeholder('n')))
-    .prepare(),
-  reap: compileWrite(raw, db.insert(reaped).values(allColumns(reaped)).onConflictDoNothing()),
+const statements = prepareStatements((db: Db) => ({
   unreaped: db
     .select({ pid: processes.pid })
     .from(processes)
@@ -29,11 +22,11 @@ const statements = prepareStatements((db: Db, raw: Database.Database) => ({
 @injectable()
 export class SqliteWaitRepository implements WaitRepository {
   async isReaped(tx: ReadTx, { n }: ProcessRow): Promise<boolean> {
-    return statements.read(tx).isReaped.get({ n }) !== undefined;
+    return reapedRows.get(tx, n) !== undefined;
   }
 
   async reap(tx: WriteTx, { n }: ProcessRow): Promise<void> {
-    statements.write(tx).reap.run({ n });
+    reapedRows.put(tx, { n });
   }
 
   async findUnreaped(tx: ReadTx, parent: Pid): Promise<Pid[]> {

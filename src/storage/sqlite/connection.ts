@@ -1,5 +1,8 @@
 import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
+import { RowStatements } from '../working-set/row-statements.js';
+import type { TableDescription } from '../working-set/table-description.js';
+import { WorkingSet } from '../working-set/working-set.js';
 
 export type Db = BetterSQLite3Database;
 
@@ -8,8 +11,9 @@ export class Connection {
   readonly raw: Database.Database;
   readonly db: Db;
   private readonly prepared = new Map<unknown, unknown>();
-  /** Rows that units of the open transaction have read. Nobody else can change them before it ends. */
-  readonly rowCache = new Map<string, unknown>();
+  private readonly rowStatementsOf: RowStatements[] = [];
+  /** What the units of this connection know of the database. */
+  readonly workingSet = new WorkingSet(this);
 
   constructor(path: string, options: { readonly: boolean }) {
     // No busy handler: it would block the thread, and with it a kernel of this program that holds the lock. The queues
@@ -32,6 +36,12 @@ export class Connection {
       this.prepared.set(build, statements);
     }
     return statements;
+  }
+
+  /** The statements that read and write whole rows of a table. */
+  rowStatements(description: TableDescription): RowStatements {
+    this.rowStatementsOf[description.number] ??= new RowStatements(this.raw, description);
+    return this.rowStatementsOf[description.number] as RowStatements;
   }
 
   private configure(): void {

@@ -1,28 +1,53 @@
 import { performance } from 'node:perf_hooks';
-import type Database from 'better-sqlite3';
 import type { ReadTx } from '../../base/store.js';
-import type { Connection, Db } from './connection.js';
+import type { Connection } from './connection.js';
 import { Fifo } from './fifo.js';
 import { backoff } from './file-lock.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
-import { SqliteTx } from './sqlite-tx.js';
+import { type CommittedMemory, OutdatedRead, SqliteReadTx } from './sqlite-read-tx.js';
 import { busyMs } from './write-queue.js';
-
-const control = (_db: Db, raw: Database.Database) => ({
-  begin: raw.prepare('BEGIN'),
-  commit: raw.prepare('COMMIT'),
-});
 
 const turnMs = 10;
 
-/** Runs read units on one connection, each in its own BEGIN…COMMIT: no snapshot outlives its unit. */
+/** Read units that are answered from memory at once, in one turn of the event loop; further ones wait for the next. */
+const atOnceMax = 64;
+
+/** Runs read units: at once from memory where it knows everything, otherwise one after another on one connection. */
 export class ReadQueue {
   private readonly waiting = new Fifo<() => Promise<void>>();
   private draining = false;
+  private leftAtOnce = atOnceMax;
+  /** Whether nobody else had committed when it was looked at in this turn; undefined until it is. */
+  private isCurrent: boolean | undefined;
 
-  constructor(private readonly connection: Connection) {}
+  constructor(
+    private readonly connection: Connection,
+    private readonly memory: CommittedMemory,
+  ) {}
 
-  run<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+  async run<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (this.leftAtOnce > 0 && this.isMemoryCurrent()) {
+      this.leftAtOnce--;
+      try {
+        return await work(new SqliteReadTx(this.connection, this.memory.workingSet));
+      } catch (error) {
+        if (!(error instanceof OutdatedRead)) throw toKernelError(error);
+      }
+    }
+    return this.queue(work);
+  }
+
+  /** Resolves when nothing is queued or running. */
+  async waitUntilIdle(): Promise<void> {
+    while (this.draining) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** To be called when another store of this program has committed: what was looked at before does not hold. */
+  lookAgain(): void {
+    if (this.isCurrent !== undefined) this.isCurrent = this.memory.isCurrent();
+  }
+
+  private queue<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.waiting.push(() => this.runUnit(work).then(resolve, (error) => reject(toKernelError(error))));
       if (this.draining) return;
@@ -31,9 +56,15 @@ export class ReadQueue {
     });
   }
 
-  /** Resolves when nothing is queued or running. */
-  async waitUntilIdle(): Promise<void> {
-    while (this.draining) await new Promise((resolve) => setImmediate(resolve));
+  private isMemoryCurrent(): boolean {
+    if (this.isCurrent === undefined) {
+      setImmediate(() => {
+        this.isCurrent = undefined;
+        this.leftAtOnce = atOnceMax;
+      });
+      this.isCurrent = this.memory.isCurrent();
+    }
+    return this.isCurrent;
   }
 
   private async drain(): Promise<void> {
@@ -49,16 +80,13 @@ export class ReadQueue {
 
   /** Readers find the file locked only while another program recovers the write-ahead log; the unit is then retried. */
   private async runUnit<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    const statements = this.connection.statements(control);
     const until = performance.now() + busyMs;
     for (let attempt = 1; ; attempt++) {
+      const tx = new SqliteReadTx(this.connection);
       try {
-        statements.begin.run();
-        return await work(new SqliteTx(this.connection, 'read'));
+        return await work(tx).finally(() => tx.end());
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) throw error;
-      } finally {
-        if (this.connection.raw.inTransaction) statements.commit.run();
       }
       await backoff(attempt);
     }

@@ -27,6 +27,9 @@ export interface SqliteOptions {
 
 const sqliteVersionMin = [3, 51, 3] as const;
 
+/** What nobody has asked for in this time is forgotten, at the latest after twice as long. */
+const agingMs = 1_000;
+
 const pragmas = (_db: Db, raw: Database.Database) => ({ dataVersion: raw.prepare('PRAGMA data_version').pluck() });
 
 /** The store on one SQLite file: a writer connection with group commit, and a reader connection beside it. */
@@ -37,6 +40,7 @@ export class SqliteStore implements Store {
   private reads: ReadQueue | undefined;
   private membership: Disposable | undefined;
   private poll: NodeJS.Timeout | undefined;
+  private aging: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
   private dataVersion: unknown;
   private readonly listeners = new Listeners();
@@ -111,6 +115,7 @@ export class SqliteStore implements Store {
     this.writes = undefined;
     this.reads = undefined;
     clearInterval(this.poll);
+    clearInterval(this.aging);
     await writes?.waitUntilIdle();
     await reads?.waitUntilIdle();
     this.membership?.[Symbol.dispose]();
@@ -142,13 +147,18 @@ export class SqliteStore implements Store {
     this.writes = new WriteQueue(this.writer, lock, () => lock.notifyOthers(checkNow));
     if (inMemory) return;
     this.reader = await retryWhileBusy(() => new Connection(path, { readonly: true }));
-    this.reads = new ReadQueue(this.reader);
+    const { workingSet } = this.writer;
+    this.reads = new ReadQueue(this.reader, {
+      workingSet,
+      isCurrent: () => this.writer !== undefined && workingSet.isCommitted(dataVersionOf(this.writer)),
+    });
     this.dataVersion = dataVersionOf(this.writer);
     this.fileIdentity = identityOf(path);
     this.poll = setInterval(() => {
       this.checkFile(path);
       this.checkForeignCommit();
     }, this.options.pollMs).unref();
+    this.aging = setInterval(() => workingSet.age(), agingMs).unref();
   }
 
   private assertUsable(path: string): void {
@@ -172,6 +182,7 @@ export class SqliteStore implements Store {
   /** Uses the writer's connection: its data_version changes with every commit but its own. */
   private checkForeignCommit(): void {
     if (this.writes === undefined || this.writer === undefined) return;
+    this.reads?.lookAgain();
     const version = dataVersionOf(this.writer) ?? this.dataVersion;
     if (version === this.dataVersion) return;
     this.dataVersion = version;

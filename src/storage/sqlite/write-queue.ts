@@ -12,6 +12,8 @@ import { SqliteTx } from './sqlite-tx.js';
 
 const groupUnitsMax = 256;
 const groupMs = 10;
+/** Rows that are written at the end of a group before the event loop may have a turn. */
+const rowsPerTurn = 250;
 export const busyMs = 5_000;
 
 interface Unit {
@@ -25,6 +27,7 @@ interface Unit {
 const control = (_db: Db, raw: Database.Database) => ({
   begin: raw.prepare('BEGIN IMMEDIATE'),
   commit: raw.prepare('COMMIT'),
+  dataVersion: raw.prepare('PRAGMA data_version').pluck(),
 });
 
 /**
@@ -81,7 +84,7 @@ export class WriteQueue {
   /** Runs one group; false when the file was busy and nothing was done. */
   private async runGroup(): Promise<boolean> {
     try {
-      this.connection.statements(control).begin.run();
+      this.begin();
     } catch (error) {
       this.rejectWaiting(error);
       return false;
@@ -107,6 +110,18 @@ export class WriteQueue {
     return true;
   }
 
+  private begin(): void {
+    const { raw, workingSet } = this.connection;
+    const { begin, dataVersion } = this.connection.statements(control);
+    begin.run();
+    try {
+      workingSet.beginGroup(dataVersion.get());
+    } catch (error) {
+      raw.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
   /** Rejects the units that have waited too long for a busy file; time spent behind other units does not count. */
   private rejectWaiting(error: unknown): void {
     const now = performance.now();
@@ -127,9 +142,7 @@ class Group {
   /** After long units, the COMMIT and each publication have turns of the event loop of their own. */
   private readonly turns = new Turns();
 
-  constructor(private readonly connection: Connection) {
-    connection.rowCache.clear();
-  }
+  constructor(private readonly connection: Connection) {}
 
   get size(): number {
     return this.units.length;
@@ -151,6 +164,7 @@ class Group {
       tx.release();
       this.collectDeferred(tx);
       this.settlements.push(() => unit.resolve(value));
+      for (const queue of tx.followUps) queue();
     } catch (error) {
       if (!this.isIntact) throw error;
       tx.rollback();
@@ -168,6 +182,7 @@ class Group {
   }
 
   async commit(): Promise<void> {
+    while (this.connection.workingSet.flushGroup(rowsPerTurn)) await this.turns.next();
     const tx = new SqliteTx(this.connection, 'seal');
     for (const [channel, items] of this.deferred) {
       this.assertIntact();
@@ -176,6 +191,7 @@ class Group {
     }
     await this.turns.next();
     this.connection.statements(control).commit.run();
+    this.connection.workingSet.endGroup();
   }
 
   /** Rows that are written after the transaction has ended would be committed on their own. */
@@ -197,6 +213,7 @@ class Group {
 
   fail(error: unknown): void {
     if (this.isIntact) this.connection.raw.exec('ROLLBACK');
+    this.connection.workingSet.abandonGroup();
     const refusal = toKernelError(error);
     for (const unit of this.units) unit.reject(refusal);
   }

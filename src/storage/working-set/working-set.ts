@@ -1,0 +1,125 @@
+import type { RowStatements } from './row-statements.js';
+import type { TableDescription } from './table-description.js';
+import { TableMemory } from './table-memory.js';
+import { UndoLog } from './undo-log.js';
+
+/** The connection on which the working set reads and writes rows. */
+interface RowConnection {
+  rowStatements(description: TableDescription): RowStatements;
+}
+
+/** When more rows than this were used since the working set was aged last, it is aged. */
+const recentRowsMax = 1_000;
+
+/**
+ * What one store knows of its database: rows by key, declared lists of rows, and single facts such as the newest numbers. It
+ * is what the open group of units has made of it, and between groups what is committed. It is forgotten as a whole when
+ * another connection has committed, and when a group was not committed.
+ */
+export class WorkingSet {
+  /** The number of commits and of times that everything was forgotten: what was read at another version may be outdated. */
+  version = 0;
+  /** Whether a group of units is open: it may have changed what is known. */
+  isInGroup = false;
+  private dataVersion: unknown;
+  private readonly tables: (TableMemory | undefined)[] = [];
+  private readonly facts = new Map<string, unknown>();
+  private readonly undoLog = new UndoLog();
+
+  constructor(private readonly connection: RowConnection) {}
+
+  tableOf(description: TableDescription): TableMemory {
+    let table = this.tables[description.number];
+    if (table === undefined) {
+      table = new TableMemory(description, this.connection.rowStatements(description), this.undoLog);
+      this.tables[description.number] = table;
+    }
+    return table;
+  }
+
+  /** The fact under `name`, or what `load` reads; nothing may wait to be written that `load` depends on. */
+  fact<T>(name: string, load: () => T): T {
+    if (!this.facts.has(name)) this.setFact(name, load());
+    return this.facts.get(name) as T;
+  }
+
+  peekFact(name: string): unknown {
+    return this.facts.get(name);
+  }
+
+  setFact(name: string, value: unknown): void {
+    const [had, before] = [this.facts.has(name), this.facts.get(name)];
+    this.facts.set(name, value);
+    this.undoLog.push(() => (had ? this.facts.set(name, before) : this.facts.delete(name)));
+  }
+
+  /** Whether what is known is committed, and nobody else has committed since. */
+  isCommitted(dataVersion: unknown): boolean {
+    return !this.isInGroup && dataVersion === this.dataVersion;
+  }
+
+  beginGroup(dataVersion: unknown): void {
+    if (dataVersion !== this.dataVersion) this.forget();
+    this.dataVersion = dataVersion;
+    this.isInGroup = true;
+  }
+
+  /** After the COMMIT of a group. */
+  endGroup(): void {
+    this.isInGroup = false;
+    this.undoLog.clear();
+    this.version++;
+    let recent = 0;
+    for (const table of this.tables) recent += table?.recentSize ?? 0;
+    if (recent >= recentRowsMax) this.age();
+  }
+
+  /** Forgets what has not been used since the last call. Does nothing while a group is open. */
+  age(): void {
+    if (this.isInGroup) return;
+    for (const table of this.tables) table?.age();
+  }
+
+  /** After a group that was not committed. */
+  abandonGroup(): void {
+    this.isInGroup = false;
+    this.forget();
+  }
+
+  /** Adds the changes of a unit to those of its group. */
+  keepUnit(): void {
+    for (const table of this.tables) table?.keepUnit();
+    this.undoLog.clear();
+  }
+
+  /** Takes back the changes of a unit, of which nothing was written. */
+  undoUnit(): void {
+    for (const table of this.tables) table?.undoUnit();
+    this.undoLog.undo();
+  }
+
+  get hasPending(): boolean {
+    for (const table of this.tables) if (table?.hasPending) return true;
+    return false;
+  }
+
+  /** Writes changes of the units before the open one to the database, at most `limit` rows; answers whether some may be left. */
+  flushGroup(limit = Number.POSITIVE_INFINITY): boolean {
+    let left = limit;
+    for (const table of this.tables) left -= table?.flushGroup(left) ?? 0;
+    return left === 0;
+  }
+
+  /** Writes the changes of the open unit to the database. */
+  flushUnit(): void {
+    for (const table of this.tables) table?.flushUnit();
+  }
+
+  /** Forgets everything that is known. Nothing may wait to be written. */
+  forget(): void {
+    for (const table of this.tables) table?.clear();
+    this.facts.clear();
+    this.undoLog.clear();
+    this.version++;
+  }
+}
