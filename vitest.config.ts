@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    setupFiles: ['test/support/repeatable-properties.ts'],
+    setupFiles: ['test/support/test-setup.ts'],
     // Long enough for a machine that does much else: what hangs fails, what is slow does not.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -231,7 +231,8 @@ describe('a command that was left behind', () => {
     expect((await kernel.processes.get(pid)).status).toBe('running');
     process.kill(leader.pid, 'SIGKILL');
     expect((await kernel.processes.result(pid)).outcome).toMatchObject({ reason: 'pid_gone' });
-    expect(kernel.recovery).toMatchObject({ unverified: 1, abandoned: { pid_gone: 1 } });
+    // Counted when the whole of what was looked at again is done.
+    await expect.poll(() => kernel.recovery).toMatchObject({ unverified: 1, abandoned: { pid_gone: 1 } });
   });
 
   it('whose leader is gone and whose children are not is abandoned when they are stopped', async () => {

@@ -18,8 +18,8 @@ beforeAll(async () => {
 describe('calls of tools in a program that is killed', () => {
   // A pair of calls is four writes; these are the first at which an intent is there and its outcome is not.
   for (const [when, first] of [
-    ['before', 4],
-    ['after', 3],
+    ['before', 3],
+    ['after', 2],
   ] as const) {
     it(`${when} a commit, whichever it is: what may happen once does not happen twice, and its outcome is known or said to be unknown`, {
       timeout: 600_000,

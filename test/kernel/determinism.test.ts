@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKernel, type Kernel } from '../../src/index.js';
 import { newStore, tempFolder } from '../support/kernel.js';
 import { worker } from '../support/kernel-fixture.js';
 import { RawTables } from '../support/storage/raw-tables.js';
+import { setStoreMode, storeModeOfEnvironment, storeModes } from '../support/store-modes.js';
 
 async function runScript(kernel: Kernel): Promise<void> {
   const root = await kernel.processes.spawn({ goal: 'plan', budget: { tokens: 100, children: 5 }, name: 'root' });
@@ -50,6 +51,16 @@ function idsIn(path: string): string[] {
 describe('a seed', () => {
   it('gives the same audit root for the same calls, one after another', async () => {
     expect(await rootOf('alpha', newStore())).toBe(await rootOf('alpha', newStore()));
+  });
+
+  it('gives the same audit root whatever the store remembers, and if its units are run again', async () => {
+    onTestFinished(() => setStoreMode(storeModeOfEnvironment()));
+    const roots: string[] = [];
+    for (const mode of storeModes) {
+      setStoreMode(mode);
+      roots.push(await rootOf('alpha', newStore()));
+    }
+    expect(roots).toEqual(storeModes.map(() => roots[0]));
   });
 
   it('of another text gives another root', async () => {

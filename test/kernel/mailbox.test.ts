@@ -9,6 +9,7 @@ import { eventsAfter, type KernelFixture, kernelFixture, lastSeq } from '../supp
 import { refusalDetails } from '../support/memory/owner-and-stranger.js';
 import { queuedCalls } from '../support/queued-calls.js';
 import { openRawTables } from '../support/storage/raw-tables.js';
+import { runsUnitsOnce } from '../support/store-modes.js';
 
 interface Family extends KernelFixture {
   readonly parent: Pid;
@@ -459,14 +460,14 @@ describe('a message that a process waits for', () => {
 });
 
 describe('a receive in the run of a body', () => {
-  /** Hooks that log their calls. */
+  /** Hooks that log their calls. A read may be made again, from the file where memory does not know the answer. */
   function noting(): RunHooks & { readonly noted: unknown[] } {
     const noted: unknown[] = [];
     return {
       noted,
       recordsOnly: false,
       beforeRead: async () => {
-        noted.push('look');
+        if (noted.at(-1) !== 'look') noted.push('look');
         return { pid: '', isPaused: false, deadlineAt: null };
       },
       beforeWrite: async () => {
@@ -481,19 +482,22 @@ describe('a receive in the run of a body', () => {
     };
   }
 
-  it('tells the run what it is blocked on, and leaves its answer in the unit that takes it', async () => {
-    const { kernel, parent, child } = await familyFixture();
-    const run = noting();
-    const waiting = kernel.container.get(ProcessFaces).of(child, run).receive({ from: parent, timeoutMs: 600_000 });
-    await expect.poll(() => run.noted.length).toBe(2);
-    await kernel.as(parent).send(child, 'here');
-    const answer = await waiting;
-    const on = [`message:${parent}`];
-    const reason = { kind: 'message', what: parent, on, deadline: expect.any(Number) };
-    expect(run.noted).toEqual(['look', reason, 'look', 'enter', { answer }]);
-  });
+  it.skipIf(!runsUnitsOnce)(
+    'tells the run what it is blocked on, and leaves its answer in the unit that takes it',
+    async () => {
+      const { kernel, parent, child } = await familyFixture();
+      const run = noting();
+      const waiting = kernel.container.get(ProcessFaces).of(child, run).receive({ from: parent, timeoutMs: 600_000 });
+      await expect.poll(() => run.noted.length).toBe(2);
+      await kernel.as(parent).send(child, 'here');
+      const answer = await waiting;
+      const on = [`message:${parent}`];
+      const reason = { kind: 'message', what: parent, on, deadline: expect.any(Number) };
+      expect(run.noted).toEqual(['look', reason, 'look', 'enter', { answer }]);
+    },
+  );
 
-  it('leaves nothing where it finds nothing, or where another was faster', async () => {
+  it.skipIf(!runsUnitsOnce)('leaves nothing where it finds nothing, or where another was faster', async () => {
     const { kernel, parent, child, refused } = await familyFixture();
     const runs = [noting(), noting(), noting()];
     const faces = runs.map((run) => kernel.container.get(ProcessFaces).of(child, run));

@@ -29,13 +29,13 @@ export class WorldStore {
   async put(world: World): Promise<void> {
     await this.store.write(async (tx) => {
       for (const id of this.forAll) await this.rules.delete(tx, id);
-      this.forAll = world.rules.flatMap(({ id, pid }) => (pid === '*' ? [id] : []));
       const places = await this.putProcesses(tx, world);
       await this.capabilities.insert(tx, world.capabilities);
       const numberOf = (pid: string) => places.get(pid)?.n ?? 0;
       for (const rule of world.rules) await this.rules.insert(tx, { ...rule, n: numberOf(rule.pid) });
       for (const one of world.approvals) await this.approvals.insert(tx, { ...one, n: numberOf(one.pid) });
     });
+    this.forAll = world.rules.flatMap(({ id, pid }) => (pid === '*' ? [id] : []));
   }
 
   /** Everything about `pids`, and the rules for all, as the unit sees it. */

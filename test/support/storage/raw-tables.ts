@@ -61,6 +61,12 @@ export class RawTables implements Disposable {
     return { [Symbol.dispose]: () => void this.db.exec('COMMIT') };
   }
 
+  /** Makes every insert or update of the table fail, until disposed: the commit of whoever makes it is refused. */
+  refuse(change: 'INSERT' | 'UPDATE', table: string): Disposable {
+    this.db.exec(`CREATE TRIGGER refused BEFORE ${change} ON ${table} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+    return { [Symbol.dispose]: () => void this.db.exec('DROP TRIGGER refused') };
+  }
+
   [Symbol.dispose](): void {
     this.db.close();
   }
