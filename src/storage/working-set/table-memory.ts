@@ -189,9 +189,11 @@ export class TableMemory {
 
   /** Forgets everything, also what was not written. */
   clear(): void {
-    for (const known of [this.entries, this.others, ...this.lists]) known.clear();
-    this.pending.clear();
-    this.changed.clear();
+    this.entries.clear();
+    this.others.clear();
+    for (const list of this.lists) list.clear();
+    if (this.pending.size > 0) this.pending.clear();
+    if (this.changed.size > 0) this.changed.clear();
   }
 
   /** Forgets what has not been used since the last call; nothing may wait to be written. */

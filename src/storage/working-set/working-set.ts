@@ -118,7 +118,7 @@ export class WorkingSet {
   /** Forgets everything that is known. Nothing may wait to be written. */
   forget(): void {
     for (const table of this.tables) table?.clear();
-    this.facts.clear();
+    if (this.facts.size > 0) this.facts.clear();
     this.undoLog.clear();
     this.version++;
   }
