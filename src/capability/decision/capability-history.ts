@@ -124,7 +124,7 @@ export class CapabilityHistory {
     return record === undefined ? undefined : this.withResource(record, id);
   }
 
-  /** What a parent inherited from a child whose end, by an older version, does not name it: it follows from its row. */
+  /** The inherited capability of a parent whose child was ended by an older version, which did not record it: told by its row. */
   private async findUnnamed(row: CapabilityRecord, holder: Pid): Promise<RecordedGrant | undefined> {
     const { id, grantedBy: child, parent, own } = row;
     if (own || parent !== null || row.resource !== namespacePattern(child) || row.rights !== inheritedRights)

@@ -156,7 +156,7 @@ export class ProcessLineage implements LineageQuery {
     if (status !== 'live' || isTold) return { status };
     if (row !== undefined)
       return { status: await this.evaluator.statusOf(tx, row, this.clock.peek()), unrecorded: true };
-    // What was derived from capabilities of a pruned process went with them.
+    // Capabilities that were derived from those of a pruned process were removed with them.
     return { status: isWhole ? 'missing' : 'ended', unrecorded: true };
   }
 

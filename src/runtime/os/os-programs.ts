@@ -7,7 +7,7 @@ import { readTrimmed, statOf } from './proc-files.js';
 
 /** A live program of the operating system, which somebody else may have started. */
 export interface OsProgram {
-  /** What identifies it. */
+  /** Its pid, start and boot, by which it is told from a later program with the same pid. */
   readonly identity: HostIdentity;
   /** Its process group. */
   readonly group: number;

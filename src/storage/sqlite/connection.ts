@@ -12,7 +12,7 @@ export class Connection {
   readonly db: Db;
   private readonly prepared = new Map<unknown, unknown>();
   private readonly rowStatementsOf: RowStatements[] = [];
-  /** What the units of this connection know of the database. */
+  /** The rows that units of this connection have read or changed. */
   readonly workingSet = new WorkingSet(this);
 
   constructor(path: string, options: { readonly: boolean }) {

@@ -11,8 +11,8 @@ export class Rows<T extends Table, List extends string> {
   private readonly description: TableDescription;
   private readonly listNumbers: ReadonlyMap<string, number>;
 
-  constructor(table: T, options: TableOptions<T, List>) {
-    this.description = new TableDescription(table, options as unknown as TableOptions<Table, string>);
+  constructor(table: T, options: TableOptions<keyof T['_']['columns'] & string, List>) {
+    this.description = new TableDescription(table, options);
     this.listNumbers = new Map(this.description.lists.map(({ name }, index) => [name, index]));
   }
 

@@ -3,24 +3,22 @@ import { RowCodec, type StoredValues } from './row-codec.js';
 import type { TableShape } from './row-statements.js';
 import type { MemoryList, MemoryShape } from './table-memory.js';
 
-type ColumnName<T extends Table> = keyof T['_']['columns'] & string;
-
-/** How the rows of a table are kept in the working set. */
-export interface TableOptions<T extends Table, List extends string> {
+/** The key and the lists by which rows of a table are kept in the working set; `Column` is the name of a column. */
+export interface TableOptions<Column extends string, List extends string> {
   /** The columns of its primary key. */
-  readonly key: readonly ColumnName<T>[];
+  readonly key: readonly Column[];
   /** Another unique column, by which rows are found too. */
-  readonly other?: ColumnName<T>;
-  /** Columns whose values are never changed by whoever gets a row. */
-  readonly frozen?: readonly ColumnName<T>[];
+  readonly other?: Column;
+  /** Columns whose objects are frozen, and so are never copied. */
+  readonly frozen?: readonly Column[];
   /** Lists of the rows that have one value in a column in common, by name. */
-  readonly lists?: Readonly<Record<List, ColumnName<T> | ListOptions<T>>>;
+  readonly lists?: { readonly [Name in List]: Column | ListOptions<Column> };
 }
 
-interface ListOptions<T extends Table> {
-  readonly column: ColumnName<T>;
+interface ListOptions<Column extends string> {
+  readonly column: Column;
   /** Only rows in which this column is null. */
-  readonly whereNull: ColumnName<T>;
+  readonly whereNull: Column;
 }
 
 let described = 0;
@@ -36,14 +34,13 @@ export class TableDescription implements TableShape, MemoryShape {
   readonly otherColumn: string | undefined;
   readonly lists: readonly MemoryList[];
 
-  constructor(table: Table, options: TableOptions<Table, string>) {
-    const { key, other, frozen = [], lists = {} } = options as TableOptions<never, string>;
+  constructor(table: Table, { key, other, frozen = [], lists = {} }: TableOptions<string, string>) {
     this.codec = new RowCodec(table, frozen);
     this.keyPositions = key.map((name) => this.codec.positionOf(name));
     this.keyColumns = this.keyPositions.map((position) => this.columnAt(position));
     this.otherPosition = other === undefined ? undefined : this.codec.positionOf(other);
     this.otherColumn = this.otherPosition === undefined ? undefined : this.columnAt(this.otherPosition);
-    this.lists = Object.entries(lists).map(([name, list]) => this.listOf(name, list as string | ListOptions<never>));
+    this.lists = Object.entries(lists).map(([name, list]) => this.listOf(name, list));
   }
 
   get tableName(): string {
@@ -58,7 +55,7 @@ export class TableDescription implements TableShape, MemoryShape {
     return this.columnNames[position] as string;
   }
 
-  private listOf(name: string, list: string | ListOptions<never>): MemoryList {
+  private listOf(name: string, list: string | ListOptions<string>): MemoryList {
     if (typeof list === 'string') {
       const position = this.codec.positionOf(list);
       return { name, position, column: this.columnAt(position), includes: isAny };
