@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
+/** The tests of what must be the same on every kind of store, and those of several nodes on one server. */
+const storeTests = 'test/{contract,events,audit,postgres}/**/*.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/test-setup.ts'],
     // Long enough for a machine that does much else: what hangs fails, what is slow does not.
     testTimeout: 120_000,
@@ -13,11 +15,32 @@ export default defineConfig({
     maxWorkers: 2,
     // The kernel has no state of its own outside of what a test opens: files share what they import, which halves the time.
     isolate: false,
-    // Types are tests too: tsc checks these files, and an error in one, or in what it imports, fails the run.
-    typecheck: {
-      enabled: true,
-      include: ['test/types/**/*.test-d.ts'],
-      tsconfig: 'test/types/tsconfig.json',
-    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'sqlite',
+          include: ['test/**/*.test.ts'],
+          // Those under test/adapters run with packages of their own: npm run test:adapters.
+          exclude: ['**/node_modules/**', 'test/postgres/**', 'test/adapters/**'],
+          // Types are tests too: tsc checks these files, and an error in one, or in what it imports, fails the run.
+          typecheck: {
+            enabled: true,
+            include: ['test/types/**/*.test-d.ts'],
+            tsconfig: 'test/types/tsconfig.json',
+          },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: [storeTests, 'test/crash/nodes.test.ts'],
+          env: { PROCURA_TEST_STORE_KIND: 'postgres' },
+          // Starts the server, and only where tests of this project run.
+          globalSetup: ['test/support/postgres-setup.ts'],
+        },
+      },
+    ],
   },
 });

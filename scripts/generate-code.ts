@@ -1,5 +1,5 @@
 /*
- * Writes the modules of src/ that are made from other files of the repository: the migrations from migrations/sqlite, and
+ * Writes the modules of src/ that are made from other files of the repository: the migrations from migrations/, and
  * the version from package.json. The package then needs neither at run time, and an application can be bundled.
  *
  *   tsx scripts/generate-code.ts           writes the modules
@@ -9,7 +9,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const modules: Record<string, () => string> = {
-  'src/storage/sqlite/migrations.ts': migrationsModule,
+  'src/storage/sqlite/migrations.ts': () => migrationsModule('sqlite'),
+  'src/storage/postgres/migrations.ts': () => migrationsModule('postgres'),
   'src/base/package/package-version.ts': versionModule,
 };
 
@@ -24,19 +25,15 @@ for (const [name, write] of Object.entries(modules)) {
   } else writeFileSync(file, after);
 }
 
-function migrationsModule(): string {
-  const { entries } = JSON.parse(read('migrations/sqlite/meta/_journal.json')) as { entries: { tag: string }[] };
+function migrationsModule(engine: 'sqlite' | 'postgres'): string {
+  const { entries } = JSON.parse(read(`migrations/${engine}/meta/_journal.json`)) as { entries: { tag: string }[] };
   const migrations = entries.map(
     ({ tag }) =>
-      `  {\n    name: '${tag}',\n    sql: \`${escapeTemplate(read(`migrations/sqlite/${tag}.sql`))}\`,\n  },\n`,
+      `  {\n    name: '${tag}',\n    sql: \`${escapeTemplate(read(`migrations/${engine}/${tag}.sql`))}\`,\n  },\n`,
   );
-  return `// Generated from migrations/sqlite by scripts/generate-code.ts.
+  return `// Generated from migrations/${engine} by scripts/generate-code.ts.
 
-/** A step from one schema to the next. */
-export interface Migration {
-  readonly name: string;
-  readonly sql: string;
-}
+import type { Migration } from '../files/migration.js';
 
 /** All migrations in order: a database of schema n has had the first n of them. */
 export const migrations: readonly Migration[] = [

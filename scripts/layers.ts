@@ -53,6 +53,7 @@ export const forbidden: IForbiddenRuleType[] = [
       pathNot: [
         '^src/integrations/$1/',
         '^src/integrations/[^/]+\\.ts$',
+        '^src/integrations/shared/',
         '^src/base/package/missing-package\\.ts$',
         ...publicFiles,
       ],

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Application } from 'typedoc';
 import type { PluginOptions } from 'typedoc-plugin-markdown';
+import { repairAnchors } from './api/anchors.js';
 import { arrangeReference } from './api/arrange.js';
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
@@ -53,6 +54,7 @@ async function print(folder: string): Promise<boolean> {
   if (project === undefined) return false;
   app.validate(project);
   await app.outputs.writeOutput({ name: 'markdown', path: folder }, project);
+  repairAnchors(folder);
   return !app.logger.hasErrors() && !app.logger.hasWarnings();
 }
 

@@ -1,9 +1,11 @@
 import 'reflect-metadata';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { Container, ContainerModule, type ContainerModuleLoadOptions, type ServiceIdentifier } from 'inversify';
 import { auditModule } from './audit/audit-module.js';
 import { CheckpointAnnouncer } from './audit/checkpoint/checkpoints.js';
 import { Signer } from './audit/checkpoint/signer.js';
+import { realFile } from './base/address/store-address.js';
 import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
 import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
 import { errorText, invalidInput } from './base/errors.js';
@@ -23,13 +25,15 @@ import { RootDefaults } from './kernel/lifecycle/root-defaults.js';
 import { SpawnPolicy } from './kernel/lifecycle/spawn-gate.js';
 import { type KernelFileNames, KernelFiles } from './kernel/workspace/kernel-files.js';
 import { segmentsWithin, Workspace } from './kernel/workspace/working-directory.js';
-import { type KernelModule, operatorOf, type ParsedOptions } from './kernel-options.js';
+import { assertStateOutside, type KernelModule, operatorOf, type ParsedOptions } from './kernel-options.js';
 import { memoryModule } from './memory/memory-module.js';
 import { PayloadBytesMax } from './memory/object/object-writer.js';
 import { NodeSettings } from './runtime/node/node-settings.js';
 import { runtimeModule } from './runtime/runtime-module.js';
 import { oldPathsOf, prepareStateFolder, statePathsOf } from './storage/files/state-folder.js';
-import { sqliteModule } from './storage/storage-module.js';
+import { DatabaseClock } from './storage/postgres/database-clock.js';
+import { findLogId } from './storage/postgres/log-id.js';
+import { storageModule } from './storage/storage-module.js';
 import { toolsModule } from './tools/tools-module.js';
 import { unitModule } from './unit/unit-module.js';
 
@@ -39,13 +43,33 @@ export interface KernelContainer {
   get<T>(token: Token<T> | (abstract new (...args: never[]) => T)): T;
 }
 
+/**
+ * The options with the state folder of a database on a server: it has no place beside the database, and is named by the id of the
+ * log. A seeded kernel keeps no files, so that repeated runs need none.
+ */
+export async function withStateFolder(options: ParsedOptions): Promise<ParsedOptions> {
+  const { address, state, seed, readOnly, ids, workspace } = options;
+  if (address.kind !== 'postgres' || state !== null || seed !== undefined) return options;
+  const newId = () => (ids ?? new TimeOrderedIds(new KernelClock(systemClock()), new SystemEntropy())).next('log');
+  const log = await findLogId(address, readOnly ? undefined : newId);
+  if (log === undefined) return options;
+  const folder = realFile(path.join(stateHome(), 'procura', log));
+  assertStateOutside(folder, workspace);
+  return { ...options, state: folder };
+}
+
+/** The folder of this user for the state of programs, as the XDG base directories have it. */
+function stateHome(): string {
+  const { XDG_STATE_HOME: home } = process.env;
+  return home !== undefined && path.isAbsolute(home) ? home : path.join(homedir(), '.local', 'state');
+}
+
 /** Builds the container of one kernel: a module per layer, then the caller's, whose bindings replace those of the layers. */
 export function buildContainer(options: ParsedOptions): Container {
   const container = new Container({ defaultScope: 'Singleton' });
-  const { path: file, state, durability, readOnly, node } = options;
   container.load(
     baseModule(options),
-    sqliteModule({ path: file, state, durability, readOnly, pollMs: node.pollMs }),
+    storageModule({ ...options, pollMs: options.node.pollMs, followsServer: followsServer(options) }),
     eventsModule,
     auditModule,
     unitModule,
@@ -76,11 +100,12 @@ export function publicContainer(container: Container): KernelContainer {
 
 /** After the store was opened: creates the state folder, and from then on knows the kernel's own files whatever becomes of their names. */
 export function prepareFiles(container: Container, options: ParsedOptions): void {
-  const { path: file, state, workspace, isWorkspaceNamed, readOnly } = options;
-  if (!readOnly && state !== null) prepareStateFolder(state, file === ':memory:' ? null : file);
+  const { address, state, workspace, isWorkspaceNamed, readOnly } = options;
+  const files = address.kind === 'sqlite' ? [address.path] : [];
+  if (!readOnly && state !== null) prepareStateFolder(state, files[0] ?? null);
   container.get(KernelFiles).remember();
-  const inside = [file, ...(state === null ? [] : [state])].filter(
-    (place) => place !== ':memory:' && segmentsWithin(workspace, place) !== undefined,
+  const inside = [...files, ...(state === null ? [] : [state])].filter(
+    (place) => segmentsWithin(workspace, place) !== undefined,
   );
   // Nobody chose the default workspace, which is where most stores lie: a warning at every start would be ignored.
   if (readOnly || !isWorkspaceNamed || inside.length === 0) return;
@@ -92,9 +117,8 @@ function baseModule(options: ParsedOptions): ContainerModule {
   const { seed, workspace, logger, ids, node, payloadBytesMax, secrets, defaults, beforeSpawn } = options;
   const log = loggerOf(logger);
   return new ContainerModule(({ bind }) => {
-    bind(Clock).toConstantValue(
-      new KernelClock(options.clock ?? (seed === undefined ? loggedClock(log) : seededClock())),
-    );
+    bind(DatabaseClock).toConstantValue(new DatabaseClock());
+    bind(Clock).toDynamicValue(({ get }) => new KernelClock(clockOf(options, log, () => get(DatabaseClock))));
     bind(Entropy).toConstantValue(seed === undefined ? new SystemEntropy() : new SeededEntropy(seed));
     bind(Logger).toConstantValue(log);
     bind(Workspace).toConstantValue(workspace);
@@ -113,6 +137,17 @@ function baseModule(options: ParsedOptions): ContainerModule {
   });
 }
 
+/** Whether time is that of the database server. */
+function followsServer({ address, clock, seed }: ParsedOptions): boolean {
+  return address.kind === 'postgres' && clock === undefined && seed === undefined;
+}
+
+function clockOf(options: ParsedOptions, log: Logger, databaseClock: () => Clock): Clock {
+  if (options.clock !== undefined) return options.clock;
+  if (options.seed !== undefined) return seededClock();
+  return followsServer(options) ? databaseClock() : loggedClock(log);
+}
+
 function loggerOf(option: ParsedOptions['logger']): Logger {
   if (option === 'silent') return silentLogger;
   return typeof option === 'string' ? new StderrLogger() : safeLogger(option);
@@ -126,10 +161,10 @@ function loggedClock(log: Logger): Clock {
 }
 
 /** Everything that a kernel keeps on disk, at its present places and those of earlier releases. */
-function kernelFileNames({ store, path: file, state }: ParsedOptions): KernelFileNames {
+function kernelFileNames({ address, state }: ParsedOptions): KernelFileNames {
   const folders = state === null ? [] : [state];
-  if (file === ':memory:') return { names: folders, folders };
-  const spelled = path.resolve(store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : store);
+  if (address.kind !== 'sqlite') return { names: folders, folders };
+  const { path: file, spelled } = address;
   const databases = [...new Set([file, spelled])];
   const files = databases.flatMap((database) => sqliteSuffixes.map((suffix) => `${database}${suffix}`));
   const old = Object.values(oldPathsOf(file));
@@ -139,10 +174,11 @@ function kernelFileNames({ store, path: file, state }: ParsedOptions): KernelFil
 const sqliteSuffixes = ['', '-wal', '-shm', '-journal'];
 
 /** A kernel that only reads finds output where it was before it was moved. */
-function outputFolderOf({ path: file, state, readOnly }: ParsedOptions): OutputFolder {
+function outputFolderOf({ address, state, readOnly }: ParsedOptions): OutputFolder {
   if (state === null) return { path: null };
   const { output } = statePathsOf(state);
-  return readOnly && file !== ':memory:' ? { path: output, oldPath: oldPathsOf(file).output } : { path: output };
+  const isOld = readOnly && address.kind === 'sqlite';
+  return isOld ? { path: output, oldPath: oldPathsOf(address.path).output } : { path: output };
 }
 
 /** Appends an event for each checkpoint. */

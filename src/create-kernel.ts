@@ -22,7 +22,7 @@ import { ApprovalWatch } from './capability/approval/approval-watch.js';
 import { CapabilityManager } from './capability/capability-manager.js';
 import { RevocationSweep } from './capability/holding/revocation-sweep.js';
 import { CommandService } from './command/command-service.js';
-import { buildContainer, type KernelContainer, prepareFiles, publicContainer } from './container.js';
+import { buildContainer, type KernelContainer, prepareFiles, publicContainer, withStateFolder } from './container.js';
 import { EventBus, LogEventBus } from './events/event-bus.js';
 import { EventFeed } from './events/event-feed.js';
 import { EventOutbox } from './events/event-outbox.js';
@@ -35,10 +35,13 @@ import type { CallParameters } from './kernel/face/typed-specs.js';
 import { graceMsDefault } from './kernel/lifecycle/process-ends.js';
 import { ProcessTimers } from './kernel/lifecycle/process-timers.js';
 import type { ImageOutput, ImageReference } from './kernel/process/typed-image.js';
-import { ExitWatch, InboxWatch, ResumeWatch } from './kernel/waiting/process-watch.js';
+import { QuestionQueue } from './kernel/question/question-queue.js';
+import { AgentWatch, ExitWatch, InboxWatch, ResumeWatch } from './kernel/waiting/process-watch.js';
 import { type KernelOptions, type ParsedOptions, parseOptions } from './kernel-options.js';
 import { ObjectMemory } from './memory/object-memory.js';
 import { TokenCounter } from './memory/tokens/token-counter.js';
+import { AgentService } from './runtime/agent/agent-service.js';
+import { AgentStreams } from './runtime/agent/agent-stream.js';
 import { ImageRegistry } from './runtime/image/image-registry.js';
 import { DueWork } from './runtime/node/due-work.js';
 import { Executor } from './runtime/node/executor.js';
@@ -68,6 +71,10 @@ export interface Kernel extends AsyncDisposable {
   readonly audit: AuditLog;
   /** The requests that wait for the answer of a person. */
   readonly approvals: ApprovalQueue;
+  /** The questions of processes to people. */
+  readonly questions: QuestionQueue;
+  /** Talks with agents, and streams what they say. */
+  readonly agents: AgentService;
   /** The images that this kernel can run. */
   readonly images: ImageRegistry;
   /** The tools that processes can call. */
@@ -112,8 +119,9 @@ export interface ShutdownReport extends RelinquishedProcesses {
  * const root = await kernel.processes.spawn({ goal: 'Write the report', budget: { children: 10 } });
  */
 export async function createKernel(rawOptions: KernelOptions = {}): Promise<Kernel> {
-  const options = parseOptions(rawOptions);
-  if (options.mcp.size > 0) await loadMcpPackage();
+  const parsed = parseOptions(rawOptions);
+  if (parsed.mcp.size > 0) await loadMcpPackage();
+  const options = await withStateFolder(parsed);
   const container = buildContainer(options);
   const store = container.get(Store);
   await store.open();
@@ -212,6 +220,8 @@ class OpenKernel implements Kernel {
   readonly events: EventBus;
   readonly audit: AuditLog;
   readonly approvals: ApprovalQueue;
+  readonly questions: QuestionQueue;
+  readonly agents: AgentService;
   readonly images: ImageRegistry;
   readonly tools: ToolBroker;
   readonly container: KernelContainer;
@@ -234,6 +244,8 @@ class OpenKernel implements Kernel {
     this.events = services.get(EventBus);
     this.audit = services.get(AuditLog);
     this.approvals = services.get(ApprovalQueue);
+    this.questions = services.get(QuestionQueue);
+    this.agents = services.get(AgentService);
     this.images = services.get(ImageRegistry);
     this.tools = services.get(ToolBroker);
     this.faces = services.get(ProcessFaces);
@@ -300,9 +312,11 @@ class OpenKernel implements Kernel {
   private async release(): Promise<void> {
     const { services: container } = this;
     container.get(LogEventBus).close();
+    container.get(AgentStreams).close();
     await container.get(EventFeed).stop();
     await container.get(Store).close();
     container.get(CommandService).dispose();
+    container.get(AgentWatch).close();
     container.get(ExitWatch).close();
     container.get(InboxWatch).close();
     container.get(ResumeWatch).close();

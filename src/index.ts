@@ -39,6 +39,7 @@ export {
   type NodeId,
   type ObjectId,
   type Pid,
+  type QuestionId,
   type ReservationId,
   type RuleId,
 } from './base/ids.js';
@@ -47,10 +48,18 @@ export { Logger } from './base/logger.js';
 export type { Page } from './base/page.js';
 export type { FromSchema } from './base/schema/from-schema.js';
 export type { JsonSchema } from './base/schema/json-schema.js';
+export { jsonSchemaOf } from './base/schema/json-schema-of.js';
 export type { Schema, SchemaInput, SchemaOutput, StandardSchema } from './base/schema/schema-types.js';
+export { validateValue } from './base/schema/validate-value.js';
 export { type Channel, type ReadTx, Store, type WriteTx } from './base/store.js';
 export type { Token } from './base/token.js';
-export type { Approval, ApprovalDecision, ApprovalScope, ApprovalStatus } from './capability/approval/approval.js';
+export type {
+  Approval,
+  ApprovalDecision,
+  ApprovalScope,
+  ApprovalStatus,
+  EditedArguments,
+} from './capability/approval/approval.js';
 export { type ApprovalFilter, ApprovalQueue } from './capability/approval/approval-queue.js';
 export { CapabilityManager } from './capability/capability-manager.js';
 export type { Atom, Constraints } from './capability/constraint/atoms.js';
@@ -95,8 +104,9 @@ export type {
   SecretReference,
 } from './kernel/command/command.js';
 export type { OutputMatch, OutputPart, ReadOutputOptions, WaitOutputOptions } from './kernel/command/command-ports.js';
+export type { OpenToolCall as OpenCall } from './kernel/face/open-tool-call.js';
 export type { ProcessFace, RunCommand } from './kernel/face/process-face.js';
-export { limitPauses } from './kernel/face/process-faces.js';
+export { childFace, limitPauses } from './kernel/face/process-faces.js';
 export { ProcessManager } from './kernel/face/process-manager.js';
 export type {
   ChildSpec,
@@ -108,6 +118,7 @@ export type {
   WaitOptions,
 } from './kernel/face/process-specs.js';
 export type {
+  EditedCall,
   Effect,
   ProcessTools,
   ToolArgs,
@@ -149,6 +160,8 @@ export type {
 } from './kernel/process/process.js';
 export type { ProcessFilter } from './kernel/process/process-filter.js';
 export type { ImageArgs, ImageOutput, ImageReference, TypedImage } from './kernel/process/typed-image.js';
+export type { AskOptions, QuestionStatus, UserQuestion } from './kernel/question/question.js';
+export { type QuestionFilter, QuestionQueue } from './kernel/question/question-queue.js';
 export {
   controlSignals,
   type Refusal,
@@ -190,6 +203,9 @@ export type { MemoryView } from './memory/syscalls/find.js';
 export type { ManifestEntry, ManifestReason, MaterializedContext } from './memory/syscalls/materialize.js';
 export { Tokenizer } from './memory/tokens/tokenizer.js';
 export type { MergeConflict, MergePolicy, MergeResult, MergeSide, SkipReason } from './memory/view/merge-plan.js';
+export type { AgentPart, AgentUsage, Reply, TurnPart } from './runtime/agent/agent-part.js';
+export { AgentService, type SayOptions } from './runtime/agent/agent-service.js';
+export type { AgentTurns, CommitTurnOptions } from './runtime/agent/body-turns.js';
 export type { CommandProgram } from './runtime/image/command-program.js';
 export {
   type CommandImageSpec,
@@ -218,7 +234,7 @@ export { OsGroups, type StartedProcess } from './runtime/os/os-groups.js';
 export { OsProcesses } from './runtime/os/os-processes.js';
 export { type OsProgram, OsPrograms, type OwnProgram } from './runtime/os/os-programs.js';
 export type { OsProcess, ProcessSweep } from './runtime/os/process-sweep.js';
-export type { Syscalls } from './runtime/run/body-context.js';
+export type { Syscalls } from './runtime/run/body-syscalls.js';
 export { RecordedRun, type RecordedRunEnd } from './runtime/run/recorded-run.js';
 export { RunEnded } from './runtime/run/run-errors.js';
 export type { RetryPolicy } from './runtime/step/retry.js';
@@ -227,7 +243,11 @@ export type { StepOptions } from './runtime/step/steps.js';
 export type { RestartRule, RestartStrategy, SupervisedChild, Supervision } from './runtime/supervision/supervision.js';
 export type { McpConnection, McpEndpoint, McpProgram, McpTarget } from './tools/mcp/mcp-target.js';
 export {
+  type ApprovalFacts,
   defineTool,
+  type ExternalTool,
+  type ExternalToolSpec,
+  externalTool,
   type Tool,
   type ToolContext,
   type ToolPlace,

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Signer } from './audit/checkpoint/signer.js';
+import { parseStoreAddress, realFile, type StoreAddress } from './base/address/store-address.js';
 import type { Clock } from './base/clock.js';
 import { docPages } from './base/doc-pages.js';
 import { InputError, invalidInput } from './base/errors.js';
@@ -17,15 +18,19 @@ import { queueName, rootDefaults } from './kernel/specs.js';
 import { segmentsWithin } from './kernel/workspace/working-directory.js';
 import type { Image } from './runtime/image/image.js';
 import { type McpTarget, type ParsedTarget, parseMcpTarget, parseServerName } from './tools/mcp/mcp-target.js';
-import type { Tool } from './tools/tool.js';
+import type { ExternalTool, Tool } from './tools/tool.js';
 
 /** Options of `createKernel`. */
 export interface KernelOptions {
-  /** `:memory:` (default), `sqlite:PATH` or `PATH.db`. */
+  /**
+   * `:memory:` (default), `sqlite:PATH`, `PATH.db`, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, whose tables lie in the schema
+   * `procura`, or in the one of `?schema=NAME`. Kernels with the same address share one process table.
+   */
   readonly store?: string;
   /**
    * The folder for the signing key, published checkpoints and the output of commands, readable for its owner only; each store
-   * has one of its own. Default: `FILE.state` beside the database; for `:memory:` none, and a temporary folder for output.
+   * has one of its own. Default: `FILE.state` beside the database; for PostgreSQL `procura/ID` in `$XDG_STATE_HOME` (`~/.local/state`), by the id of
+   * the audit log; for `:memory:` none, and a temporary folder for output.
    */
   readonly state?: string;
   /** Root of all working directories; default: the current directory. */
@@ -68,7 +73,7 @@ export interface KernelOptions {
    */
   readonly secrets?: (name: string) => string | undefined | Promise<string | undefined>;
   /** Besides those that come with the kernel. */
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly (Tool | ExternalTool)[];
   /**
    * MCP servers by name, to be connected before anything is claimed: `createKernel` resolves when all are connected or
    * `mcpWaitMs` is over. Those that are missing then are told to the logger, and tried until they are connected.
@@ -135,7 +140,7 @@ const schema = z.strictObject({
   secrets: z
     .custom<NonNullable<KernelOptions['secrets']>>((value) => typeof value === 'function', 'is not a function')
     .optional(),
-  tools: z.array(part<Tool>()).default([]),
+  tools: z.array(part<Tool | ExternalTool>()).default([]),
   mcp: part<NonNullable<KernelOptions['mcp']>>().default({}),
   mcpWaitMs: amount.max(timerMsMax).default(10_000),
   signer: part<Signer>().optional(),
@@ -168,8 +173,7 @@ export type ParsedOptions = Omit<z.output<typeof schema>, 'state' | 'mcp' | 'wor
   readonly workspace: string;
   /** False where the workspace is the current folder because nobody named one. */
   readonly isWorkspaceNamed: boolean;
-  /** The real path of the database, or `:memory:`. */
-  readonly path: string;
+  readonly address: StoreAddress;
   /** The real path of the state folder; null when the kernel keeps no files. */
   readonly state: string | null;
 };
@@ -183,12 +187,12 @@ export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
   const parsed = schema.safeParse(rawOptions);
   if (!parsed.success) throw issueError(schema, rawOptions, 'options', parsed.error, docPages.options);
   const options = parsed.data;
-  const [file, workspace] = [databasePath(options.store), realWorkspace(options.workspace ?? '.')];
-  const state = stateFolder(options.state, file);
-  if (state !== null && segmentsWithin(state, workspace) !== undefined) throw workspaceInState(state);
+  const [address, workspace] = [parseStoreAddress(options.store), realWorkspace(options.workspace ?? '.')];
+  const state = stateFolder(options.state, address);
+  assertStateOutside(state, workspace);
   const mcp = parseServers(options.mcp);
   if (options.readOnly && mcp.size > 0) throw serversOfReader();
-  return { ...options, workspace, isWorkspaceNamed: options.workspace !== undefined, path: file, state, mcp };
+  return { ...options, workspace, isWorkspaceNamed: options.workspace !== undefined, address, state, mcp };
 }
 
 function parseServers(servers: object): Map<string, ParsedTarget> {
@@ -215,38 +219,18 @@ export function operatorOf({ operator, seed }: ParsedOptions): string {
   }
 }
 
-function databasePath(store: string): string {
-  if (store === ':memory:') return store;
-  const file = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : store;
-  const isPath = store.startsWith('sqlite:') ? file.length > 0 : file.endsWith('.db');
-  if (isPath) return realFile(path.resolve(file));
-  throw new InputError('INVALID_INPUT', `options.store: ${JSON.stringify(store.slice(0, 200))} names no store.`, {
-    facts: { path: 'options.store', problem: 'names no store' },
-    hint: "Use ':memory:', 'sqlite:PATH', or a path that ends in .db.",
-  });
+function stateFolder(stated: string | undefined, address: StoreAddress): string | null {
+  if (stated !== undefined) return realFile(path.resolve(stated));
+  return address.kind === 'sqlite' ? realFile(`${address.path}.state`) : null;
 }
 
-function stateFolder(stated: string | undefined, file: string): string | null {
-  if (stated !== undefined) return realFile(path.resolve(stated));
-  return file === ':memory:' ? null : realFile(`${file}.state`);
+/** Throws INVALID_INPUT for a workspace in which tools could reach the key. */
+export function assertStateOutside(state: string | null, workspace: string): void {
+  if (state !== null && segmentsWithin(state, workspace) !== undefined) throw workspaceInState(state);
 }
 
 function workspaceInState(state: string): InputError {
   return invalidInput('options.state', 'the workspace lies in it', 'Name a folder of its own.', { state });
-}
-
-/** Resolves links, so that the key and the checkpoints of a database are beside the file itself. */
-function realFile(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    // A new file is resolved by its folder; a missing folder is refused when the file is opened.
-  }
-  try {
-    return path.join(realpathSync(path.dirname(file)), path.basename(file));
-  } catch {
-    return file;
-  }
 }
 
 function realWorkspace(workspace: string): string {

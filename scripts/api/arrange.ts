@@ -39,9 +39,7 @@ export function arrangeReference(app: Application, repository: string): void {
   });
   app.renderer.on(MarkdownPageEvent.END, (page) => {
     page.contents =
-      page.model instanceof ProjectReflection
-        ? index(page.model)
-        : withAnchors(withLinks(withoutRepetition(page.contents ?? '')));
+      page.model instanceof ProjectReflection ? index(page.model) : withLinks(withoutRepetition(page.contents ?? ''));
   });
 }
 
@@ -194,16 +192,6 @@ function withLinks(markdown: string): string {
   return markdown.replace(
     /(?<![`/\w])docs\/(\w[\w-]*)\.md(#[\w-]+)?/g,
     (_, page: string, anchor = '') => `[${page}](../${page}.md${anchor})`,
-  );
-}
-
-/** Leads links within a page to the first heading of a name where it has fewer headings of that name than TypeDoc counts. */
-function withAnchors(markdown: string): string {
-  const counts = new Map<string, number>();
-  for (const [, name = ''] of markdown.matchAll(/^#+ ~*(\w+)/gm))
-    counts.set(name.toLowerCase(), (counts.get(name.toLowerCase()) ?? 0) + 1);
-  return markdown.replace(/\]\(#(\w+)-(\d+)\)/g, (link, name: string, count: string) =>
-    Number(count) < (counts.get(name) ?? 0) ? link : `](#${name})`,
   );
 }
 

@@ -30,8 +30,8 @@ export const topics: readonly Topic[] = [
   },
   {
     name: 'capabilities',
-    text: 'Authority: capabilities, constraints, rules, approvals and decisions.',
-    sources: ['capability/'],
+    text: 'Authority: capabilities, constraints, rules, approvals and decisions; questions to people.',
+    sources: ['capability/', 'kernel/question/'],
   },
   { name: 'memory', text: 'Objects, views, merges, and contexts for models.', sources: ['memory/'] },
   {
@@ -82,9 +82,29 @@ export const modulePages: Readonly<Record<string, { readonly name: string; reado
     name: 'ai-sdk',
     text: '`procura/ai-sdk`: agents whose model is called through the AI SDK, and tools for code that calls a model itself.',
   },
+  'integrations/langchain': {
+    name: 'langchain',
+    text: '`procura/langchain`: agents and graphs of LangChain as bodies of processes; see [adapters](../adapters.md#langchain).',
+  },
+  'integrations/claude-agent': {
+    name: 'claude-agent',
+    text: '`procura/claude-agent`: agents of the Claude Agent SDK whose tools and subagents go through the kernel.',
+  },
+  'integrations/mastra': {
+    name: 'mastra',
+    text: '`procura/mastra`: tools of Mastra that go through the kernel.',
+  },
+  'integrations/openai-agents': {
+    name: 'openai-agents',
+    text: '`procura/openai-agents`: agents, models and tools of the OpenAI Agents SDK under the kernel.',
+  },
   'integrations/mcp-server': {
     name: 'mcp-server',
     text: '`procura/mcp-server`: serves one process to an MCP client.',
+  },
+  'integrations/tools': {
+    name: 'plain-sdks',
+    text: '`procura/tools`: the tools of a process for any loop, and durable turns of a model; see [adapters](../adapters.md#plain-sdks).',
   },
   testing: { name: 'testing', text: '`procura/testing`: kernels, models and clocks for the tests of an application.' },
 };
@@ -96,6 +116,7 @@ export const inlinedTypes: readonly string[] = [
   'AtomTest',
   'AuditOutcome',
   'BodyReturn',
+  'CallingFace',
   'ChargedDimension',
   'ControlSignal',
   'DenialFacts',

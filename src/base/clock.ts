@@ -102,6 +102,11 @@ export class KernelClock implements Clock {
     });
   }
 
+  /** Never tells a time before this one again, which another program on the same store has written. */
+  notBefore(at: number): void {
+    this.last = Math.max(this.last, at);
+  }
+
   /** Called when the store is opened, with the newest time in it. */
   advanceTo(floor: number): void {
     this.offset += Math.max(0, floor - this.now());

@@ -28,6 +28,8 @@ export type CapabilityId = Id<'capability'>;
 export type RuleId = Id<'rule'>;
 /** The id of an approval. */
 export type ApprovalId = Id<'approval'>;
+/** The id of a question to a person. */
+export type QuestionId = Id<'question'>;
 /** The id of a reservation of budget. */
 export type ReservationId = Id<'reservation'>;
 /** The id of a node: a program that runs processes of a store. */
@@ -40,6 +42,7 @@ export type IdKind =
   | 'capability'
   | 'rule'
   | 'approval'
+  | 'question'
   | 'reservation'
   | 'message'
   | 'effect'
@@ -61,6 +64,7 @@ export const idPrefixes: Readonly<Record<IdKind, string>> = {
   capability: 'c_',
   rule: 'u_',
   approval: 'v_',
+  question: 'q_',
   reservation: 'r_',
   message: 'm_',
   effect: 'e_',

@@ -2,6 +2,10 @@
 export class Listeners<Args extends readonly unknown[] = []> {
   private readonly listeners = new Set<(...args: Args) => void>();
 
+  get size(): number {
+    return this.listeners.size;
+  }
+
   /** Disposing the result removes the listener. */
   add(listener: (...args: Args) => void): Disposable {
     this.listeners.add(listener);

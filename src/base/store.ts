@@ -1,3 +1,4 @@
+import type { Pid } from './ids.js';
 import { type Token, token } from './token.js';
 
 /** An open read unit. It is passed to repositories and has no use of its own. */
@@ -35,8 +36,12 @@ export interface Channel<Item, Sealed> {
 export interface Store {
   /** Creates or migrates the database. Called once, before anything else. */
   open(): Promise<void>;
-  /** Runs one atomic unit; resolves after its commit. An error in `work` undoes the unit and is passed on. */
-  write<T>(work: (tx: WriteTx) => Promise<T>): Promise<T>;
+  /**
+   * Runs one atomic unit; resolves after its commit. An error in `work` undoes the unit and is passed on. `work` changes nothing
+   * but through `tx`, and may be run again: nothing of the earlier run was kept. `about` names the processes that it will look at,
+   * which spares a remote store round trips; leaving it out is slower and never wrong.
+   */
+  write<T>(work: (tx: WriteTx) => Promise<T>, about?: readonly Pid[]): Promise<T>;
   /** Runs a unit that sees one committed state. */
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
   /**

@@ -9,6 +9,7 @@ import { ApprovalQueue, HostApprovalQueue } from './approval/approval-queue.js';
 import { ApprovalValidity } from './approval/approval-validity.js';
 import { ApprovalWait } from './approval/approval-wait.js';
 import { ApprovalWatch } from './approval/approval-watch.js';
+import { EditedAnswers } from './approval/edited-answers.js';
 import { CapabilityManager } from './capability-manager.js';
 import {
   CapabilityTargetSyscalls,
@@ -55,6 +56,7 @@ export const capabilityModule = new ContainerModule(({ bind }) => {
     ApprovalWatch,
     AuthorityCache,
     ApprovalLookup,
+    EditedAnswers,
     CaseFolding,
     Derivation,
     Evaluator,

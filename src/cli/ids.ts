@@ -1,4 +1,4 @@
-import type { Approval, Capability, Kernel, Rule } from '../index.js';
+import type { Approval, Capability, Kernel, Rule, UserQuestion } from '../index.js';
 import { CliError } from './cli-error.js';
 import { suffixLengthMin } from './pids.js';
 
@@ -8,6 +8,15 @@ export async function findApproval({ approvals }: Kernel, idOrSuffix: string): P
   if (exact !== undefined) return exact;
   const hint = 'See which there are: procura approvals --status any.';
   return findByIdOrSuffix('approval', idOrSuffix, await approvals.list({ status: 'any' }), ['NO_SUCH_APPROVAL', hint]);
+}
+
+/** The question with this id, or with this unique suffix of an id; undefined where there is none. */
+export async function findQuestion({ questions }: Kernel, idOrSuffix: string): Promise<UserQuestion | undefined> {
+  const exact = await undefinedOn('NO_SUCH_QUESTION', () => questions.get(idOrSuffix));
+  if (exact !== undefined || idOrSuffix.length < suffixLengthMin) return exact;
+  const matches = (await questions.list({ status: 'any' })).filter(({ id }) => id.endsWith(idOrSuffix));
+  if (matches.length > 1) throw ambiguous('question', idOrSuffix, matches);
+  return matches[0];
 }
 
 /** The rule with this id, or with this unique suffix of an id. Throws NO_SUCH_RULE, INVALID_INPUT. */

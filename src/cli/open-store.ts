@@ -14,17 +14,20 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-function storePath(options: CommonOptions): string {
-  return path.resolve(options.store ?? (process.env.PROCURA_STORE || 'procura.db'));
+/** The address for createKernel: of a server as it is, of a file by its full path. */
+function storeAddress(options: CommonOptions): string {
+  const store = options.store ?? (process.env.PROCURA_STORE || 'procura.db');
+  if (/^\w+:\/\//.test(store)) return store;
+  return `sqlite:${assertStoreExists(path.resolve(store.replace(/^sqlite:/, '')))}`;
 }
 
-/** Opens the database read-only, also one whose log is broken, and closes it after `work`. */
+/** Opens the store read-only, also one whose log is broken, and closes it after `work`. */
 export function withReadOnlyStore<T>(options: CommonOptions, work: (kernel: Kernel) => Promise<T>): Promise<T> {
   return withKernel(options, { readOnly: true }, work);
 }
 
 /**
- * Opens the database for a change, beside the kernel that may be running on it: by default it runs no processes and no timers.
+ * Opens the store for a change, beside the kernel that may be running on it: by default it runs no processes and no timers.
  * Runs `prepare` on a read-only kernel first, so that a file of another program is refused before anything is written.
  */
 export async function withWritableStore<T>(
@@ -42,12 +45,12 @@ async function withKernel<T>(
   kernelOptions: KernelOptions,
   work: (kernel: Kernel) => Promise<T>,
 ): Promise<T> {
-  const file = assertStoreExists(storePath(options));
+  const store = storeAddress(options);
   const { createKernel } = await import('../index.js');
   const workspace = options.workspace ?? process.env.PROCURA_WORKSPACE;
   const state = options.state ?? process.env.PROCURA_STATE;
   const folders = { ...optional('workspace', workspace), ...optional('state', state) };
-  const kernel = await createKernel({ logger: errorLogger, ...kernelOptions, ...folders, store: `sqlite:${file}` });
+  const kernel = await createKernel({ logger: errorLogger, ...kernelOptions, ...folders, store });
   try {
     return await work(kernel);
   } finally {

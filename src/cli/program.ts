@@ -32,7 +32,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function buildProgram(args: readonly string[]): Command {
   const program = new Command('procura')
     .description('Look at and steer the processes of a Procura database, also beside a running kernel.')
-    .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)')
+    .option('--store <store>', 'a path or an address such as postgres://… (default: $PROCURA_STORE or ./procura.db)')
     .option('--workspace <path>', 'the folder of its files (default: $PROCURA_WORKSPACE or this one)')
     .option('--state <path>', 'the folder of its key and output (default: $PROCURA_STATE or the one beside it)')
     .exitOverride()
@@ -126,11 +126,18 @@ function buildProgram(args: readonly string[]): Command {
       (await import('./commands/authority/approval.js')).approval(id, self.optsWithGlobals()),
     );
 
-  command(program, 'answer', 'answer one: once, always, deny or deny-always')
-    .argument('<approval>')
-    .argument('<decision>', 'once, always, deny or deny-always')
+  command(program, 'questions', 'list the questions of processes to people')
+    .option('--full', 'whole ids')
+    .option('--status <status>', 'pending, answered, closed or any', 'pending')
+    .option('--pid <pid>', 'only what this process asks')
+    .action(async (_, self) => (await import('./commands/authority/questions.js')).questions(self.optsWithGlobals()));
+
+  command(program, 'answer', 'answer an approval (once, always, deny or deny-always) or a question (JSON or text)')
+    .argument('<id>', 'of an approval or of a question')
+    .argument('<value>', 'once, always, deny or deny-always; of a question JSON if it parses, otherwise text')
     .option('--by <name>', 'who answers (default: the user who runs this)')
     .option('--scope <scope>', 'of always and deny-always: args (default), resource or tree')
+    .option('--args <json>', 'with once: make the call of a tool or a command with these arguments')
     .action(async (id, decision, _, self) =>
       (await import('./commands/authority/answer.js')).answer(id, decision, self.optsWithGlobals()),
     );
@@ -142,7 +149,7 @@ function buildProgram(args: readonly string[]): Command {
     .action(async (pid, _, self) => (await import('./commands/authority/rules.js')).rules(pid, self.optsWithGlobals()));
 
   for (const [effect, description] of ruleCommands) {
-    command(program, effect, description)
+    const rule = command(program, effect, description)
       .argument('<pid>', "with everything spawned under it; '*', quoted, for every process")
       .argument('<resource>', 'a pattern, such as tool:**')
       .argument('<rights...>', 'such as call')
@@ -152,6 +159,8 @@ function buildProgram(args: readonly string[]): Command {
       .action(async (pid, resource, rights, _, self) =>
         (await import('./commands/authority/rule.js')).setRule(effect, pid, resource, rights, self.optsWithGlobals()),
       );
+    if (effect === 'ask')
+      rule.option('--answer-within <time>', 'a call that nobody answers in time is denied', duration);
   }
 
   command(program, 'lift', 'end a rule')
@@ -251,7 +260,7 @@ function command(program: Command, name: string, description: string): Command {
   const subcommand = program
     .command(name)
     .description(description)
-    .option('--store <path>', 'the database (default: $PROCURA_STORE or ./procura.db)');
+    .option('--store <store>', 'a path or an address such as postgres://… (default: $PROCURA_STORE or ./procura.db)');
   return withoutJson.has(name) ? subcommand : subcommand.option('--json', 'print JSON');
 }
 

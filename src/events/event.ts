@@ -1,8 +1,9 @@
-import type { ApprovalId, CapabilityId, NodeId, ObjectId, Pid, RuleId } from '../base/ids.js';
+import type { ApprovalId, CapabilityId, NodeId, ObjectId, Pid, QuestionId, RuleId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 
 /** The parts of the kernel that react to events. Each handles every type that names it in the list below. */
 export type EventConsumer =
+  | 'agents'
   | 'approvals'
   | 'authority'
   | 'commandClaims'
@@ -10,6 +11,7 @@ export type EventConsumer =
   | 'executor'
   | 'exits'
   | 'inbox'
+  | 'liveTurns'
   | 'resumes'
   | 'timers'
   | 'toolCalls';
@@ -62,13 +64,18 @@ export const eventTypes = {
     ['approvals', 'authority', 'commandClaims', 'executor', 'toolCalls'],
     data<{ image: string; generation: number }>(),
   ),
+  'process.renewed': event(
+    'The body of a process begins anew with a state and an empty journal.',
+    ['executor'],
+    data<{ renewals: number; entries: number }>(),
+  ),
   'process.started': event(
     'A node started the body of a process, or a command or external job began.',
     ['executor'],
     data<{ kind: string; node?: NodeId; attempt?: number; recorded?: number }>(),
   ),
   'process.waiting': event(
-    'A process waits for a child, a message, a signal, an approval, a timer, or code that can replay its journal.',
+    'A process waits for a child, a message, a signal, an approval, an answer, a timer, or code that can replay its journal.',
     ['executor'],
     data<{ kind: string; what: string; deadline: number | null }>(),
   ),
@@ -153,7 +160,18 @@ export const eventTypes = {
   ),
   'process.exited': event(
     'A process ended.',
-    ['approvals', 'authority', 'commandDrivers', 'executor', 'exits', 'inbox', 'resumes', 'toolCalls'],
+    [
+      'agents',
+      'approvals',
+      'authority',
+      'commandDrivers',
+      'executor',
+      'exits',
+      'inbox',
+      'liveTurns',
+      'resumes',
+      'toolCalls',
+    ],
     data<{ status: string; outcome: string; result: ObjectId | null; parent?: Pid }>(),
   ),
   'process.reparented': event(
@@ -244,6 +262,23 @@ export const eventTypes = {
     data<{ approval: ApprovalId; decision: string; scope?: string }>(),
   ),
   'approval.used': event('An answer for one time was used up.', [], data<{ approval: ApprovalId }>()),
+  'turn.committed': event(
+    'An agent committed parts of a turn; `seq` counts those commits.',
+    ['agents'],
+    data<{ seq: number; turn: number; parts: number }>(),
+  ),
+  'turn.answered': event(
+    'A conversation answered; `messages` had waited for the reply.',
+    ['agents'],
+    data<{ messages: number }>(),
+  ),
+  'question.asked': event('A process asked a person.', ['agents'], data<{ question: QuestionId }>()),
+  'question.answered': event(
+    'A person answered the question of a process.',
+    ['inbox'],
+    data<{ question: QuestionId }>(),
+  ),
+  'question.closed': event('A question was withdrawn by its process.', [], data<{ question: QuestionId }>()),
   'object.created': event('An object was created.', [], data<{ object: ObjectId; type: string }>()),
   'object.updated': event(
     'A new version of an object was written.',

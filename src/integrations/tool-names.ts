@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ToolInfo } from '../index.js';
 
 /** The longest tool name that all providers and clients accept. */
 const lengthMax = 64;
@@ -31,4 +32,9 @@ function hashedAlias(alias: string, name: string, used: Set<string>): string {
     used.add(hashed);
     return hashed;
   }
+}
+
+/** Whether models can be offered the tool: what is done outside the kernel is opened by the program that does it. */
+export function isCallable({ external }: ToolInfo): boolean {
+  return external !== true;
 }

@@ -32,8 +32,12 @@ import { ProcessLineage } from './process/process-lineage.js';
 import { ProcessLookup } from './process/process-lookup.js';
 import { ProcessResults } from './process/process-results.js';
 import { ShareableObjects } from './process/shareable-objects.js';
+import { AnswerChecks } from './question/answer-checks.js';
+import { HostQuestionQueue, QuestionQueue } from './question/question-queue.js';
 import { SignalTargets } from './signal/signal-targets.js';
 import { SignalledCommands } from './signal/signalled-commands.js';
+import { AnswerQuestion } from './syscalls/answer-question.js';
+import { Ask } from './syscalls/ask.js';
 import { Budgets } from './syscalls/budgets.js';
 import { Chdir } from './syscalls/chdir.js';
 import { Exec } from './syscalls/exec.js';
@@ -46,6 +50,7 @@ import { ProcessLogs } from './syscalls/logs.js';
 import { Prune } from './syscalls/prune.js';
 import { Queries } from './syscalls/queries.js';
 import { Receive } from './syscalls/receive.js';
+import { Renew } from './syscalls/renew.js';
 import { Retry } from './syscalls/retry.js';
 import { Send } from './syscalls/send.js';
 import { SetOwner } from './syscalls/set-owner.js';
@@ -57,7 +62,7 @@ import { ExitFollowUps } from './waiting/exit-follow-ups.js';
 import { ExitWait } from './waiting/exit-wait.js';
 import { InboxWait } from './waiting/inbox-wait.js';
 import { ProcessRights } from './waiting/process-rights.js';
-import { ExitWatch, InboxWatch, ResumeWatch } from './waiting/process-watch.js';
+import { AgentWatch, ExitWatch, InboxWatch, ResumeWatch } from './waiting/process-watch.js';
 import { WaitGraph } from './waiting/wait-graph.js';
 import { Waker } from './waiting/waker.js';
 import { FolderAccess } from './workspace/folder-access.js';
@@ -67,6 +72,7 @@ import { WorkspacePlaces } from './workspace/workspace-places.js';
 export const kernelModule = new ContainerModule(({ bind }) => {
   const parts = [
     Accounts,
+    AgentWatch,
     ProcessTimers,
     InboxWatch,
     InboxWait,
@@ -95,11 +101,15 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     ProcessRights,
     WaitGraph,
     Waker,
+    AnswerChecks,
   ];
   const syscalls = [
+    AnswerQuestion,
+    Ask,
     Budgets,
     Chdir,
     Exec,
+    Renew,
     Retry,
     Exit,
     External,
@@ -132,6 +142,7 @@ export const kernelModule = new ContainerModule(({ bind }) => {
     TargetSyscalls,
   ])
     bind<object>(part).toSelf();
+  bind(QuestionQueue).to(HostQuestionQueue);
   bind(FilePlaces).to(WorkspacePlaces);
   bind(LineageQuery).to(ProcessLineage);
   bind(WakePort).toService(Waker);

@@ -5,6 +5,7 @@ import { amount, isAbortSignal, label, type PlainLimits, parseSpec, reasonText }
 import { capabilitySpec, delegationSpec } from '../capability/holding/capability-spec.js';
 import { parseRequest } from '../capability/resource/resource.js';
 import { rights } from '../capability/resource/rights.js';
+import { ruleSpec } from '../capability/rule/rule.js';
 import { forkModes, ObjectHandle, objectTypes } from '../memory/object/object.js';
 import { type ChargedDimension, chargedDimensions, chargeMax, depthMax } from './budget/budget.js';
 import { processKinds } from './process/process.js';
@@ -90,6 +91,7 @@ export const spawnSpec = z.strictObject({
   ...commonFields,
   image: imageName.optional(),
   capabilities: z.array(capabilitySpec).max(1024).default([]),
+  ask: z.array(ruleSpec).max(256).optional(),
 });
 export const childSpec = z.strictObject({
   ...commonFields,

@@ -1,5 +1,4 @@
-import type { JsonValue } from '../base/json.js';
-import { isObject } from '../capability/constraint/json-compare.js';
+import { isObject, type JsonValue } from '../base/json.js';
 import type { ObjectType, StoredObject } from './object/object.js';
 
 /** The kind of objects that come first in a context. */

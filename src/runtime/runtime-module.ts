@@ -1,6 +1,11 @@
 import { ContainerModule } from 'inversify';
 import { LiveNodes } from '../kernel/node/live-nodes.js';
 import { Images } from '../kernel/process/images.js';
+import { AgentService, HostAgentService } from './agent/agent-service.js';
+import { AgentStreams } from './agent/agent-stream.js';
+import { BodyTurns } from './agent/body-turns.js';
+import { LiveTurns } from './agent/live-turns.js';
+import { Say } from './agent/say.js';
 import { ImageRegistry, MemoryImageRegistry } from './image/image-registry.js';
 import { Claims } from './node/claims.js';
 import { DueWork } from './node/due-work.js';
@@ -41,14 +46,18 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
   bind(OsProcesses).to(SystemOsProcesses);
   bind(OsGroups).to(SystemOsGroups);
   bind(OsPrograms).to(SystemOsPrograms);
+  bind(AgentService).to(HostAgentService);
   bind(RecordedRun).toConstantValue({});
   const parts = [
+    AgentStreams,
     BodyRunner,
     BodyLogs,
     BodyCalls,
+    BodyTurns,
     Claims,
     DueWork,
     Executor,
+    LiveTurns,
     NodeLease,
     NodeOffering,
     OfferUpdates,
@@ -62,6 +71,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     ReplayJournal,
     RunTable,
     RunTools,
+    Say,
     Supervisors,
     UnplacedProcesses,
     Sleeps,

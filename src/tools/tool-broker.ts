@@ -3,13 +3,13 @@ import { type Token, token } from '../base/token.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
 import { McpConnections } from './mcp/mcp-connections.js';
 import type { McpConnection, McpTarget } from './mcp/mcp-target.js';
-import type { Tool } from './tool.js';
+import type { ExternalTool, Tool } from './tool.js';
 import { ToolRegistry } from './tool-registry.js';
 
 /** The tools of a kernel. Processes call them through their own face: `kernel.as(pid).tools`. */
 export interface ToolBroker {
   /** Adds a tool; disposing of the result removes it. Throws INVALID_INPUT, CONFLICT. */
-  register(tool: Tool): Disposable;
+  register(tool: Tool | ExternalTool): Disposable;
   /** All registered tools, including those that come with the kernel. */
   list(): ToolInfo[];
   /**
@@ -30,7 +30,7 @@ export class HostToolBroker implements ToolBroker {
     @inject(McpConnections) private readonly mcpConnections: McpConnections,
   ) {}
 
-  register = (tool: Tool) => this.registry.register(tool);
+  register = (tool: Tool | ExternalTool) => this.registry.register(tool);
   list = () => this.registry.list();
   connectMcp = (server: string, target: McpTarget) => this.mcpConnections.connect(server, target);
 }

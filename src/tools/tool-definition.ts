@@ -1,35 +1,47 @@
 import { z } from 'zod';
 import { errorText, type InputError, invalidInput, KernelError } from '../base/errors.js';
 import { problemAt } from '../base/input-issue.js';
-import type { JsonObject } from '../base/json.js';
+import { jsonSchemaOf } from '../base/schema/json-schema-of.js';
 import { isStandardSchema, toStandardSchema } from '../base/schema/schema.js';
 import type { Schema, StandardSchema } from '../base/schema/schema-types.js';
-import { copyPlain, payloadLimits, timeLimitMs } from '../base/spec.js';
+import { timeLimitMs } from '../base/spec.js';
 import type { ToolInfo } from '../kernel/face/process-tools.js';
 import type { Tool } from './tool.js';
 
 const functionOf = <T>() => z.custom<T>((value) => typeof value === 'function', 'is not a function');
-const definition = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes')
-    .refine((name) => !name.split('/').some((part) => /^\.{0,2}$/.test(part)), 'has an empty, "." or ".." part'),
-  description: z.string().min(1).max(16_384),
-  input: z.custom<Schema>(
-    (value) => typeof value === 'function' || (typeof value === 'object' && value !== null),
-    'is not a schema',
-  ),
-  output: z.custom<Schema>().optional(),
-  effect: z.enum(['pure', 'idempotent', 'once']),
-  effectOf: functionOf<NonNullable<Tool['effectOf']>>().optional(),
-  paths: z.array(z.string().min(1)).max(64).optional(),
-  resources: functionOf<NonNullable<Tool['resources']>>().optional(),
-  shown: functionOf<NonNullable<Tool['shown']>>().optional(),
-  cost: functionOf<NonNullable<Tool['cost']>>().optional(),
-  timeoutMs: timeLimitMs.optional(),
-  concurrency: z.number().int().positive().optional(),
-  run: functionOf<Tool['run']>(),
-});
+const definition = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}$/, 'is not a name: letters, digits, dots, dashes, slashes')
+      .refine((name) => !name.split('/').some((part) => /^\.{0,2}$/.test(part)), 'has an empty, "." or ".." part'),
+    description: z.string().min(1).max(16_384),
+    input: z.custom<Schema>(
+      (value) => typeof value === 'function' || (typeof value === 'object' && value !== null),
+      'is not a schema',
+    ),
+    output: z.custom<Schema>().optional(),
+    effect: z.enum(['pure', 'idempotent', 'once']),
+    effectOf: functionOf<NonNullable<Tool['effectOf']>>().optional(),
+    paths: z.array(z.string().min(1)).max(64).optional(),
+    resources: functionOf<NonNullable<Tool['resources']>>().optional(),
+    shown: functionOf<NonNullable<Tool['shown']>>().optional(),
+    cost: functionOf<NonNullable<Tool['cost']>>().optional(),
+    needsApproval: z.literal(true).or(functionOf<Extract<Tool['needsApproval'], object>>()).optional(),
+    expiresInMs: timeLimitMs.optional(),
+    timeoutMs: timeLimitMs.optional(),
+    concurrency: z.number().int().positive().optional(),
+    run: functionOf<Tool['run']>().optional(),
+    external: z.literal(true).optional(),
+  })
+  .refine(({ run, external }) => (run === undefined) === (external === true), {
+    path: ['run'],
+    error: 'is not a function',
+  })
+  .refine(({ needsApproval, expiresInMs }) => expiresInMs === undefined || needsApproval !== undefined, {
+    path: ['expiresInMs'],
+    error: 'goes only with needsApproval',
+  });
 
 /** A tool whose every part has been validated. Later changes to the object that it was made from have no effect on it. */
 export type ParsedTool = Omit<z.output<typeof definition>, 'input' | 'output'> & {
@@ -70,12 +82,18 @@ function toParsedTool({ input, output, ...rest }: z.output<typeof definition>): 
 }
 
 function toInfo(
-  { name, description, effect }: Pick<Tool, 'name' | 'description' | 'effect'>,
+  {
+    name,
+    description,
+    effect,
+    external,
+  }: Pick<z.output<typeof definition>, 'name' | 'description' | 'effect' | 'external'>,
   input: Schema,
   output: Schema | undefined,
 ): ToolInfo {
   const result = output === undefined ? {} : { output: jsonSchemaOf(output) };
-  return { name, description, input: jsonSchemaOf(input), effect, ...result };
+  const kind = external === undefined ? {} : { external };
+  return { name, description, input: jsonSchemaOf(input), effect, ...result, ...kind };
 }
 
 /** `{}`, which many tools without arguments give as their schema. */
@@ -83,34 +101,6 @@ function isEmpty(schema: object): boolean {
   return !isStandardSchema(schema) && Object.keys(schema).length === 0;
 }
 
-/** The schema as JSON Schema, for those who write arguments; `{}` for a schema that cannot be converted. */
-function jsonSchemaOf(schema: Schema): JsonObject {
-  const converted = isStandardSchema(schema) ? convertByLibrary(schema) : schema;
-  const plain = copyPlain(converted, 'schema', payloadLimits);
-  return typeof plain === 'object' && plain !== null && !Array.isArray(plain) ? (plain as JsonObject) : {};
-}
-
-/** Each schema library converts its schemas in its own way. */
-function convertByLibrary(schema: object): unknown {
-  const { '~standard': standard, toJsonSchema } = schema as ConvertibleSchema;
-  try {
-    if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: 'draft-2020-12' });
-    if (standard.vendor === 'zod') return z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' });
-    if (toJsonSchema !== undefined) return toJsonSchema.call(schema);
-  } catch {
-    // Parts of it cannot be expressed in JSON Schema; validation still applies them.
-  }
-  return {};
-}
-
-interface ConvertibleSchema {
-  readonly '~standard': {
-    readonly vendor: string;
-    readonly jsonSchema?: { input(options: { target: string }): unknown };
-  };
-  readonly toJsonSchema?: () => unknown;
-}
-
 function invalidTool(path: string, problem: string): InputError {
-  return invalidInput(path, problem, 'Make tools with defineTool.');
+  return invalidInput(path, problem, 'Make tools with defineTool or externalTool.');
 }

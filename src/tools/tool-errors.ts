@@ -1,4 +1,4 @@
-import { errorText, isBrandedError, type KernelError, ProcessError, ToolError } from '../base/errors.js';
+import { errorText, InputError, isBrandedError, type KernelError, ProcessError, ToolError } from '../base/errors.js';
 import type { Pid } from '../base/ids.js';
 
 const knownNamesMax = 100;
@@ -15,6 +15,20 @@ export function otherToolRegistered(tool: string): ToolError {
   return new ToolError('CONFLICT', `Another tool is registered as ${JSON.stringify(tool)}.`, {
     facts: { tool },
     hint: 'Call the tool that was registered, or call it by its name.',
+  });
+}
+
+export function externalToolCalled(tool: string): InputError {
+  return new InputError('INVALID_INPUT', `name: Tool ${tool} is not run by the kernel.`, {
+    facts: { path: 'name', problem: 'is an external tool', tool },
+    hint: 'Open the call with tools.open, do its work, and settle it.',
+  });
+}
+
+export function ownToolOpened(tool: string): InputError {
+  return new InputError('INVALID_INPUT', `name: Tool ${tool} is run by the kernel.`, {
+    facts: { path: 'name', problem: 'is not an external tool', tool },
+    hint: 'Call it with tools.call.',
   });
 }
 

@@ -5,7 +5,7 @@ import type { ToolInfo } from '../kernel/face/process-tools.js';
 import { matchesToolEntry } from '../kernel/node/placement.js';
 import { MemoryImageRegistry } from '../runtime/image/image-registry.js';
 import type { RegisteredTools } from '../runtime/node/node-offering.js';
-import type { Tool } from './tool.js';
+import type { ExternalTool, Tool } from './tool.js';
 import { type ParsedTool, parseTool } from './tool-definition.js';
 
 /** The tools of this kernel by name, and which of them an image shows its processes. Seeing a tool is not authority to call it. */
@@ -19,7 +19,7 @@ export class ToolRegistry implements RegisteredTools {
   constructor(@inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry) {}
 
   /** Disposing of the result removes the tool. Throws INVALID_INPUT, CONFLICT for a name that is taken. */
-  register(tool: Tool): Disposable {
+  register(tool: Tool | ExternalTool): Disposable {
     const parsed = parseTool(tool);
     const { name } = parsed;
     if (this.tools.has(name)) throw alreadyRegistered(name);

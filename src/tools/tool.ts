@@ -32,6 +32,14 @@ export interface ToolPlace {
   readonly workspace: string;
 }
 
+/** What `needsApproval` of a tool is told beside the arguments. */
+export interface ApprovalFacts extends ToolPlace {
+  /** The image of the process, as `name@version`. */
+  readonly image: string;
+  /** The effect of a call with these arguments. */
+  readonly effect: Effect;
+}
+
 /** The second parameter of a tool's `run`. */
 export interface ToolContext extends ToolPlace {
   /** Aborts when the process is stopped, the caller gives the call up, or the time is over. */
@@ -88,6 +96,13 @@ interface ToolParts<Args, Result> {
   readonly shown?: (args: Args) => JsonValue;
   /** The cost of a call besides the call itself, settled when it is over. */
   readonly cost?: (args: Args, result: Result) => Usage;
+  /**
+   * Whether a person has to approve a call, as if a rule of the host asked: always, or when the function says so. A capability
+   * is needed as ever.
+   */
+  readonly needsApproval?: true | ((args: Args, facts: ApprovalFacts) => boolean);
+  /** How long such a question waits for its answer; the call is denied then. Absent: without limit. */
+  readonly expiresInMs?: number;
   /** The time limit of a call, with the wait for its place. */
   readonly timeoutMs?: number;
   /**
@@ -110,6 +125,27 @@ export interface Tool<Input = unknown, Output = unknown, Args = Input>
   readonly run: (args: never, context: ToolContext) => unknown;
   /** Carries the types; never present at run time. */
   readonly '~types'?: { readonly input: Input; readonly output: Output; readonly args: Args };
+}
+
+/** The spec of an external tool. */
+export interface ExternalToolSpec<Args = JsonValue>
+  extends Pick<
+    ToolSpec<Args>,
+    'name' | 'description' | 'effect' | 'input' | 'resources' | 'timeoutMs' | 'needsApproval' | 'expiresInMs'
+  > {}
+
+/** A tool whose work is done outside the kernel. Its calls are made with `tools.open`. */
+export interface ExternalTool<Input = unknown, Args = Input>
+  extends Omit<ExternalToolSpec<never>, 'resources' | 'needsApproval'>,
+    TypedTool<Args, JsonValue> {
+  /** The rights that a call needs besides `call` on the tool itself. */
+  readonly resources?: (args: never, place: ToolPlace) => readonly ToolResource[];
+  /** Whether a person has to approve a call. */
+  readonly needsApproval?: true | ((args: never, facts: ApprovalFacts) => boolean);
+  /** Tells it from tools that the kernel runs. */
+  readonly external: true;
+  /** Carries the types; never present at run time. */
+  readonly '~types'?: { readonly input: Input; readonly output: JsonValue; readonly args: Args };
 }
 
 /** Nothing for a tool whose results are JSON; for any other, one that it does not fit. */
@@ -147,4 +183,19 @@ export function defineTool<Args = never, Result = JsonValue>(
 ): Tool<Args, Result>;
 export function defineTool(spec: object): Tool {
   return { ...(spec as Tool) };
+}
+
+/**
+ * A tool that somebody else runs: an SDK, an editor, a person. The kernel decides, charges and records its calls, which are made
+ * with `tools.open`, and has no code for them. It can be opened once it is registered.
+ *
+ * @example
+ * const edit = externalTool({
+ *   name: 'editor.apply', description: 'Applies an edit.', effect: 'once', input: z.object({ file: z.string() }),
+ * });
+ */
+export function externalTool<const In extends Schema>(
+  spec: Omit<ExternalToolSpec<SchemaOutput<In>>, 'input'> & { readonly input: In },
+): ExternalTool<SchemaOutput<In>, SchemaInput<In>> {
+  return { ...(spec as object as ExternalTool<SchemaOutput<In>, SchemaInput<In>>), external: true };
 }

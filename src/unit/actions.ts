@@ -77,6 +77,7 @@ export const auditActions = {
   'process.progress': 'A process reported progress.',
   'process.prune': 'Rows of ended processes were removed.',
   'process.release': 'A process was taken from a node, so that another one can run it.',
+  'process.renew': 'A body began anew with a state and an empty journal.',
   'process.reparent': 'A process got another parent because its own ended.',
   'process.restart': 'A supervisor started a child again.',
   'process.resume': 'A process was resumed.',
@@ -94,11 +95,16 @@ export const auditActions = {
   'process.wait': 'A process or the host collected the result of an ended process.',
   'process.waitSignal': 'A body received a user signal.',
   'process.wake': 'A waiting process became runnable.',
+  'question.answer': 'A person answered the question of a process.',
+  'question.ask': 'A process asked a person.',
+  'question.close': 'A question was withdrawn by its process.',
   'signal.refuse': 'A user signal did not fit the schema of its receiver, and was not handed over.',
   'step.complete': 'A step ended and its result was journalled.',
   'step.fail': 'An attempt of a step failed.',
   'step.start': 'An attempt of a step began.',
   'tool.call': 'A tool was called: one record before it ran, one with the outcome.',
+  'turn.answer': 'A conversation answered the messages that it had taken.',
+  'turn.commit': 'An agent committed parts of a turn.',
 } as const;
 
 export type AuditAction = keyof typeof auditActions;

@@ -57,12 +57,12 @@ export function timeLimitOf(timeoutMs: number | undefined, error: TimeLimit['err
   return timeoutMs === undefined ? undefined : { until: performance.now() + timeoutMs, error };
 }
 
-export const bodyWaitKinds = ['child', 'message', 'signal', 'approval', 'timer'] as const;
+export const bodyWaitKinds = ['child', 'message', 'signal', 'approval', 'question', 'timer'] as const;
 
 /** The reason of a wait, as the process table shows it. */
 export interface WaitReason {
   readonly kind: (typeof bodyWaitKinds)[number];
-  /** For people: a pid, the name of a signal, the id of an approval. */
+  /** For people: a pid, the name of a signal, the id of an approval or a question. */
   readonly what: string;
   /** The changes that wake it, each as `kind:id`. */
   readonly on: readonly string[];

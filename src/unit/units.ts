@@ -37,26 +37,30 @@ export class Units {
 
   /** One atomic write unit. Resolves after its commit. */
   commit<T>(call: Call, work: (tx: WriteTx, act: Act) => Promise<T>): Promise<T> {
-    return this.recordRefusals(call, () => this.store.write((tx) => this.write(call, tx, work)));
+    return this.recordRefusals(call, () => this.store.write((tx) => this.write(call, tx, work), processesOf(call)));
   }
 
   /**
    * As `commit`, after `prepare` has read what no unit may read, such as the file system. `work` throws
-   * OutdatedPreparation when the state is no longer the one that `prepare` saw, and `prepare` runs again.
+   * OutdatedPreparation when the state is no longer the one that `prepare` saw, and `prepare` runs again and is given it.
    */
   async commitPrepared<P, T>(
     call: Call,
-    prepare: () => Promise<P>,
+    prepare: (outdated?: OutdatedPreparation) => Promise<P>,
     work: (tx: WriteTx, act: Act, prepared: P) => Promise<T>,
   ): Promise<T> {
+    let outdated: OutdatedPreparation | undefined;
     for (let attempt = 1; ; attempt++) {
-      const prepared = await prepare();
-      const unit = () => this.store.write((tx) => this.write(call, tx, (unitTx, act) => work(unitTx, act, prepared)));
+      const prepared = await prepare(outdated);
+      const unit = () =>
+        this.store.write((tx) => this.write(call, tx, (unitTx, act) => work(unitTx, act, prepared)), processesOf(call));
       try {
         return await this.recordRefusals(call, () => this.outdateByPause(unit));
       } catch (error) {
-        if (error instanceof OutdatedByPause) attempt--;
-        else if (!(error instanceof OutdatedPreparation) || attempt === preparationsMax) throw error;
+        if (!(error instanceof OutdatedPreparation)) throw error;
+        if (!error.isLimited) attempt--;
+        else if (attempt === preparationsMax) throw error;
+        outdated = error;
       }
     }
   }
@@ -202,6 +206,9 @@ export class Units {
 
 /** The state that a call was prepared for has changed. Reaches the caller only when it changed at every attempt. */
 export class OutdatedPreparation extends ProcessError {
+  /** Whether it counts towards the attempts after which the call is given up. */
+  readonly isLimited: boolean = true;
+
   constructor(pid: Pid) {
     super('CONFLICT', `Process ${pid} changed while the call was being prepared.`, {
       facts: { pid },
@@ -213,9 +220,17 @@ export class OutdatedPreparation extends ProcessError {
 
 /** The process was paused after the call was prepared. It never reaches the caller. */
 class OutdatedByPause extends OutdatedPreparation {
+  override readonly isLimited: boolean = false;
+
   constructor() {
     super('');
   }
+}
+
+/** The processes that the unit of a call will look at. */
+function processesOf({ caller, actor, actsFor, target }: Call): Pid[] {
+  const named = [caller.face === 'process' ? caller.pid : undefined, actor, actsFor, target];
+  return named.filter((pid): pid is Pid => pid !== undefined && pid !== 'host');
 }
 
 function isExpired({ deadlineAt }: ActingProcess, at: number): boolean {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/audit/audit-filter.js';
 import { verifyConsistency, verifyInclusion } from '../../src/audit/merkle/merkle-proof.js';
-import { type AuditFixture, closedLog, entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
-import { execute } from '../support/storage/files.js';
+import { type AuditFixture, closedLog, entry, fill, openAudit } from '../support/audit/audit-fixture.js';
+import { newStore } from '../support/kernel.js';
+import { rawSql } from '../support/storage/raw-sql.js';
 
 describe('list', () => {
   it('filters by every field, alone and together', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     const special = {
       actor: 'p_x',
       action: 'tool.call',
@@ -31,7 +32,7 @@ describe('list', () => {
   });
 
   it('of an empty log is an empty page', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     expect(await audit.log.list()).toEqual({ items: [] });
   });
 
@@ -48,7 +49,7 @@ describe('list', () => {
   });
 
   it('reads at most 10,000 records for one page, then returns next', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     await audit.store.write(async (tx) => {
       for (let n = 0; n < 10_050; n++) audit.writer.append(tx, entry(n, n > 10_000 ? { actor: 'p_late' } : {}));
     });
@@ -72,14 +73,14 @@ describe('list', () => {
     null,
     7,
   ])('refuses the filter %j', async (filter) => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     await expect(audit.log.list(filter as AuditFilter)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 });
 
 describe('get', () => {
   it('shows a record with its resource and payload', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     const id = await audit.store.write(async (tx) => {
       const more = { resource: 'tool:a', payload: { reason: 'because' }, facts: { n: 1 }, right: 'call', code: 'X' };
       return audit.writer.append(tx, entry(1, { ...more, generation: 2, subject: 'p_1' }));
@@ -101,7 +102,7 @@ describe('get', () => {
   });
 
   it('refuses a seq without a record, and values that are not a seq', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     await expect(audit.log.get(1)).rejects.toMatchObject({
       name: 'AuditError',
       code: 'NO_SUCH_RECORD',
@@ -156,7 +157,7 @@ describe('erase', () => {
     const path = await closedLog(10);
     const audit = await openAudit({ path });
     await audit.log.erase(4, 'asked');
-    execute(path, 'DELETE FROM audit_payloads WHERE seq = 7');
+    await rawSql(path, 'DELETE FROM audit_payloads WHERE seq = 7');
     expect(await audit.log.verify()).toMatchObject({
       ok: false,
       firstBad: { seq: 7, kind: 'PAYLOAD_ERASED' },
@@ -199,7 +200,7 @@ describe('proofs', () => {
 });
 
 it('refuses options that it does not know', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   await expect(audit.log.verify({ form: 1 } as object)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(audit.log.prove(1, { at: 1 } as object)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   const lines = audit.log.export({ payload: true } as object)[Symbol.asyncIterator]();

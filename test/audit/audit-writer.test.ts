@@ -1,12 +1,13 @@
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { MerkleFrontier } from '../../src/audit/merkle/merkle-frontier.js';
 import { rootAt } from '../../src/audit/merkle/tiles.js';
 import { zeroHash } from '../../src/audit/writing/record-encoding.js';
-import { entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { entry, fill, openAudit } from '../support/audit/audit-fixture.js';
+import { newStore } from '../support/kernel.js';
+import { rawSql } from '../support/storage/raw-sql.js';
 
 it('numbers and chains the records of many units that commit together', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   const units = Array.from({ length: 50 }, (_, n) =>
     audit.store.write(async (tx) => [audit.writer.append(tx, entry(n)), audit.writer.append(tx, entry(n))]),
   );
@@ -18,7 +19,7 @@ it('numbers and chains the records of many units that commit together', async ()
 });
 
 it('leaves no gap for a unit that is refused', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   const refused = audit.store.write(async (tx) => {
     audit.writer.append(tx, entry(1));
     throw new Error('refused');
@@ -31,7 +32,7 @@ it('leaves no gap for a unit that is refused', async () => {
 });
 
 it('refuses text without a canonical form with its own unit only', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   const bad = audit.store.write(async (tx) => audit.writer.append(tx, entry(1, { target: '\udc00' })));
   const good = audit.store.write(async (tx) => audit.writer.append(tx, entry(2)));
   await expect(bad).rejects.toMatchObject({ name: 'StoreError' });
@@ -40,7 +41,7 @@ it('refuses text without a canonical form with its own unit only', async () => {
 });
 
 it('continues the chain after it is reopened and beside another kernel', async () => {
-  const path = tempDatabase();
+  const path = await newStore();
   const first = await openAudit({ path, seed: 'first' });
   await fill(first, 300);
   const second = await openAudit({ path, seed: 'second' });
@@ -54,7 +55,7 @@ it('continues the chain after it is reopened and beside another kernel', async (
 it('gives the same root to the same seed and calls, and another root to another seed', async () => {
   const roots: string[] = [];
   for (const seed of ['one', 'one', 'two']) {
-    const audit = await openAudit({ path: ':memory:', seed });
+    const audit = await openAudit({ seed });
     await fill(audit, 20);
     roots.push((await audit.log.checkpoint()).root);
   }
@@ -63,12 +64,11 @@ it('gives the same root to the same seed and calls, and another root to another 
 });
 
 it('stores one inner node for every 256 records and finds every root from them', async () => {
-  const path = tempDatabase();
+  const path = await newStore();
   const audit = await openAudit({ path });
   await fill(audit, 1_100);
-  const raw = new Database(path, { readonly: true });
-  expect(raw.prepare('SELECT level, "index" FROM audit_nodes').raw().all()).toEqual([0, 1, 2, 3].map((n) => [8, n]));
-  raw.close();
+  const nodes = await rawSql(path, 'SELECT level, "index" FROM audit_nodes ORDER BY level, "index"');
+  expect(nodes).toEqual([0, 1, 2, 3].map((index) => ({ level: 8, index })));
   const frontier = new MerkleFrontier();
   const { items } = await audit.log.list({ limit: 2_000 });
   for (const { hash, seq } of items) {
@@ -79,7 +79,7 @@ it('stores one inner node for every 256 records and finds every root from them',
 });
 
 it('stores an inner node of the second stored level after 65,536 records', async () => {
-  const audit = await openAudit({ path: ':memory:' });
+  const audit = await openAudit();
   for (let unit = 0; unit < 33; unit++) {
     await audit.store.write(async (tx) => {
       for (let n = 0; n < 2_000; n++) audit.writer.append(tx, entry(n));
@@ -92,7 +92,7 @@ it('stores an inner node of the second stored level after 65,536 records', async
 });
 
 it('commits the intent and the outcome of an effect under one salt, and other records under their own', async () => {
-  const path = tempDatabase();
+  const path = await newStore();
   const audit = await openAudit({ path });
   await audit.store.write(async (tx) => {
     for (const outcome of ['intent', 'ok', 'intent'] as const) {
@@ -100,9 +100,8 @@ it('commits the intent and the outcome of an effect under one salt, and other re
     }
     audit.writer.append(tx, entry(1, { resource: 'tool:a' }));
   });
-  const raw = new Database(path, { readonly: true });
-  const salts = raw.prepare('SELECT hex(salt) FROM audit_payloads ORDER BY seq').pluck().all();
-  raw.close();
+  const rows = await rawSql<{ salt: Buffer }>(path, 'SELECT salt FROM audit_payloads ORDER BY seq');
+  const salts = rows.map(({ salt }) => salt.toString('hex'));
   expect(salts[0]).toBe(salts[1]);
   expect(new Set(salts).size).toBe(3);
 });

@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { AuditRecord, Kernel } from '../../src/index.js';
+import { tamperTables } from '../support/audit/tamper-tables.js';
 import { waitForPending } from '../support/capability/pending-approvals.js';
 import { callSearch, search, twoRoots } from '../support/capability/two-roots.js';
 import { refusal } from '../support/kernel.js';
@@ -10,16 +10,6 @@ async function lastRecord(kernel: Kernel, action: string): Promise<AuditRecord> 
   const record = items.at(-1);
   if (record === undefined) throw new Error(`there is no record of ${action}`);
   return record;
-}
-
-/** Runs a statement on the file of the store, as somebody who may write it could. */
-function tamper(path: string, statement: string, ...values: unknown[]): void {
-  const database = new Database(path);
-  try {
-    expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
-  } finally {
-    database.close();
-  }
 }
 
 describe('the index of records', () => {
@@ -39,7 +29,7 @@ describe('the index of records', () => {
     await kernel.capabilities.revoke(delegated.id);
     await kernel.memory.create(giver, { type: 'evidence', payload: { n: 1 } });
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
-    tamper(path, statement);
+    await tamperTables(path, statement);
     expect(await kernel.audit.verify()).toMatchObject({
       ok: false,
       firstBad: { kind: 'EDITED', seq: expect.any(Number) },
@@ -63,8 +53,11 @@ describe('authority', () => {
     const before = [await kernel.audit.authority(first), await kernel.audit.authority(second)];
     expect(before[0]?.chain.map(({ capability }) => capability)).toEqual([delegated.id, granted.id]);
     expect(before[1]).toMatchObject({ chain: [{ capability: requested.id }], root: { by: 'ann' } });
-    tamper(path, "UPDATE capabilities SET resource = 'tool:**', rights = 1, granted_by = 'host', parent = NULL");
-    tamper(path, "UPDATE approvals SET answered_by = 'eve', decision = 'always', answered_at = 1");
+    await tamperTables(
+      path,
+      "UPDATE capabilities SET resource = 'tool:**', rights = 1, granted_by = 'host', parent = NULL",
+    );
+    await tamperTables(path, "UPDATE approvals SET answered_by = 'eve', decision = 'always', answered_at = 1");
     expect([await kernel.audit.authority(first), await kernel.audit.authority(second)]).toEqual(before);
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
   });

@@ -110,7 +110,7 @@ describe('the cause of a record', () => {
   });
 
   it('is the answer of a person, also after a restart', async () => {
-    const store = newStore();
+    const store = await newStore();
     const resource = 'tool:search';
     const first = (await kernelFixture({ store })).kernel;
     const pid = await first.processes.spawn({ capabilities: [{ resource, rights: ['call'] }] });
@@ -173,7 +173,7 @@ describe('the cause of a record', () => {
         return [plain, inStep, await ctx.waitSignal('user.count')];
       },
     });
-    const store = newStore();
+    const store = await newStore();
     // The sender knows no schema, so that the receiver refuses what does not fit.
     const known = defineImage({ name: 'counter', run: async () => undefined });
     const sender = await openKernel({ store, images: [known], node: { executor: false } });
@@ -215,7 +215,7 @@ describe('the cause of a record', () => {
         await ctx.memory.create({ type: 'task', payload: 2 });
       },
     });
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, images: [image] });
     const pid = await first.processes.spawn({ image: 'twice' });
     await eventually(async () => expect((await first.processes.get(pid)).status).toBe('waiting'));
@@ -243,7 +243,7 @@ describe('the cause of a record', () => {
       },
     });
     const image = defineImage({ name: 'caller', run: (ctx) => ctx.tools.call('hang') });
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, images: [image], tools: [tool] });
     const capabilities = [{ resource: 'tool:hang', rights: ['call' as const] }];
     const pid = await first.processes.spawn({ image: 'caller', capabilities });

@@ -1,4 +1,4 @@
-import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AuditRepository } from '../../src/audit/audit-repository.js';
 import { isSignedBy, keyIdOf } from '../../src/audit/checkpoint/checkpoint.js';
@@ -8,15 +8,17 @@ import { emptyRoot } from '../../src/audit/merkle/merkle-tree.js';
 import { exportLines } from '../../src/audit/query/audit-export.js';
 import { LogWalk } from '../../src/audit/verify/log-walk.js';
 import { Store } from '../../src/base/store.js';
-import { type AuditFixture, closedLog, entry, fill, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { type AuditFixture, auditFilesOf, closedLog, entry, fill, openAudit } from '../support/audit/audit-fixture.js';
 import { eventually } from '../support/eventually.js';
-import { openKernel } from '../support/kernel.js';
+import { newStore, openKernel } from '../support/kernel.js';
+import { copyStore } from '../support/storage/copy-store.js';
+import { isSqlite } from '../support/store-kind.js';
 
 afterEach(() => void vi.useRealTimers());
 
 describe('a checkpoint', () => {
   it('is signed, stored with its key, and appended to the file beside the database', async () => {
-    const path = tempDatabase();
+    const path = await newStore();
     const audit = await openAudit({ path });
     await fill(audit, 10);
     const checkpoint = await audit.log.checkpoint();
@@ -29,7 +31,7 @@ describe('a checkpoint', () => {
   });
 
   it('is not genuine with any member changed', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     await fill(audit, 10);
     const checkpoint = await audit.log.checkpoint();
     const key = audit.signer.publicKey();
@@ -46,7 +48,7 @@ describe('a checkpoint', () => {
   });
 
   it('is signed once for the same size', async () => {
-    const path = tempDatabase();
+    const path = await newStore();
     const audit = await openAudit({ path });
     await fill(audit, 10);
     const [first, second] = await Promise.all([audit.log.checkpoint(), audit.log.checkpoint()]);
@@ -69,16 +71,16 @@ describe('a checkpoint', () => {
   });
 
   it('can be made of an empty log', async () => {
-    const audit = await openAudit({ path: tempDatabase() });
+    const audit = await openAudit({ path: await newStore() });
     expect(await audit.log.checkpoint()).toMatchObject({ size: 0, root: emptyRoot });
     await fill(audit, 3);
     expect(await audit.log.verify()).toMatchObject({ ok: true, size: 3 });
   });
 
   it('is refused when the signer does not sign with its own key', async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     const wrongSigner = { publicKey: () => audit.signer.publicKey(), sign: () => Buffer.alloc(64) };
-    const other = await openAudit({ path: tempDatabase(), signer: wrongSigner });
+    const other = await openAudit({ path: await newStore(), signer: wrongSigner });
     await expect(other.log.checkpoint()).rejects.toMatchObject({ name: 'AuditError', code: 'SIGNER_FAILED' });
     expect(await readCheckpoint(other)).toBeUndefined();
   });
@@ -90,7 +92,7 @@ describe('a checkpoint', () => {
         yield* [];
       },
     };
-    const audit = await openAudit({ path: tempDatabase(), sink });
+    const audit = await openAudit({ path: await newStore(), sink });
     await fill(audit, 1);
     const checkpoint = await audit.log.checkpoint();
     expect(await readCheckpoint(audit)).toEqual(checkpoint);
@@ -101,13 +103,13 @@ describe('a checkpoint', () => {
     const path = await closedLog(3, 0);
     const audit = await openAudit({ path, readOnly: true });
     await expect(audit.log.checkpoint()).rejects.toMatchObject({ code: 'STORE_READONLY' });
-    expect(existsSync(`${path}.key`)).toBe(false);
+    expect(existsSync(auditFilesOf(path).key)).toBe(false);
   });
 });
 
 describe('checkpoints by themselves', () => {
   it(`come after ${checkpointRecords} records`, async () => {
-    const audit = await openAudit({ path: ':memory:' });
+    const audit = await openAudit();
     await audit.checkpoints.start();
     await append(audit, checkpointRecords - 1);
     await audit.store.read(async () => undefined);
@@ -119,7 +121,7 @@ describe('checkpoints by themselves', () => {
 
   it('come after a minute with new records, and not after one without', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const path = tempDatabase();
+    const path = await newStore();
     const audit = await openAudit({ path });
     await audit.checkpoints.start();
     await fill(audit, 5);
@@ -131,11 +133,11 @@ describe('checkpoints by themselves', () => {
   });
 
   it('come at shutdown when there are new records', async () => {
-    const audit = await openAudit({ path: tempDatabase() });
+    const audit = await openAudit({ path: await newStore() });
     await audit.checkpoints.start();
     await audit.checkpoints.close();
     expect(await readCheckpoint(audit)).toBeUndefined();
-    const again = await openAudit({ path: tempDatabase() });
+    const again = await openAudit({ path: await newStore() });
     await again.checkpoints.start();
     await fill(again, 5);
     await again.checkpoints.close();
@@ -144,7 +146,7 @@ describe('checkpoints by themselves', () => {
 
   it('that fail are reported and stop nothing', async () => {
     const signer = { publicKey: () => 'x', sign: () => Promise.reject(new Error('no token')) };
-    const audit = await openAudit({ path: tempDatabase(), signer });
+    const audit = await openAudit({ path: await newStore(), signer });
     await audit.checkpoints.start();
     await fill(audit, 5);
     await audit.checkpoints.close();
@@ -155,19 +157,20 @@ describe('checkpoints by themselves', () => {
 describe('the key', () => {
   it('is made on first use into a file that only its owner may read, and found again', async () => {
     const path = await closedLog(3, 0);
-    expect(existsSync(`${path}.key`)).toBe(false);
+    expect(existsSync(auditFilesOf(path).key)).toBe(false);
     const first = await openAudit({ path });
     const { key } = await first.log.checkpoint();
-    expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
+    expect(statSync(auditFilesOf(path).key).mode & 0o777).toBe(0o600);
     await fill(first, 1);
     const second = await openAudit({ path, seed: 'other' });
     expect(await second.log.checkpoint()).toMatchObject({ key, size: 4 });
   });
 
   it('comes from the seed when one is given', async () => {
-    const keys = ['one', 'one', 'two'].map(async (seed) =>
-      (await openAudit({ path: tempDatabase(), seed })).signer.publicKey(),
-    );
+    const keys = ['one', 'one', 'two'].map(async (seed) => {
+      const audit = await openAudit({ path: await newStore(), seed });
+      return audit.signer.publicKey();
+    });
     const [first, second, third] = await Promise.all(keys);
     expect(first).toBe(second);
     expect(first).not.toBe(third);
@@ -175,8 +178,7 @@ describe('the key', () => {
 
   it('is replaced in a copy without the private one, flagged, and the old checkpoints still verify', async () => {
     const path = await closedLog(10);
-    const copy = tempDatabase();
-    copyFileSync(path, copy);
+    const copy = await copyStore(path);
     const audit = await openAudit({ path: copy, seed: 'copy' });
     expect(await audit.log.verify()).toMatchObject({ ok: true });
     await fill(audit, 1);
@@ -189,7 +191,7 @@ describe('the key', () => {
 
   it('is refused when its file holds something else', async () => {
     const path = await closedLog(3, 0);
-    writeFileSync(`${path}.key`, 'not a key');
+    writeFileSync(auditFilesOf(path).key, 'not a key');
     const audit = await openAudit({ path });
     await expect(audit.log.checkpoint()).rejects.toMatchObject({ name: 'AuditError', code: 'KEY_UNREADABLE' });
     expect(await audit.log.verify()).toMatchObject({ ok: true });
@@ -199,7 +201,7 @@ describe('the key', () => {
 describe('the checkpoint file', () => {
   it('drops a line that was cut off by a crash', async () => {
     const path = await closedLog(3);
-    appendFileSync(`${path}.checkpoints`, '{"log":"l_');
+    appendFileSync(auditFilesOf(path).checkpoints, '{"log":"l_');
     const audit = await openAudit({ path });
     expect(await audit.log.verify()).toMatchObject({ ok: true });
     await fill(audit, 1);
@@ -210,7 +212,7 @@ describe('the checkpoint file', () => {
 
   it('makes verify fail when one of its lines was changed', async () => {
     const path = await closedLog(3);
-    const file = `${path}.checkpoints`;
+    const file = auditFilesOf(path).checkpoints;
     const audit = await openAudit({ path });
     for (const changed of [readFileSync(file, 'utf8').replace('"size":3', '"size":2'), 'garbage\n']) {
       writeFileSync(file, changed);
@@ -218,7 +220,7 @@ describe('the checkpoint file', () => {
     }
   });
 
-  it('of a deleted database does not make the verification of a new one fail', async () => {
+  it.runIf(isSqlite)('of a deleted database does not make the verification of a new one fail', async () => {
     const path = await closedLog(10);
     rmSync(path);
     const audit = await openAudit({ path, seed: 'next' });
@@ -232,7 +234,7 @@ function readCheckpoint(audit: AuditFixture) {
 }
 
 function fileLines(path: string): unknown[] {
-  const text = existsSync(`${path}.checkpoints`) ? readFileSync(`${path}.checkpoints`, 'utf8') : '';
+  const text = existsSync(auditFilesOf(path).checkpoints) ? readFileSync(auditFilesOf(path).checkpoints, 'utf8') : '';
   return text
     .split('\n')
     .filter((line) => line !== '')

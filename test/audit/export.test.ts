@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
 import { verifyExport } from '../../src/verify.js';
-import { type AuditFixture, closedLog, fill, openAudit, tempFolder } from '../support/audit/audit-fixture.js';
+import { type AuditFixture, closedLog, fill, openAudit } from '../support/audit/audit-fixture.js';
+import { tempFolder } from '../support/kernel.js';
 
 describe('an export', () => {
   it('begins with a manifest, then records in order, each checkpoint after the record it ends with', async () => {
@@ -41,7 +42,7 @@ describe('an export', () => {
   });
 
   it('of an empty log, without line ends, with blank lines or of a copy with a new key is accepted', async () => {
-    const empty = await openAudit({ path: ':memory:' });
+    const empty = await openAudit();
     expect(await verifyExport(save(await exportOf(empty)))).toMatchObject({ ok: true });
     const audit = await openAudit({ path: await closedLog(10), signer: Ed25519Signer.fromSeed(Buffer.alloc(32, 1)) });
     await fill(audit, 1);

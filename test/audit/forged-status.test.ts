@@ -3,6 +3,7 @@ import type { Kernel, Pid } from '../../src/index.js';
 import { tamperTables } from '../support/audit/tamper-tables.js';
 import { refusal } from '../support/kernel.js';
 import { kernelFixture, manualClock } from '../support/kernel-fixture.js';
+import { rawSql } from '../support/storage/raw-sql.js';
 
 const call = (resource: string) => ({ resource, rights: ['call'] }) as const;
 const handedOn = (resource: string) => ({ ...call(resource), delegable: true }) as const;
@@ -116,7 +117,7 @@ describe('statuses', () => {
   it.each(edits)('are the same when the tables lie about %s', async (_, statement) => {
     const fixture = await oneOfEach();
     const before = await answers(fixture);
-    tamperTables(fixture.path, statement);
+    await tamperTables(fixture.path, statement);
     expect(await answers(fixture)).toEqual(before);
     expect(await fixture.kernel.audit.verify()).toMatchObject({ ok: true });
   });
@@ -125,7 +126,7 @@ describe('statuses', () => {
     const fixture = await oneOfEach();
     const { kernel, path, pid, taker } = fixture;
     const before = await answers(fixture);
-    tamperTables(
+    await tamperTables(
       path,
       `UPDATE capabilities SET holder = '${pid}' WHERE holder = '${taker}' AND resource = 'tool:given'`,
     );
@@ -137,7 +138,7 @@ describe('statuses', () => {
     const { kernel, path, pid, ended } = await oneOfEach();
     const columns =
       'holder, generation, own, resource, rights, grantable, max_depth, depth, status, granted_by, created_at';
-    tamperTables(
+    await tamperTables(
       path,
       `INSERT INTO capabilities (id, ${columns}) SELECT 'c_forged', ${columns} FROM capabilities
       WHERE holder = '${pid}' AND granted_by = '${ended}' AND own = 0 AND resource LIKE 'ns:process/%'`,
@@ -156,7 +157,7 @@ describe('statuses', () => {
   it.each(refused)('are refused with AUDIT_BROKEN when %s', async (_, statement) => {
     const { kernel, path, paused } = await oneOfEach();
     expect((await kernel.audit.lineage(paused)).process.status).toBe('paused');
-    tamperTables(path, statement);
+    await tamperTables(path, statement);
     expect((await refusal(kernel.audit.lineage(paused))).code).toBe('AUDIT_BROKEN');
   });
 
@@ -178,24 +179,49 @@ describe('statuses', () => {
   });
 });
 
+interface NewerFacts {
+  limits?: unknown;
+  flags?: unknown;
+  inherited?: unknown;
+  heir?: unknown;
+  readonly authority?: { limits?: unknown }[];
+  readonly given?: { limits?: unknown }[];
+}
+
 /** Takes out of the bodies of records what older versions did not write. Such a log does not verify, but it can be read. */
-const olderVersion = [
-  `UPDATE audit_records SET body = json_remove(body, '$.facts.limits') WHERE body ->> '$.facts.limits' IS NOT NULL`,
-  `UPDATE audit_records SET body = json_remove(body, '$.facts.authority[0].limits', '$.facts.authority[1].limits')
-   WHERE body ->> '$.facts.authority[0]' IS NOT NULL`,
-  `UPDATE audit_records SET body = json_remove(body, '$.facts.given[0].limits') WHERE body ->> '$.facts.given' IS NOT NULL`,
-  `UPDATE audit_records SET body = json_remove(body, '$.facts.inherited', '$.facts.heir'), subject = NULL
-   WHERE body ->> '$.facts.heir' IS NOT NULL`,
-  `UPDATE audit_records SET body = json_remove(body, '$.facts.flags') WHERE body ->> '$.facts.flags' IS NOT NULL`,
-  `DELETE FROM audit_records WHERE body ->> '$.action' = 'capability.spend'`,
-];
+async function removeNewerFacts(path: string): Promise<void> {
+  const removed = new Set<string>();
+  const records = await rawSql<{ seq: number; body: string }>(path, 'SELECT seq, body FROM audit_records ORDER BY seq');
+  for (const { seq, body } of records) {
+    const record = JSON.parse(body) as { action: string; facts?: NewerFacts };
+    const remove = (name: keyof NewerFacts, from: NewerFacts | undefined) => {
+      if (from?.[name] === undefined) return;
+      removed.add(name);
+      delete from[name];
+    };
+    const { facts } = record;
+    const subject = facts?.heir;
+    const parts = [facts, ...(facts?.authority ?? []), ...(facts?.given?.slice(0, 1) ?? [])];
+    for (const part of parts) remove('limits', part);
+    for (const name of ['inherited', 'heir', 'flags'] as const) remove(name, facts);
+    const changed = JSON.stringify(record);
+    if (record.action === 'capability.spend') {
+      removed.add(record.action);
+      await rawSql(path, 'DELETE FROM audit_records WHERE seq = ?', seq);
+    } else if (changed !== body) {
+      const alsoSubject = subject === undefined ? '' : ', subject = NULL';
+      await rawSql(path, `UPDATE audit_records SET body = ?${alsoSubject} WHERE seq = ?`, changed, seq);
+    }
+  }
+  expect([...removed].sort()).toEqual(['capability.spend', 'flags', 'heir', 'inherited', 'limits']);
+}
 
 describe('statuses of an older version', () => {
   it('are those of the tables, and marked, unless the log tells of an end', async () => {
     const fixture = await oneOfEach();
     const { kernel, path, pid, taker, child, keeper, ended } = fixture;
     const before = await answers(fixture);
-    tamperTables(path, ...olderVersion);
+    await removeNewerFacts(path);
     const after = await answers(fixture);
     const comparable = ({ lineages }: typeof before) =>
       lineages.map(({ process, ancestors, capabilities }) => {
@@ -218,7 +244,7 @@ describe('statuses of an older version', () => {
     expect(await marked(child)).toEqual([['tool:live', 'live', '?']]);
     expect(await marked(keeper)).toEqual([['tool:kept', 'live', '?']]);
     expect(await marked(ended)).toEqual([]);
-    tamperTables(path, 'DELETE FROM capabilities');
+    await tamperTables(path, 'DELETE FROM capabilities');
     expect(await statusesOf(kernel, taker)).toContainEqual(['tool:given', 'missing', '?']);
   });
 });
@@ -234,7 +260,7 @@ describe('the index of records', () => {
   it.each(hidden)('is recomputed by verify, which notices when it hides %s', async (_, condition) => {
     const { kernel, path } = await oneOfEach();
     expect(await kernel.audit.verify()).toMatchObject({ ok: true });
-    tamperTables(path, `UPDATE audit_records SET subject = NULL WHERE ${condition}`);
+    await tamperTables(path, `UPDATE audit_records SET subject = NULL WHERE ${condition}`);
     expect(await kernel.audit.verify()).toMatchObject({ ok: false, firstBad: { kind: 'EDITED' } });
   });
 
@@ -243,7 +269,7 @@ describe('the index of records', () => {
     const before = await answers(fixture);
     const changes = ['process.pause', 'capability.revoke', 'capability.spend'];
     for (const action of changes)
-      tamperTables(fixture.path, `UPDATE audit_records SET subject = NULL WHERE body LIKE '%${action}%'`);
+      await tamperTables(fixture.path, `UPDATE audit_records SET subject = NULL WHERE body LIKE '%${action}%'`);
     const after = await answers(fixture);
     const withoutHistory = ({ lineages }: typeof before) => lineages.map(({ history: _, ...rest }) => rest);
     expect([after.traces, withoutHistory(after)]).toEqual([before.traces, withoutHistory(before)]);

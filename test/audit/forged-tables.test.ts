@@ -84,7 +84,7 @@ describe('answers from the log', () => {
     const { kernel, path, child, helper, seqs } = await family();
     const before = [await answers(kernel, seqs), await kernel.audit.lineage(child)];
     const ended = await kernel.audit.lineage(helper);
-    tamperTables(path, ...statements);
+    await tamperTables(path, ...statements);
     const broken = await kernel.audit.lineage(child);
     expect([await answers(kernel, seqs), broken]).toEqual(before);
     expect(await kernel.audit.lineage(helper)).toEqual(ended);
@@ -95,7 +95,7 @@ describe('answers from the log', () => {
     const columns =
       'holder, generation, own, resource, rights, grantable, max_depth, depth, status, granted_by, created_at';
     const values = columns.replace('resource', "'tool:forged'");
-    tamperTables(
+    await tamperTables(
       path,
       `INSERT INTO capabilities (id, ${columns}) SELECT 'c_forged', ${values} FROM capabilities
       WHERE holder = '${child}' AND resource = 'tool:search'`,
@@ -116,7 +116,7 @@ describe('answers from the log', () => {
       (held) => held.resource === 'tool:search',
     );
     await kernel.capabilities.revoke(root?.id ?? '');
-    tamperTables(
+    await tamperTables(
       path,
       "UPDATE capabilities SET status = 'live' WHERE resource = 'tool:search'",
       "DELETE FROM capabilities WHERE resource = 'tool:other'",
@@ -130,9 +130,12 @@ describe('answers from the log', () => {
   it('tell how a process ended, also when its row says something else or is gone', async () => {
     const { kernel, path, helper } = await family();
     const before = await kernel.audit.lineage(helper);
-    tamperTables(path, `UPDATE processes SET status = 'killed', outcome = NULL, exited_at = 1 WHERE pid = '${helper}'`);
+    await tamperTables(
+      path,
+      `UPDATE processes SET status = 'killed', outcome = NULL, exited_at = 1 WHERE pid = '${helper}'`,
+    );
     expect(await kernel.audit.lineage(helper)).toEqual(before);
-    tamperTables(path, `DELETE FROM processes WHERE pid = '${helper}'`);
+    await tamperTables(path, `DELETE FROM processes WHERE pid = '${helper}'`);
     expect(await kernel.audit.lineage(helper)).toEqual(before);
   });
 
@@ -143,7 +146,7 @@ describe('answers from the log', () => {
   ];
   it.each(forgedProcesses)('are refused with AUDIT_BROKEN for a process that %s', async (_, statement) => {
     const { kernel, path, child } = await family();
-    tamperTables(path, statement.replace('$child', child));
+    await tamperTables(path, statement.replace('$child', child));
     const pid = statement.includes('p_forged') ? 'p_forged' : child;
     expect((await refusal(kernel.audit.lineage(pid))).code).toBe('AUDIT_BROKEN');
     expect((await refusal(kernel.audit.lineage('p_none'))).code).toBe('NO_SUCH_PROCESS');
@@ -160,7 +163,7 @@ describe('answers from the log', () => {
       return [await answers(kernel, seqs), lineages];
     };
     const before = await look();
-    tamperTables(path, `UPDATE audit_records SET subject = NULL WHERE ${condition}`);
+    await tamperTables(path, `UPDATE audit_records SET subject = NULL WHERE ${condition}`);
     expect(await look()).toEqual(before);
     expect(await kernel.audit.verify()).toMatchObject({ ok: false, firstBad: { kind: 'EDITED' } });
   });
@@ -180,7 +183,7 @@ describe('answers from the log', () => {
     const seq = items[0]?.seq ?? 0;
     const before = [await kernel.audit.authority(seq), await kernel.audit.lineage(second)];
     expect(before[0]).toMatchObject({ chain: [{ holder: second, grantedBy: 'host' }], root: 'host' });
-    tamperTables(path, `UPDATE capabilities SET holder = '${first}' WHERE resource = 'tool:search'`);
+    await tamperTables(path, `UPDATE capabilities SET holder = '${first}' WHERE resource = 'tool:search'`);
     expect([await kernel.audit.authority(seq), await kernel.audit.lineage(second)]).toEqual(before);
   });
 });

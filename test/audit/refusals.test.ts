@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { type AuditFixture, entry, openAudit, tempDatabase } from '../support/audit/audit-fixture.js';
+import { type AuditFixture, entry, openAudit } from '../support/audit/audit-fixture.js';
 import { eventually } from '../support/eventually.js';
+import { newStore } from '../support/kernel.js';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -15,7 +16,7 @@ const refusalOf = (resource: string, more = {}) =>
   });
 
 it('records the first refusal of each resource and counts the repetitions', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   const ids = [];
   for (let n = 0; n < 5; n++) ids.push(await audit.refusals.record(refusalOf('tool:a')));
   ids.push(await audit.refusals.record(refusalOf('tool:b')));
@@ -32,7 +33,7 @@ it('records the first refusal of each resource and counts the repetitions', asyn
 });
 
 it('writes no count when everything was recorded', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   await audit.refusals.record(refusalOf('tool:a'));
   await audit.refusals.close();
   await audit.refusals.close();
@@ -40,7 +41,7 @@ it('writes no count when everything was recorded', async () => {
 });
 
 it('records at most 100 resources of one actor, right, kind and code', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   await Promise.all(Array.from({ length: 1_000 }, (_, n) => audit.refusals.record(refusalOf(`tool:t${n}`))));
   await Promise.all([
     audit.refusals.record(refusalOf('fs:x')),
@@ -56,7 +57,7 @@ it('records at most 100 resources of one actor, right, kind and code', async () 
 
 it('starts a new window after a minute, with one record of the counts', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   await audit.refusals.record(refusalOf('tool:a'));
   await audit.refusals.record(refusalOf('tool:a'));
   vi.advanceTimersByTime(59_999);
@@ -73,7 +74,7 @@ it('starts a new window after a minute, with one record of the counts', async ()
 });
 
 it('bounds its memory and its records, whoever makes the calls', async () => {
-  const audit = await openAudit({ path: ':memory:' });
+  const audit = await openAudit();
   const notes: Promise<unknown>[] = [];
   for (let n = 0; n < 20_000; n++) notes.push(audit.refusals.record(refusalOf('tool:a', { actor: `p_${n % 10_000}` })));
   await Promise.all(notes);
@@ -85,7 +86,7 @@ it('bounds its memory and its records, whoever makes the calls', async () => {
 });
 
 it('does not turn a refusal into another error when it cannot be recorded', async () => {
-  const audit = await openAudit({ path: tempDatabase() });
+  const audit = await openAudit({ path: await newStore() });
   await audit.store.close();
   expect(await audit.refusals.record(refusalOf('tool:a'))).toBeUndefined();
   expect(audit.logged).toMatchObject([{ message: 'A refusal could not be recorded.' }]);

@@ -21,7 +21,7 @@ import { IdSource, TimeOrderedIds } from '../../src/base/ids.js';
 import { Logger, silentLogger } from '../../src/base/logger.js';
 import { NodeIdentity } from '../../src/base/node-identity.js';
 import { Store } from '../../src/base/store.js';
-import { SqliteAuditRepository } from '../../src/storage/repository/sqlite-audit-repository.js';
+import { SqlAuditRepository } from '../../src/storage/repository/sql-audit-repository.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
 import { entry } from '../support/audit/audit-fixture.js';
 import { runsUnitsOnce } from '../support/store-modes.js';
@@ -67,7 +67,7 @@ async function auditContainer(): Promise<Container> {
   container.bind(AuthorityQuery).toConstantValue(authorities);
   const provenances: ProvenanceQuery = { provenance: () => Promise.reject(new Error('there are no objects here')) };
   container.bind(ProvenanceQuery).toConstantValue(provenances);
-  container.bind(AuditRepository).to(SqliteAuditRepository);
+  container.bind(AuditRepository).to(SqlAuditRepository);
   container.bind(AuditWriter).toSelf();
   container.bind(AuditVerifier).toSelf();
   container.bind(AuditProofs).toSelf();

@@ -14,7 +14,7 @@ const modeOf = (store: string) => {
 
 describe('prune', () => {
   it('removes what ended before a time, beside a running kernel', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, durability: 'normal' });
     const [ended, live] = [await kernel.processes.spawn(), await kernel.processes.spawn()];
     await kernel.processes.exit(ended);
@@ -29,7 +29,7 @@ describe('prune', () => {
   });
 
   it('compacts a file that cannot give room back', async () => {
-    const store = newStore();
+    const store = await newStore();
     const db = new Database(store);
     db.exec('PRAGMA auto_vacuum = NONE; CREATE TABLE x (y); DROP TABLE x');
     db.close();

@@ -13,7 +13,7 @@ function image(version: string, build: string, run: (ctx: Syscalls) => Promise<n
 
 /** A process that waits for code, with the open kernel whose build could not replay its journal. */
 async function parked(): Promise<{ store: string; kernel: Kernel; pid: Pid }> {
-  const store = newStore();
+  const store = await newStore();
   const reached = gate();
   const first = image('1', 'good', async (ctx) => {
     await ctx.step('pay', () => 1);

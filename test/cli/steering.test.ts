@@ -46,7 +46,7 @@ describe('a signal sent beside a running kernel', () => {
   });
 
   it('says of an adopted program that is gone that it is stale', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const { osPid, child, exit } = await foreignProgram(idle());
     const { pid } = await kernel.processes.adopt({ osPid });

@@ -7,7 +7,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 
 async function opened(options: KernelOptions = {}): Promise<{ kernel: Kernel; store: string }> {
-  const store = options.store ?? newStore();
+  const store = options.store ?? (await newStore());
   return { kernel: await openKernel({ ...options, store }), store };
 }
 

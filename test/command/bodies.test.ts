@@ -51,7 +51,7 @@ describe('a body', () => {
   });
 
   it('whose kernel shuts down goes on with a survivor, and learns that another was lost', async () => {
-    const store = newStore();
+    const store = await newStore();
     const workspace = tempFolder();
     const body = defineImage<{ survive: boolean; seconds: string }>({
       name: 'body',

@@ -81,7 +81,7 @@ describe('a command image', () => {
 
   /** Spawns a process of the image with one kernel, and has another one start it, which knows the image as `other`. */
   async function runElsewhere(image: Image, other: Image, env?: Record<string, string>) {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, workspace: workspace(), node: { executor: false }, images: [image] });
     const parent = await first.processes.spawn({ capabilities: [anyCommand] });
     const pid = await first.processes.spawnChild(parent, { image: image.name, ...(env === undefined ? {} : { env }) });

@@ -313,7 +313,7 @@ describe('a secret of the environment', () => {
   });
 
   it('is looked up when the program is started, and stored nowhere', async () => {
-    const store = newStore();
+    const store = await newStore();
     const workspace = tempFolder();
     const silent = commandImage({
       name: 'silent',

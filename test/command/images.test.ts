@@ -177,7 +177,7 @@ describe('a command image', () => {
   });
 
   it('is started by a node that has it, and by no other', async () => {
-    const store = newStore();
+    const store = await newStore();
     const host = await openKernel({ store, node: { executor: false }, images: [greet] });
     const pid = await host.processes.spawn({ image: 'greet', args: { name: 'you' } });
     expect((await host.processes.get(pid)).status).toBe('created');

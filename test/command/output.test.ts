@@ -31,7 +31,7 @@ describe('reading the output of a command', () => {
   });
 
   it('works while it runs, after its end and after a restart', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, face } = await commandFixture({}, { store });
     const seconds = uniqueSeconds();
     const { pid } = await face.run({ argv: ['sh', '-c', `echo one; sleep ${seconds}`], background: true });

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EventFeed } from '../../src/events/event-feed.js';
 import type { Kernel, KernelOptions, Pid } from '../../src/index.js';
@@ -11,6 +10,8 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, refusal, tempFolder } from '../support/kernel.js';
 import { nodesIn } from '../support/node-rows.js';
 import { queuedCalls } from '../support/queued-calls.js';
+import type { RawValue } from '../support/storage/raw-connection.js';
+import { rawSql } from '../support/storage/raw-sql.js';
 
 interface Leader {
   machine: string;
@@ -21,19 +22,17 @@ interface Leader {
 
 /** A store whose kernel has shut down, with a command that survives it; and the means to edit what was written of it. */
 async function left(script: string): Promise<{ store: string; pid: Pid; parent: Pid; edit: Edit; leader: Leader }> {
-  const store = newStore();
+  const store = await newStore();
   const { kernel, face, pid: parent } = await commandFixture({}, { store });
   const { pid } = await face.run({ argv: ['sh', '-c', script], survive: true, background: true });
   await kernel.processes.waitOutput(pid, 'up');
   const report = await kernel.shutdown();
   expect(report).toEqual({ released: [pid], abandoned: [], stopped: [], fenced: [] });
-  const db = new Database(store);
-  onTestFinished(() => void db.close());
-  const edit: Edit = (sql, ...values) => void db.prepare(sql).run(...values);
-  const leader = JSON.parse(db.prepare('SELECT leader FROM commands').pluck().get() as string) as Leader;
-  return { store, pid, parent, edit, leader };
+  const edit: Edit = (sql, ...values) => rawSql(store, sql, ...values);
+  const [row] = await rawSql<{ leader: string }>(store, 'SELECT leader FROM commands');
+  return { store, pid, parent, edit, leader: JSON.parse(row?.leader ?? '') as Leader };
 }
-type Edit = (sql: string, ...values: unknown[]) => void;
+type Edit = (sql: string, ...values: RawValue[]) => Promise<unknown>;
 
 function reopened(store: string, options: KernelOptions = {}): Promise<Kernel> {
   return openKernel({ store, workspace: tempFolder(), ...options });
@@ -177,7 +176,7 @@ describe('a command that was left behind', () => {
     const { store, pid, edit, leader } = await left('echo up; sleep 600');
     process.kill(-leader.pid, 'SIGKILL');
     const other = await bystander();
-    edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, pid: other.pid }));
+    await edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, pid: other.pid }));
     const kernel = await reopened(store);
     expect(kernel.recovery.abandoned).toEqual({ pid_reused: 1 });
     expect((await kernel.processes.get(pid)).outcome).toMatchObject({
@@ -193,8 +192,8 @@ describe('a command that was left behind', () => {
     const { store, pid, edit, leader } = await left('echo up; sleep 600');
     process.kill(-leader.pid, 'SIGKILL');
     const { child, ...other } = await bystander();
-    edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, ...other }));
-    edit(
+    await edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, ...other }));
+    await edit(
       "UPDATE processes SET status = 'stopping', alarm_at = 1, stop = ? WHERE pid = ?",
       '{"kind":"killed","by":"host"}',
       pid,
@@ -207,7 +206,7 @@ describe('a command that was left behind', () => {
 
   it('before another boot of the machine is abandoned', async () => {
     const { store, pid, edit, leader } = await left(`echo up; exec sleep ${uniqueSeconds()}`);
-    edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, boot: 'another' }));
+    await edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, boot: 'another' }));
     const kernel = await reopened(store);
     expect(kernel.recovery.abandoned).toEqual({ host_rebooted: 1 });
     expect((await kernel.processes.get(pid)).outcome).toMatchObject({ reason: 'host_rebooted' });
@@ -216,7 +215,7 @@ describe('a command that was left behind', () => {
 
   it('by a node of another machine is abandoned, and nothing here is signalled', async () => {
     const { store, pid, edit, leader } = await left(`echo up; exec sleep ${uniqueSeconds()}`);
-    edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, machine: 'elsewhere' }));
+    await edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, machine: 'elsewhere' }));
     const kernel = await reopened(store);
     expect(kernel.recovery.abandoned).toEqual({ owner_lost: 1 });
     expect((await kernel.processes.get(pid)).outcome).toMatchObject({ reason: 'owner_lost' });
@@ -225,7 +224,7 @@ describe('a command that was left behind', () => {
 
   it('of which nothing can be proven is counted, left as it is, and looked at again', async () => {
     const { store, pid, edit, leader } = await left(`echo up; exec sleep ${uniqueSeconds()}`);
-    edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, startTicks: '' }));
+    await edit('UPDATE commands SET leader = ?', JSON.stringify({ ...leader, startTicks: '' }));
     const kernel = await reopened(store, { node: { leaseMs: 300 } });
     expect(kernel.recovery).toMatchObject({ unverified: 1, adopted: 0, abandoned: {} });
     expect((await kernel.processes.get(pid)).status).toBe('running');
@@ -252,7 +251,7 @@ describe('a command that was left behind', () => {
 
 describe('a kernel that shuts down', () => {
   it('stops what does not survive it, also what does not want to', async () => {
-    const store = newStore();
+    const store = await newStore();
     const set = await commandFixture({}, { store });
     const [one, two] = [uniqueSeconds(), uniqueSeconds()];
     const run = async (script: string) => {
@@ -303,7 +302,7 @@ describe('several kernels', () => {
     using _subscription = set.kernel.container.get<EventFeed>(EventFeed).onAdvance((seq) => {
       delivered = seq;
     });
-    nodesIn(set.store).edit(set.kernel.nodeId, { ended_at: 1 });
+    await nodesIn(set.store).edit(set.kernel.nodeId, { ended_at: 1 });
     const other = await reopened(set.store, { node: { pollMs: 20 } });
     expect(other.recovery).toMatchObject({ adopted: 1 });
     expect((await set.kernel.processes.get(pid)).node).toBe(other.nodeId);
@@ -323,7 +322,7 @@ describe('several kernels', () => {
 
 describe('a kernel without an executor', () => {
   it('drives what its calls have started, also its time limit, and gives its lease back', async () => {
-    const store = newStore();
+    const store = await newStore();
     const set = await commandFixture({}, { store, node: { executor: false } });
     expect((await set.face.run({ argv: ['echo', 'hi'] })).stdout).toBe('hi\n');
     expect(await set.face.run({ argv: ['sleep', '600'], timeoutMs: 100 })).toMatchObject({ timedOut: true });
@@ -332,9 +331,7 @@ describe('a kernel without an executor', () => {
     await expect.poll(() => findOsProcesses(seconds).length).toBe(1);
     expect((await set.kernel.shutdown()).abandoned).toEqual([pid]);
     expect(findOsProcesses(seconds)).toEqual([]);
-    const db = new Database(store, { readonly: true });
-    onTestFinished(() => void db.close());
-    expect(db.prepare('SELECT COUNT(*) FROM nodes WHERE ended_at IS NULL').pluck().get()).toBe(0);
+    expect(await rawSql(store, 'SELECT id FROM nodes WHERE ended_at IS NULL')).toEqual([]);
     const kernel = await reopened(store);
     await checkInvariants(kernel, store);
   });

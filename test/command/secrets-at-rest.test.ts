@@ -68,7 +68,7 @@ describe('the store', () => {
   it('is a file that only its owner may read, from the beginning', async () => {
     const before = process.umask(0);
     try {
-      const store = newStore();
+      const store = await newStore();
       const kernel = await openKernel({ store });
       await kernel.processes.spawn({});
       expect(modesOf(store)).toEqual(['600', '600', '600']);
@@ -78,7 +78,7 @@ describe('the store', () => {
   });
 
   it('that others may read is closed to them when it is opened for writing', async () => {
-    const store = newStore();
+    const store = await newStore();
     await (await openKernel({ store })).shutdown();
     chmodSync(store, 0o664);
     const reader = await openKernel({ store, readOnly: true });
@@ -89,7 +89,7 @@ describe('the store', () => {
   });
 
   it('is not made by opening it to read', async () => {
-    const store = newStore();
+    const store = await newStore();
     await expect(openKernel({ store, readOnly: true })).rejects.toMatchObject({ code: 'STORE_IO' });
     expect(existsSync(store)).toBe(false);
   });

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { ContainerModule } from 'inversify';
 import { describe, expect, it } from 'vitest';
 import { type Kernel, type KernelOptions, OsProcesses, OsPrograms, type Pid } from '../../src/index.js';
@@ -6,6 +5,7 @@ import { anyCommand, uniqueSeconds } from '../support/command-fixture.js';
 import { eventually } from '../support/eventually.js';
 import { foreignProgram, idle, isLive } from '../support/foreign-program.js';
 import { newStore, openKernel } from '../support/kernel.js';
+import { rawSql } from '../support/storage/raw-sql.js';
 
 const nothing = { delivered: [], unchanged: [], alreadyTerminal: [], refused: [], stale: [], unavailable: [] };
 
@@ -19,7 +19,7 @@ interface Adopted {
 
 /** A kernel that has adopted a program. */
 async function adopted(options: KernelOptions = {}): Promise<Adopted> {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await openKernel({ store, ...options });
   const { osPid, child, exit } = await foreignProgram(idle());
   const { pid } = await kernel.processes.adopt({ osPid });
@@ -31,20 +31,13 @@ async function adopted(options: KernelOptions = {}): Promise<Adopted> {
 }
 
 /** Changes the identity that was recorded of the program, while no kernel has the store open. */
-function editLeader(store: string, change: object): void {
-  using db = new ClosingDatabase(store);
-  const leader = JSON.parse(db.sqlite.prepare('SELECT leader FROM commands').pluck().get() as string) as object;
-  db.sqlite.prepare('UPDATE commands SET leader = ?').run(JSON.stringify({ ...leader, ...change }));
-}
-
-class ClosingDatabase {
-  readonly sqlite: Database.Database;
-  constructor(file: string) {
-    this.sqlite = new Database(file);
-  }
-  [Symbol.dispose](): void {
-    this.sqlite.close();
-  }
+async function editLeader(store: string, change: object): Promise<void> {
+  const [row] = await rawSql<{ leader: string }>(store, 'SELECT leader FROM commands');
+  await rawSql(
+    store,
+    'UPDATE commands SET leader = ?',
+    JSON.stringify({ ...JSON.parse(row?.leader ?? ''), ...change }),
+  );
 }
 
 describe('the report of a signal', () => {
@@ -65,7 +58,7 @@ describe('the report of a signal', () => {
   it('tells a pid that is another program by now as stale, stops the row, and leaves that program alone', async () => {
     const { kernel, store, pid, osPid } = await adopted();
     await kernel.shutdown();
-    editLeader(store, { startTicks: '1' });
+    await editLeader(store, { startTicks: '1' });
     const looker = await openKernel({ store, node: { executor: false } });
     expect(await looker.processes.cancel(pid, 'enough')).toEqual({ ...nothing, matched: 1, stale: [pid] });
     expect((await looker.processes.get(pid)).status).toBe('stopping');
@@ -77,7 +70,7 @@ describe('the report of a signal', () => {
   it('tells a program of an earlier boot of this machine as stale', async () => {
     const { kernel, store, pid, osPid } = await adopted();
     await kernel.shutdown();
-    editLeader(store, { boot: 'another-boot' });
+    await editLeader(store, { boot: 'another-boot' });
     const looker = await openKernel({ store, node: { executor: false } });
     expect((await looker.processes.kill(pid)).stale).toEqual([pid]);
     expect(isLive(osPid)).toBe(true);
@@ -86,7 +79,7 @@ describe('the report of a signal', () => {
   it('tells a program of another machine as unavailable; the order is in the row', async () => {
     const { kernel, store, pid, osPid } = await adopted();
     await kernel.shutdown();
-    editLeader(store, { machine: 'elsewhere' });
+    await editLeader(store, { machine: 'elsewhere' });
     const looker = await openKernel({ store, node: { executor: false } });
     expect(await looker.processes.cancel(pid, 'enough')).toEqual({ ...nothing, matched: 1, unavailable: [pid] });
     expect((await looker.processes.get(pid)).status).toBe('stopping');
@@ -119,10 +112,7 @@ describe('the report of a signal', () => {
       self: () => ({ machine: 'b', boot: 'b', pid: 1, startTicks: '1' }),
       isAlive: () => undefined,
     };
-    {
-      using db = new ClosingDatabase(store);
-      db.sqlite.prepare('UPDATE commands SET leader = NULL').run();
-    }
+    await rawSql(store, 'UPDATE commands SET leader = NULL');
     const other = await openKernel({
       store,
       node: { executor: false },
@@ -133,7 +123,7 @@ describe('the report of a signal', () => {
   });
 
   it('puts each process of a tree into one list', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const root = await kernel.processes.spawn({ capabilities: [anyCommand], owner: { session: 'a' } });
     const gone = await foreignProgram(idle());

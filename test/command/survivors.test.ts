@@ -118,7 +118,7 @@ describe.runIf(process.platform === 'linux')('a program that a command has start
   });
 
   it('is found by the next kernel when its own is gone with everything else of the command', async () => {
-    const set = await commandFixture({}, { store: newStore() });
+    const set = await commandFixture({}, { store: await newStore() });
     const seconds = uniqueSeconds();
     const start = (each: string) => `(env -i setsid sleep ${each} > /dev/null 2>&1 &)`;
     const pid = await startEscape(set, start, seconds, { survive: true });
@@ -134,7 +134,7 @@ describe.runIf(process.platform === 'linux')('a program that a command has start
   });
 
   it('is adopted with its command also when that has no environment', async () => {
-    const set = await commandFixture({}, { store: newStore() });
+    const set = await commandFixture({}, { store: await newStore() });
     const seconds = uniqueSeconds();
     const { pid } = await set.face.run({ argv: ['env', '-i', 'sleep', seconds], survive: true, background: true });
     await expect.poll(() => findOsProcesses(`sleep ${seconds}`).length).toBe(1);

@@ -45,7 +45,7 @@ it('takes a module of another copy of inversify, and bytes of a plain array', as
 });
 
 it('refuses what is no module', async () => {
-  const open = (module: unknown) => createKernel({ store: newStore(), modules: [module as KernelModule] });
+  const open = async (module: unknown) => createKernel({ store: await newStore(), modules: [module as KernelModule] });
   for (const module of [{}, () => undefined, null, 'module'])
     expect(await refusal(open(module))).toMatchObject({ code: 'INVALID_INPUT', facts: { path: 'options.modules.0' } });
 });

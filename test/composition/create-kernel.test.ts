@@ -96,7 +96,7 @@ describe('parts that a caller replaces', () => {
 describe('opening', () => {
   it.each([
     [{ store: 'data' }, 'INVALID_INPUT'],
-    [{ store: 'postgres://localhost/x' }, 'INVALID_INPUT'],
+    [{ store: 'postgres://localhost' }, 'INVALID_INPUT'],
     [{ store: '' }, 'INVALID_INPUT'],
     [{ workspace: 'no/such/folder' }, 'INVALID_PATH'],
     [{ durability: 'some' }, 'INVALID_INPUT'],
@@ -108,7 +108,7 @@ describe('opening', () => {
   });
 
   it('keeps the clock at or after the newest time in the store', async () => {
-    const store = newStore();
+    const store = await newStore();
     const later = { now: () => Date.UTC(2040, 0, 1) };
     const first = await createKernel({ logger: 'silent', store, clock: later });
     await first.processes.spawn({});
@@ -129,7 +129,7 @@ describe('opening', () => {
   });
 
   it('refuses every call after its shutdown, and a second shutdown is harmless', async () => {
-    const kernel = await createKernel({ logger: 'silent', store: newStore(), workspace: tempFolder() });
+    const kernel = await createKernel({ logger: 'silent', store: await newStore(), workspace: tempFolder() });
     const pid = await kernel.processes.spawn({});
     const waiting = refusal(kernel.processes.result(pid));
     await kernel.shutdown();
@@ -140,7 +140,7 @@ describe('opening', () => {
   });
 
   it('is disposed of by `await using`', async () => {
-    const store = newStore();
+    const store = await newStore();
     {
       await using kernel = await createKernel({ logger: 'silent', store });
       await kernel.processes.spawn({});

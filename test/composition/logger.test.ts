@@ -147,7 +147,7 @@ describe('the option logger', () => {
 });
 
 async function opened(options: KernelOptions = {}) {
-  const kernel = await createKernel({ store: newStore(), workspace: tempFolder(), ...options });
+  const kernel = await createKernel({ store: await newStore(), workspace: tempFolder(), ...options });
   onTestFinished(async () => void (await kernel.shutdown()));
   return kernel;
 }

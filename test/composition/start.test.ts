@@ -7,7 +7,7 @@ const say = commandImage({ name: 'say', command: 'echo', args: ['hello'] });
 
 describe('a kernel that is started later', () => {
   it('claims nothing before it is started, and everything from then on', async () => {
-    const store = newStore();
+    const store = await newStore();
     const before = await openKernel({ store, images: [worker, say], node: { executor: false } });
     const old = await before.processes.spawn({ image: 'worker' });
     const kernel = await openKernel({ store, node: { start: false } });
@@ -32,7 +32,7 @@ describe('a kernel that is started later', () => {
   });
 
   it('can be shut down without having been started', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, images: [worker], node: { start: false } });
     const pid = await kernel.processes.spawn({ image: 'worker' });
     expect(await kernel.shutdown()).toMatchObject({ released: [], fenced: [] });
@@ -43,7 +43,7 @@ describe('a kernel that is started later', () => {
 });
 
 it('start does nothing to a kernel that has started, and is refused by one that runs no processes', async () => {
-  const store = newStore();
+  const store = await newStore();
   await (await openKernel({ store })).start();
   const idle = await openKernel({ store, node: { executor: false } });
   expect(await refusal(idle.start())).toMatchObject({ code: 'INVALID_INPUT' });

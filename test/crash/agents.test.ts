@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createKernel, type JsonObject, type Kernel } from '../../src/index.js';
+import { PartReader } from '../support/agent-parts.js';
 import { compilePrograms } from '../support/crash/compile-programs.js';
 import { Program } from '../support/crash/program.js';
 import { type ChatReply, type ChatRequest, ChatServer } from '../support/integrations/chat-server.js';
@@ -10,8 +11,10 @@ import { tempFolder } from '../support/kernel.js';
 import { isSweep, runsInSweep } from '../support/seeded.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
-const expectedNotes = ['lead 1', 'tides 1', 'tides 2', 'winds 1', 'winds 2'];
-const turnsInAll = 4 + 3 + 3;
+const topics = ['tides', 'winds', 'stars'];
+const workers = [...topics, 'edit'];
+const expectedNotes = ['lead 1', ...workers.flatMap((name) => [`${name} 1`, `${name} 2`])];
+const turnsInAll = 6 + 3 * workers.length;
 const kills = runsInSweep(20);
 
 let programs = '';
@@ -19,14 +22,14 @@ beforeAll(async () => {
   programs = await compilePrograms();
 });
 
-describe('agents of a program that is killed', () => {
-  it('at random moments go on where they were, and end with the same result', { timeout: 180_000 }, async () => {
-    const agents = new Agents();
+describe.each(['agentImage', 'streamText'])('a team by %s in a program that is killed', (kind) => {
+  it('at random moments goes on where it was, and ends with the same result', { timeout: 300_000 }, async () => {
+    const agents = new Agents(kind);
     let isDone = false;
     for (let kill = 0; !isDone && kill < kills; kill++) {
       const program = await agents.start();
       const ended = program.waitForLine((line) => line.startsWith('result'));
-      isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * (60 + 10 * kill)).then(() => false)]);
+      isDone = await Promise.race([ended.then(() => true), sleep(Math.random() * (60 + 20 * kill)).then(() => false)]);
       ended.catch(() => undefined);
       if (isDone) await agents.expectResult(program);
       else {
@@ -38,12 +41,12 @@ describe('agents of a program that is killed', () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    it(`${when} a commit, whichever it is, ask no turn again that is completed`, { timeout: 900_000 }, async () => {
+    it(`${when} a commit, whichever it is, asks no turn again that is completed`, { timeout: 1_800_000 }, async () => {
       // A few of the fault points in every run of the tests, every third of them in a sweep.
-      const stride = isSweep ? 3 : 40;
+      const stride = isSweep ? 3 : 120;
       let points = 0;
       for (let at = Math.ceil(stride / 2); ; at += stride) {
-        const agents = new Agents();
+        const agents = new Agents(kind);
         const killed = await agents.start(String(at), when);
         // The last points are in the shutdown, when the result is known: then it was not killed at all.
         if (await killed.waitForEnd()) break;
@@ -51,7 +54,7 @@ describe('agents of a program that is killed', () => {
         await agents.check();
         await agents.finish();
       }
-      expect(points).toBeGreaterThan(isSweep ? 20 : 1);
+      expect(points).toBeGreaterThan(isSweep ? 40 : 1);
     });
   }
 });
@@ -66,12 +69,19 @@ class Agents {
   /** The number of requests for each turn when it was first found completed. */
   private readonly completed = new Map<string, number>();
 
-  constructor() {
+  constructor(private readonly kind: string) {
     onTestFinished(() => this.server.close());
   }
 
   async start(...killArgs: string[]): Promise<Program> {
-    const program = new Program(join(programs, 'agents.js'), this.store, this.log, await this.url, ...killArgs);
+    const program = new Program(
+      join(programs, 'agents.js'),
+      this.store,
+      this.log,
+      await this.url,
+      this.kind,
+      ...killArgs,
+    );
     onTestFinished(() => program.kill());
     await program.waitForLine((line) => line === 'ready');
     program.send('go');
@@ -87,12 +97,13 @@ class Agents {
   async expectResult(program: Program): Promise<void> {
     const line = await program.waitForLine((text) => text.startsWith('result'));
     expect(JSON.parse(line.slice('result '.length))).toMatchObject({
-      text: 'all about tides, all about winds',
-      turns: 4,
+      text: 'all about edit',
+      turns: 6,
       finishReason: 'stop',
     });
     await program.expectSuccess();
     await this.check();
+    await this.checkStreams();
   }
 
   /** Turns that are completed were not asked again, and what may happen once has; what was asked is paid once. */
@@ -110,6 +121,23 @@ class Agents {
       await this.checkNotes(kernel);
       await checkSpending(kernel, turns.length);
       expect(await findInconsistencies(kernel)).toEqual([]);
+    } finally {
+      await kernel.shutdown();
+    }
+  }
+
+  /** A reader who comes when all is over gets every turn once, with the results of its calls. */
+  private async checkStreams(): Promise<void> {
+    const kernel = await createKernel({ logger: 'silent', store: this.store, node: { executor: false } });
+    try {
+      for (const { pid, name } of (await kernel.processes.list({ kind: 'agent' })).items) {
+        const { parts, done } = new PartReader(kernel, pid);
+        await done;
+        const turns = name === 'lead' ? 6 : 3;
+        const count = (wanted: string) => parts.filter(({ type }) => type === wanted).length;
+        expect([name, count('turn-start'), count('turn-end'), count('end')]).toEqual([name, turns, turns, 1]);
+        expect([name, count('tool-result')]).toEqual([name, count('tool-call')]);
+      }
     } finally {
       await kernel.shutdown();
     }
@@ -141,7 +169,7 @@ async function checkSpending(kernel: Kernel, turns: number): Promise<void> {
   const { tokens } = await kernel.processes.budget(lead.pid);
   expect(tokens.used % 42).toBe(0);
   expect(tokens.used).toBeLessThanOrEqual(42 * turns);
-  if (lead.status === 'exited') expect([turns, tokens.used, tokens.reserved]).toEqual([turnsInAll, 420, 0]);
+  if (lead.status === 'exited') expect([turns, tokens.used, tokens.reserved]).toEqual([turnsInAll, 42 * turnsInAll, 0]);
 }
 
 /** As `turnOf` names them. Processes are named by their goals. */
@@ -150,7 +178,7 @@ async function completedTurns(kernel: Kernel): Promise<string[]> {
   const turns: string[] = [];
   for (const { pid = '', data } of items) {
     const step = (data as { name: string }).name;
-    if (step.startsWith('turn ')) turns.push(`${(await kernel.processes.get(pid)).name} ${step}`);
+    if (/^turn \d+$/.test(step)) turns.push(`${(await kernel.processes.get(pid)).name} ${step}`);
   }
   return turns;
 }
@@ -171,18 +199,25 @@ function replyOf(request: ChatRequest): ChatReply {
   const [goal = '', , turn = ''] = turnOf(request).split(' ');
   const toolResults = request.messages
     .filter(({ role }) => role === 'tool')
-    .slice(-2)
+    .slice(-topics.length)
     .map(({ content }) => JSON.parse(content ?? ''));
   if (goal !== 'lead') {
     return turn === '3' ? { text: `all about ${goal}` } : { calls: [['note', { line: `${goal} ${turn}` }]] };
   }
   switch (turn) {
     case '1':
-      return { calls: ['tides', 'winds'].map((topic) => ['process_spawn', workerSpec(topic)]) };
+      return { calls: topics.map((topic) => ['process_spawn', workerSpec(topic)]) };
     case '2':
       return { calls: toolResults.map(({ pid }) => ['process_wait', { pid }]) };
     case '3':
-      return { text: toolResults.map(({ value }) => value.text).join(', '), calls: [['note', { line: 'lead 1' }]] };
+      return {
+        text: toolResults.map(({ value }) => value.text).join(', '),
+        calls: [['process_spawn', workerSpec('edit')]],
+      };
+    case '4':
+      return { calls: [['process_wait', { pid: toolResults.at(-1).pid }]] };
+    case '5':
+      return { text: toolResults.at(-1).value.text, calls: [['note', { line: 'lead 1' }]] };
     default:
       return { text: request.messages.findLast(({ role, content }) => role === 'assistant' && content)?.content ?? '' };
   }

@@ -48,12 +48,8 @@ describe('a node with an MCP server that connects slowly', () => {
     }
     for (const pid of pids) expect(await kernel.processes.get(pid)).toMatchObject({ status: 'runnable', attempt: 1 });
     const last = start({ name: 'last', images, servers });
-    await eventually(() =>
-      expect(
-        nodesIn(store)
-          .all()
-          .filter(({ ended_at }) => ended_at === null),
-      ).toHaveLength(1),
+    await eventually(async () =>
+      expect((await nodesIn(store).all()).filter(({ ended_at }) => ended_at === null)).toHaveLength(1),
     );
     writeFileSync(gate, '');
     for (const pid of pids) {
@@ -181,12 +177,8 @@ describe('a node whose clock stands still, an hour behind that of the other', ()
     const theirs = await kernel.processes.spawn({ image: 'plain', queue: 'ahead', args: { gate } });
     await ahead.waitForLine((line) => line === `began ${theirs}`);
     // Four lease periods of both, one renewal each third of one.
-    await eventually(() =>
-      expect(
-        nodesIn(store)
-          .all()
-          .map(({ renewals }) => renewals >= 12),
-      ).toEqual([true, true]),
+    await eventually(async () =>
+      expect((await nodesIn(store).all()).map(({ renewals }) => renewals >= 12)).toEqual([true, true]),
     );
     expect((await kernel.events.list({ types: ['node.lapsed'] })).items).toEqual([]);
     expect(await kernel.processes.get(mine)).toMatchObject({ status: 'running', attempt: 1 });

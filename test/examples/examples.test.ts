@@ -23,9 +23,18 @@ describe('the examples', () => {
       '08-agent',
       '09-durable-steps',
       '10-mcp',
+      '11-chat-agent',
+      '12-research-team',
+      '13-governed-loop',
+      '14-questions',
+      '15-langchain',
+      '16-openai-agents',
+      '17-claude-agent',
     ].map((name) => `examples/${name}.ts`);
     expect(examples).toEqual([...numbered, 'examples/hierarchy.ts']);
-    const lengths = numbered.map((name) => readText(name).trimEnd().split('\n').length);
+    // Those of whole teams are longer.
+    const short = numbered.filter((name) => !/team|loop/.test(name));
+    const lengths = short.map((name) => readText(name).trimEnd().split('\n').length);
     expect(lengths).toEqual([...lengths].sort((a, b) => a - b));
     expect(Math.max(...lengths)).toBeLessThan(45);
   });
@@ -119,6 +128,78 @@ describe('the examples', () => {
       'write_file: CAPABILITY_DENIED NO_CAPABILITY',
       'read_text_file: {"content":"Tides rise."}',
       'read_text_file: BUDGET_EXCEEDED toolCalls',
+    ]);
+  });
+
+  it('make agents of LangChain a team of processes', async () => {
+    expect(await linesOf('15-langchain')).toEqual([
+      'I found: tides rise. I found: winds rise. I may not publish.',
+      'On record as refused: tool:web.publish.',
+    ]);
+  });
+
+  it('run a team of OpenAI Agents', async () => {
+    expect(await linesOf('16-openai-agents')).toEqual([
+      'I know of tides and winds, and may not publish.',
+      'researcher: completed',
+      'researcher: completed',
+      'On record as refused: tool:web.publish.',
+    ]);
+  });
+
+  it('give a coding agent the tools of a process, and no others', async () => {
+    expect(await linesOf('17-claude-agent')).toEqual([
+      'tool_fs_read: allowed true',
+      'tool_fs_delete: refused false',
+      'Read: allow',
+      'Bash: deny',
+    ]);
+  });
+});
+
+describe('the example of people in the loop', () => {
+  it('asks a question that an answer has to fit, and sends what a person has edited', async () => {
+    expect(await linesOf('14-questions')).toEqual([
+      'Who is to know? friends: INVALID_INPUT',
+      '{"list":"everybody","text":"We close at FIVE!!!"}',
+      'to everybody: We close at five.',
+    ]);
+  });
+});
+
+describe('the examples of agents', () => {
+  it('chat, and go on with the conversation after a restart', async () => {
+    expect(await linesOf('11-chat-agent')).toEqual([
+      'Hello, Ann. [15 tokens]',
+      '(user: My name is Ann.)',
+      '(assistant: Hello, Ann.)',
+      'You are Ann. [15 tokens]',
+    ]);
+  });
+
+  it('work as a team of agents', async () => {
+    expect(await linesOf('12-research-team')).toEqual([
+      'Edited: facts on tides; facts on winds; facts on stars.',
+      '5 turns of the lead, 180 tokens in all.',
+      'researcher@1: completed',
+      'researcher@1: completed',
+      'researcher@1: completed',
+      'editor@1: completed',
+    ]);
+  });
+
+  it('work as a team of loops with governed models', async () => {
+    expect(await linesOf('13-governed-loop')).toEqual([
+      'Edited: Found facts on tides. Found facts on winds. Found facts on stars.',
+      'turn 1: turn-start',
+      'turn 1: tool-call',
+      'turn 1: turn-end',
+      'turn 1: tool-result',
+      'turn 2: turn-start',
+      'turn 2: text',
+      'turn 2: turn-end',
+      'turn 2: end',
+      '105 tokens in all.',
     ]);
   });
 });

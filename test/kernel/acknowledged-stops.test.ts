@@ -96,7 +96,7 @@ describe('a stop of external work that acknowledges it', () => {
   });
 
   it('is waited for after a restart as well, and its grace goes on', async () => {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, images });
     const answered = await first.processes.spawn({ image: 'polite' });
     const silent = await first.processes.spawn({ image: 'polite' });
@@ -154,7 +154,7 @@ describe('externalRef', () => {
   });
 
   it('stays through exec and a restart', async () => {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, images });
     const pid = await first.processes.spawn({ image: 'plain', externalRef: 'job-1' });
     await first.processes.exec(pid, { image: 'polite' });

@@ -361,8 +361,8 @@ describe('any argument of any public method', () => {
     it(`of ${group} is taken or refused with a KernelError, and a refusal changes nothing`, async () => {
       const { kernel, path, live, ended } = await populatedFixture();
       const object = await kernel.memory.create(live, { type: 'claim', payload: 1, immutable: false });
-      using tables = new RawTables(path);
-      const rows = () => counted.split(' ').map((table) => tables.count(table));
+      await using tables = new RawTables(path);
+      const rows = () => Promise.all(counted.split(' ').map((table) => tables.count(table)));
       const known = [ended, 'p_none', '', 'kill', 'tool:x', 'read', 1];
       if (group === 'memory') known.push(live, live, object.id, 'claim', 'supports');
       const argument = fc.oneof(value, fc.constantFrom(...known));
@@ -371,12 +371,12 @@ describe('any argument of any public method', () => {
           fc.constantFrom(...methods),
           fc.array(argument, { maxLength: 4 }),
           async ([name, call], args) => {
-            const before = rows();
+            const before = await rows();
             const refusal = await refusalOf(() => call(kernel, args.map(metWithin)));
             if (refusal === undefined) return;
             if (!(refusal instanceof KernelError)) throw new Error(`${name} threw`, { cause: refusal });
             expect(refusal.hint).not.toBe('');
-            expect(rows()).toEqual(before);
+            expect(await rows()).toEqual(before);
           },
         ),
         { numRuns: group === 'processes' || group === 'memory' ? 400 : 150, seed: 7 },

@@ -123,7 +123,7 @@ describe('beforeSpawn', () => {
   });
 
   it('is not asked for a process that is there already', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { state, asked, beforeSpawn } = policy();
     const options = { store, beforeSpawn, images: [worker], node: { executor: false } };
     const first = await openKernel(options);
@@ -141,7 +141,7 @@ describe('beforeSpawn', () => {
 
   it('is not asked when an answered spawn is replayed', async () => {
     const { asked, beforeSpawn } = policy();
-    const store = newStore();
+    const store = await newStore();
     const image = (hold: Promise<unknown>) =>
       defineImage({
         name: 'parent',

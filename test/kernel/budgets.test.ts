@@ -318,7 +318,7 @@ describe('onBudget: cancel', () => {
   it('gives a process that a node runs the grace', async () => {
     const { kernel, edit } = await timedKernelFixture({ clock: manualClock() });
     const pid = await kernel.processes.spawn({ budget: { tokens: 5 }, onBudget: 'cancel' });
-    edit(pid, { status: 'running', node: 'n_other' });
+    await edit(pid, { status: 'running', node: 'n_other' });
     await expect(kernel.processes.charge(pid, { tokens: 6 })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
     expect((await kernel.processes.get(pid)).status).toBe('stopping');
     await kernel.processes.exit(pid, { result: 'saved' });
@@ -378,9 +378,9 @@ describe('setBudget', () => {
 });
 
 /** Sets the usage of the first accounts, as many charges would. */
-function setTokensUsed(path: string, accounts: number, tokens: number): void {
+async function setTokensUsed(path: string, accounts: number, tokens: number): Promise<void> {
   const tables = openRawTables(path);
-  for (let n = 1; n <= accounts; n++) expect(tables.update('accounts', { n }, { tokens_used: tokens })).toBe(1);
+  for (let n = 1; n <= accounts; n++) expect(await tables.update('accounts', { n }, { tokens_used: tokens })).toBe(1);
 }
 
 describe('amounts at the edge of what a number holds', () => {
@@ -413,7 +413,7 @@ describe('amounts at the edge of what a number holds', () => {
     const { kernel, path } = await kernelFixture();
     const root = await kernel.processes.spawn({});
     const [greedy, other] = [await kernel.processes.spawnChild(root, {}), await kernel.processes.spawnChild(root, {})];
-    setTokensUsed(path, 3, sumMax - 5);
+    await setTokensUsed(path, 3, sumMax - 5);
     expect((await kernel.processes.charge(greedy, { tokens: chargeMax })).tokens.used).toBe(sumMax);
     expect((await kernel.processes.charge(other, { tokens: 3 })).tokens.used).toBe(sumMax - 2);
     expect((await kernel.processes.budget(root)).tokens.used).toBe(sumMax);
@@ -425,7 +425,7 @@ describe('amounts at the edge of what a number holds', () => {
     const { kernel, path, refused } = await kernelFixture();
     const root = await kernel.processes.spawn({ budget: { tokens: sumMax - 1 } });
     const child = await kernel.processes.spawnChild(root, {});
-    setTokensUsed(path, 2, sumMax - 1);
+    await setTokensUsed(path, 2, sumMax - 1);
     const { code, facts } = await refused(() => kernel.as(child).charge({ tokens: 1 }));
     expect([code, facts]).toMatchObject(['BUDGET_EXCEEDED', { dimension: 'tokens', process: root, asked: 1 }]);
     await kernel.processes.setBudget(root, { tokens: sumMax });

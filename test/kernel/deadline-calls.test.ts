@@ -78,7 +78,7 @@ describe('on a kernel without timers, after the deadline of a process', () => {
 
   it('one that a node drives is stopping, and may use its grace', async () => {
     const set = await expired();
-    set.edit(set.pid, { status: 'running', node: 'n_other' });
+    await set.edit(set.pid, { status: 'running', node: 'n_other' });
     expect((await refusal(set.face.charge({ tokens: 1 }))).code).toBe('CANCELLED');
     expect((await set.kernel.processes.get(set.pid)).status).toBe('stopping');
     await set.face.charge({ tokens: 1 });

@@ -36,21 +36,21 @@ function openSeeded(seed: string, store: string): Promise<Kernel> {
   });
 }
 
-function idsIn(path: string): string[] {
-  using tables = new RawTables(path);
-  const column = (table: string, name: string) => tables.rows(table).map((row) => `${row[name]}`);
+async function idsIn(path: string): Promise<string[]> {
+  await using tables = new RawTables(path);
+  const column = async (table: string, name: string) => (await tables.rows(table)).map((row) => `${row[name]}`);
   return [
-    ...column('processes', 'pid'),
-    ...column('objects', 'id'),
-    ...column('capabilities', 'id'),
-    ...column('audit_records', 'body').map((body) => (JSON.parse(body) as { id: string }).id),
-    ...new Set(column('events', 'node')),
+    ...(await column('processes', 'pid')),
+    ...(await column('objects', 'id')),
+    ...(await column('capabilities', 'id')),
+    ...(await column('audit_records', 'body')).map((body) => (JSON.parse(body) as { id: string }).id),
+    ...new Set(await column('events', 'node')),
   ];
 }
 
 describe('a seed', () => {
   it('gives the same audit root for the same calls, one after another', async () => {
-    expect(await rootOf('alpha', newStore())).toBe(await rootOf('alpha', newStore()));
+    expect(await rootOf('alpha', await newStore())).toBe(await rootOf('alpha', await newStore()));
   });
 
   it('gives the same audit root whatever the store remembers, and if its units are run again', async () => {
@@ -58,18 +58,18 @@ describe('a seed', () => {
     const roots: string[] = [];
     for (const mode of storeModes) {
       setStoreMode(mode);
-      roots.push(await rootOf('alpha', newStore()));
+      roots.push(await rootOf('alpha', await newStore()));
     }
     expect(roots).toEqual(storeModes.map(() => roots[0]));
   });
 
   it('of another text gives another root', async () => {
-    expect(await rootOf('alpha', newStore())).not.toBe(await rootOf('beta', newStore()));
+    expect(await rootOf('alpha', await newStore())).not.toBe(await rootOf('beta', await newStore()));
   });
 
   it('gives the same root again over the same reopenings', async () => {
     const twice = async () => {
-      const store = newStore();
+      const store = await newStore();
       await rootOf('alpha', store);
       return rootOf('alpha', store);
     };
@@ -77,19 +77,19 @@ describe('a seed', () => {
   });
 
   it('never repeats an id on a store that is opened again', async () => {
-    const store = newStore();
+    const store = await newStore();
     for (let round = 0; round < 3; round++) {
       await using kernel = await openSeeded('alpha', store);
       await kernel.processes.spawn({});
       await kernel.processes.spawn({ goal: 'again' });
     }
-    const ids = idsIn(store);
+    const ids = await idsIn(store);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
   it('gives the same signing key, so that one run’s checkpoint is the other’s', async () => {
     const checkpoint = async () => {
-      await using kernel = await openSeeded('alpha', newStore());
+      await using kernel = await openSeeded('alpha', await newStore());
       await runScript(kernel);
       return kernel.audit.checkpoint();
     };
@@ -100,7 +100,7 @@ describe('a seed', () => {
     const run = async () => {
       await using kernel = await createKernel({
         logger: 'silent',
-        store: newStore(),
+        store: await newStore(),
         workspace: tempFolder(),
         images: [worker],
       });

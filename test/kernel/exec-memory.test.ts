@@ -46,7 +46,7 @@ describe('exec with a new goal', () => {
   });
 
   it('removes the old goal for good: neither the next exec nor a restart brings it back', async () => {
-    const store = newStore();
+    const store = await newStore();
     const before = await openKernel({ store, images: [planner], node: { executor: false } });
     const pid = await before.processes.spawn({ goal: 'the first' });
     await before.processes.exec(pid, { image: 'planner', goal: 'the second' });

@@ -46,9 +46,16 @@ describe('exec', () => {
     const { kernel, edit, row } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker' });
     const wait = JSON.stringify({ kind: 'timer', what: 'x', since: 1 });
-    edit(pid, { status: 'waiting', node: 'n_other', attempt: 3, wait });
+    await edit(pid, { status: 'waiting', node: 'n_other', attempt: 3, wait });
     await kernel.processes.exec(pid, { image: 'planner' });
-    expect(row(pid)).toMatchObject({ status: 'created', generation: 2, fence: 2, attempt: 1, node: null, wait: null });
+    expect(await row(pid)).toMatchObject({
+      status: 'created',
+      generation: 2,
+      fence: 2,
+      attempt: 1,
+      node: null,
+      wait: null,
+    });
   });
 
   it('takes a process that nobody has started to the status in which its new image begins', async () => {
@@ -99,14 +106,14 @@ describe('exec', () => {
   it('gives a new goal and, without preserveMemory, a fresh view', async () => {
     const { kernel, row } = await plannerFixture();
     const pid = await kernel.processes.spawn({ image: 'worker', goal: 'first' });
-    const { view } = row(pid);
+    const { view } = await row(pid);
     await kernel.processes.exec(pid, { image: 'planner', goal: 'second' });
     expect(await kernel.memory.read(pid, (await kernel.processes.get(pid)).goal)).toMatchObject({
       payload: { text: 'second' },
     });
-    expect(row(pid).view).toBe(view);
+    expect((await row(pid)).view).toBe(view);
     await kernel.processes.exec(pid, { image: 'planner', preserveMemory: false });
-    expect(row(pid).view).not.toBe(view);
+    expect((await row(pid)).view).not.toBe(view);
   });
 
   it('gives a goal that is a handle to read, although its authority shrinks', async () => {
@@ -166,7 +173,7 @@ describe('exec', () => {
     const { kernel, refused, edit } = await plannerFixture();
     const exec = (pid: string) => () => kernel.processes.exec(pid, { image: 'planner' });
     const pid = await kernel.processes.spawn({});
-    edit(pid, { status: 'running', node: 'n_other' });
+    await edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(pid);
     expect((await refused(exec(pid))).code).toBe('TREE_STOPPING');
     await kernel.processes.kill(pid);

@@ -39,7 +39,7 @@ describe('exit', () => {
     const { kernel, path, edit } = await kernelFixture();
     for (const status of ['created', 'runnable', 'running', 'waiting', 'paused', 'stopping']) {
       const pid = await kernel.processes.spawn({});
-      edit(pid, { status, node: ['running', 'waiting', 'stopping'].includes(status) ? 'n_other' : null });
+      await edit(pid, { status, node: ['running', 'waiting', 'stopping'].includes(status) ? 'n_other' : null });
       await kernel.processes.exit(pid, { result: status });
       expect(await kernel.processes.result(pid)).toMatchObject({ status: 'exited', value: status });
     }

@@ -32,7 +32,7 @@ describe('fork', () => {
     expect((await refused(() => kernel.processes.fork(root, odd))).code).toBe('INVALID_INPUT');
     expect((await refused(() => kernel.processes.fork(root, { image: 'none' }))).code).toBe('NO_SUCH_IMAGE');
     expect((await refused(() => kernel.processes.fork('p_none', {}))).code).toBe('NO_SUCH_PROCESS');
-    edit(root, { status: 'waiting', node: 'n_other' });
+    await edit(root, { status: 'waiting', node: 'n_other' });
     await kernel.processes.cancel(root);
     expect((await refused(() => kernel.processes.fork(root, {}))).code).toBe('TREE_STOPPING');
     await kernel.processes.kill(root);

@@ -38,7 +38,7 @@ describe('a message of the host', () => {
   });
 
   it('wakes a body, which gets it again when it is run again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const seen: unknown[] = [];
     const image = (hold: Promise<unknown>) =>
       defineImage({

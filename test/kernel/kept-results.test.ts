@@ -47,7 +47,7 @@ describe('the result of a child that was waited for', () => {
   });
 
   it('is there after a restart, for forks too', async () => {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, node: { executor: false } });
     const parent = await first.processes.spawn({});
     const [child] = await spawnEnded(first, parent, ['kept']);

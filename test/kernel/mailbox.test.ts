@@ -146,7 +146,7 @@ describe('send', () => {
 
   it('refuses one that it may send to and that has ended, but not one that is being stopped', async () => {
     const { kernel, parent, child, refused, edit } = await familyFixture();
-    edit(child, { status: 'running', node: 'n_other' });
+    await edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(child);
     expect((await kernel.processes.get(child)).status).toBe('stopping');
     await kernel.as(parent).send(child, 'last words');
@@ -241,9 +241,9 @@ describe('send', () => {
 
   it('counts no message of the kernel about a command that has ended', async () => {
     const { kernel, path, parent, child } = await familyFixture();
-    using tables = openRawTables(path);
+    await using tables = openRawTables(path);
     const notice = { to_pid: parent, from_pid: child, at: 1, kind: 'command.ended', body: '{}', handles: null };
-    tables.insert('messages', ...Array.from({ length: 300 }, (_, n) => ({ id: `m_${n}`, ...notice })));
+    await tables.insert('messages', ...Array.from({ length: 300 }, (_, n) => ({ n: n + 1, id: `m_${n}`, ...notice })));
     await kernel.as(child).send(parent, 'still');
     expect((await takeAll(kernel, parent)).at(-1)).toMatchObject({ body: 'still', kind: 'message' });
   });
@@ -290,7 +290,7 @@ describe('receive', () => {
   });
 
   it('finds what was sent before the kernel was closed and opened again', async () => {
-    const path = newStore();
+    const path = await newStore();
     const first = await familyFixture(await kernelFixture({ store: path }));
     const { parent, child } = first;
     for (const n of [1, 2, 3]) await first.kernel.as(parent).send(child, n);
@@ -389,7 +389,7 @@ describe('receive', () => {
 
   it('ends with the stop and the end of its process', async () => {
     const { kernel, child, edit } = await familyFixture();
-    edit(child, { status: 'running', node: 'n_other' });
+    await edit(child, { status: 'running', node: 'n_other' });
     const stopped = trackCall(kernel.as(child).receive());
     await kernel.processes.cancel(child);
     await stopped.done;
@@ -440,10 +440,10 @@ describe('a message that a process waits for', () => {
   it('wakes it in the commit of the sending, whoever it waits for it from', async () => {
     const { kernel, parent, child, edit, row } = await familyFixture();
     for (const token of ['message:*', `message:${parent}`]) {
-      edit(child, { ...waiting([token]), node: 'n_other' });
+      await edit(child, { ...waiting([token]), node: 'n_other' });
       const before = await lastSeq(kernel);
       await kernel.as(parent).send(child, 1);
-      expect(row(child)).toMatchObject({ status: 'running', wait: null });
+      expect(await row(child)).toMatchObject({ status: 'running', wait: null });
       expect(await eventsAfter(kernel, before)).toEqual([
         ['message.sent', child],
         ['process.woken', child],
@@ -453,9 +453,9 @@ describe('a message that a process waits for', () => {
 
   it('from another process does not wake it', async () => {
     const { kernel, parent, child, edit, row } = await familyFixture();
-    edit(child, waiting(['message:p_other']));
+    await edit(child, waiting(['message:p_other']));
     await kernel.as(parent).send(child, 1);
-    expect(row(child).status).toBe('waiting');
+    expect((await row(child)).status).toBe('waiting');
   });
 });
 
@@ -551,7 +551,7 @@ describe('a handle in a message', () => {
   });
 
   it('is a handle again after the kernel was closed and opened again', async () => {
-    const path = newStore();
+    const path = await newStore();
     const first = await familyFixture(await kernelFixture({ store: path }));
     const { parent, child } = first;
     await first.kernel.as(parent).send(child, { it: await note(first.kernel, parent) });
@@ -646,7 +646,7 @@ describe('a handle in a message', () => {
 
   it('is refused to a receiver that is being stopped, which gets nothing any more', async () => {
     const { kernel, parent, child, refused, edit } = await familyFixture();
-    edit(child, { status: 'running', node: 'n_other' });
+    await edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(child);
     const own = await note(kernel, parent);
     expect((await refused(() => kernel.as(parent).send(child, own))).code).toBe('TREE_STOPPING');

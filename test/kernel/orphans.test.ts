@@ -128,9 +128,9 @@ describe('when a process ends, a child', () => {
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, { onParentExit: 'detach' });
     await kernel.processes.exit(child);
-    const before = row(child);
+    const before = await row(child);
     await kernel.processes.exit(root);
-    expect(row(child)).toEqual(before);
+    expect(await row(child)).toEqual(before);
   });
 });
 

@@ -89,7 +89,7 @@ describe('setOwner', () => {
   });
 
   it('holds after a restart, and later changes of the row keep it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store });
     const pid = await first.processes.spawn({ owner: { session: 'a' } });
     await first.processes.setOwner(pid, { session: 'b' });

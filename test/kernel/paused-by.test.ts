@@ -44,11 +44,11 @@ describe('whoever paused a process', () => {
   it('is forgotten when it is stopped and when it ends', async () => {
     const { kernel, edit, row } = await kernelFixture();
     const { a, b } = await spawnLine(kernel);
-    edit(b, { status: 'running', node: 'n_other' });
+    await edit(b, { status: 'running', node: 'n_other' });
     await kernel.processes.pause(a);
     await kernel.processes.cancel(a);
-    expect(row(a)).toMatchObject({ status: 'killed', paused_by: null });
-    expect(row(b)).toMatchObject({ status: 'stopping', paused_by: null });
+    expect(await row(a)).toMatchObject({ status: 'killed', paused_by: null });
+    expect(await row(b)).toMatchObject({ status: 'stopping', paused_by: null });
   });
 
   it('is kept over exec', async () => {
@@ -80,9 +80,9 @@ describe('a pause', () => {
     const { root, a, b } = await spawnLine(kernel);
     for (const pause of [() => kernel.processes.pause(b), () => kernel.as(a).pause(b)]) {
       await pause();
-      const [before, seq] = [row(b), await lastSeq(kernel)];
+      const [before, seq] = [await row(b), await lastSeq(kernel)];
       expect(await kernel.as(a).pause(b)).toMatchObject({ delivered: [], unchanged: [b], refused: [] });
-      expect([row(b), await lastSeq(kernel)]).toEqual([before, seq]);
+      expect([await row(b), await lastSeq(kernel)]).toEqual([before, seq]);
       await kernel.processes.resume(b);
     }
     expect(await kernel.as(root).pause(a)).toMatchObject({ delivered: [a, b] });
@@ -123,7 +123,7 @@ describe('a resume by a process', () => {
   it('is refused for a row of an older store that does not say who paused it', async () => {
     const { kernel, edit } = await kernelFixture();
     const { root, a } = await spawnLine(kernel);
-    edit(a, { status: 'paused', previous: 'created' });
+    await edit(a, { status: 'paused', previous: 'created' });
     await expect(kernel.as(root).resume(a)).rejects.toMatchObject({ code: 'CAPABILITY_DENIED' });
     expect((await kernel.processes.resume(a)).delivered).toContain(a);
   });

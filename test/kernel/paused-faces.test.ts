@@ -74,7 +74,7 @@ describe('through the face of a paused process', () => {
 
   it('a call is refused when a node begins to stop the process meanwhile, although a stopping one could make it', async () => {
     const { kernel, pid, face, edit } = await faceFamily();
-    edit(pid, { status: 'running', node: 'n_other' });
+    await edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.signal(pid, 'pause', { tree: false });
     const call = watched(face.charge({ tokens: 1 }));
     await settleOthers(kernel);

@@ -137,13 +137,13 @@ describe('the process face', () => {
   it('gives a child the time to end that it names, and refuses what is no duration', async () => {
     const set = await kernelFixture();
     const { root, child } = await spawnFamily(set);
-    set.edit(child, { status: 'running', node: 'n_other' });
+    await set.edit(child, { status: 'running', node: 'n_other' });
     const face = set.kernel.as(root);
     for (const options of [{ graceMs: -1 }, { graceMs: 0.5 }, { tree: false }, 5]) {
       expect((await set.refused(() => face.cancel(child, 'enough', options as never))).code).toBe('INVALID_INPUT');
     }
     await face.cancel(child, 'enough', { graceMs: 777 });
-    const { updated_at, alarm_at } = set.row(child) as Record<string, number>;
+    const { updated_at, alarm_at } = (await set.row(child)) as Record<string, number>;
     expect(alarm_at).toBe((updated_at ?? 0) + 777);
   });
 
@@ -196,7 +196,7 @@ describe('the process face', () => {
     const set = await kernelFixture();
     const { kernel, refused, edit } = set;
     const { root, child } = await spawnFamily(set);
-    edit(child, { status: 'running', node: 'n_other' });
+    await edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.exit(root);
     expect((await kernel.processes.get(child)).status).toBe('stopping');
     expect((await refused(() => kernel.as(root).kill(child))).code).toBe('PROCESS_TERMINATED');

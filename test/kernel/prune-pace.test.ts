@@ -2,14 +2,14 @@ import { performance } from 'node:perf_hooks';
 import { ContainerModule } from 'inversify';
 import { describe, expect, it } from 'vitest';
 import { PruneRepository } from '../../src/kernel/process/prune-repository.js';
-import { SqlitePruneRepository } from '../../src/storage/repository/sqlite-prune-repository.js';
+import { SqlPruneRepository } from '../../src/storage/repository/sql-prune-repository.js';
 import { UnitPace } from '../../src/unit/unit-pace.js';
 import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel } from '../support/kernel.js';
 
 /** A machine on which the rows of a process take longer than a unit should. */
-class SlowPruneRepository extends SqlitePruneRepository {
-  override async clear(...args: Parameters<SqlitePruneRepository['clear']>): Promise<boolean> {
+class SlowPruneRepository extends SqlPruneRepository {
+  override async clear(...args: Parameters<SqlPruneRepository['clear']>): Promise<boolean> {
     for (const until = performance.now() + 15; performance.now() < until; );
     return super.clear(...args);
   }
@@ -17,7 +17,7 @@ class SlowPruneRepository extends SqlitePruneRepository {
 
 describe('prune', () => {
   it('takes smaller units on a slow machine, and removes everything all the same', async () => {
-    const store = newStore();
+    const store = await newStore();
     const slow = new ContainerModule(({ bind }) => {
       bind(PruneRepository).to(SlowPruneRepository);
     });

@@ -94,11 +94,11 @@ describe('prune', () => {
     const first = await kernel.processes.spawn({});
     await kernel.processes.exit(first);
     const tables = openRawTables(path);
-    const rowNumber = () => tables.rows<{ n: number }>('processes', 'n DESC')[0]?.n;
-    const before = rowNumber();
+    const rowNumber = async () => (await tables.rows<{ n: number }>('processes', 'n DESC'))[0]?.n;
+    const before = await rowNumber();
     expect(await kernel.processes.prune(everything)).toEqual({ pruned: 1 });
     await kernel.processes.spawn({});
-    expect(Number(rowNumber())).toBeGreaterThan(Number(before));
+    expect(Number(await rowNumber())).toBeGreaterThan(Number(before));
     await checkInvariants(kernel, path);
   });
 

@@ -41,8 +41,12 @@ describe('list', () => {
     const gone = await kernel.processes.spawnChild(root, { image: 'base', labels: { team: 'a' } });
     const waiting = await kernel.processes.spawnChild(child, { image: 'worker', owner: { session: 's' } });
     await kernel.processes.fail(gone, 'x');
-    edit(waiting, { status: 'waiting', node: 'n_other', wait: JSON.stringify({ kind: 'timer', what: '', since: 1 }) });
-    edit(child, { created_at: 5 });
+    await edit(waiting, {
+      status: 'waiting',
+      node: 'n_other',
+      wait: JSON.stringify({ kind: 'timer', what: '', since: 1 }),
+    });
+    await edit(child, { created_at: 5 });
     const { createdAt } = await kernel.processes.get(root);
     const cases: [ProcessFilter, Pid[]][] = [
       [{ status: 'runnable' }, [root]],
@@ -128,12 +132,12 @@ describe('list', () => {
   it('reads no more than 10,000 rows per page, and then says that there may be more', async () => {
     const { kernel, path } = await kernelFixture({ durability: 'normal' });
     const first = await kernel.processes.spawn({ name: 'needle' });
-    using tables = new RawTables(path);
-    const [row = {}] = tables.rows('processes');
+    await using tables = new RawTables(path);
+    const [row = {}] = await tables.rows('processes');
     const numbers = Array.from({ length: 10_500 }, (_, index) => index + 1);
     const nameOf = (number: number) => (number === 10_400 ? 'needle' : 'hay');
-    tables.insert('processes', ...numbers.map((i) => ({ ...row, n: i + 10, pid: `p_${i}`, name: nameOf(i) })));
-    tables.insert('accounts', ...numbers.map((i) => ({ n: i + 10 })));
+    await tables.insert('processes', ...numbers.map((i) => ({ ...row, n: i + 10, pid: `p_${i}`, name: nameOf(i) })));
+    await tables.insert('accounts', ...numbers.map((i) => ({ n: i + 10 })));
     const page = await kernel.processes.list({ name: 'needle' });
     expect([page.items.map(({ pid }) => pid), page.next === undefined]).toEqual([[first], false]);
     const rest = await kernel.processes.list({ name: 'needle', after: page.next ?? '' });

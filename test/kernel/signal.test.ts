@@ -52,11 +52,16 @@ describe('pause and resume', () => {
       { status: 'running', wait: null },
       { status: 'waiting', wait },
     ]) {
-      edit(a, { ...state, node: 'n_other' });
+      await edit(a, { ...state, node: 'n_other' });
       await kernel.processes.pause(a);
-      expect(row(a)).toMatchObject({ status: 'paused', previous: state.status, wait: state.wait, node: 'n_other' });
+      expect(await row(a)).toMatchObject({
+        status: 'paused',
+        previous: state.status,
+        wait: state.wait,
+        node: 'n_other',
+      });
       await kernel.processes.resume(a);
-      expect(row(a)).toMatchObject({ ...state, previous: null, node: 'n_other' });
+      expect(await row(a)).toMatchObject({ ...state, previous: null, node: 'n_other' });
     }
   });
 
@@ -76,10 +81,10 @@ describe('pause and resume', () => {
     const { kernel, row } = await kernelFixture();
     const { root, a, b, c } = await spawnTree(kernel);
     await kernel.processes.pause(a);
-    const [before, seq] = [row(a), await lastSeq(kernel)];
+    const [before, seq] = [await row(a), await lastSeq(kernel)];
     expect(await kernel.processes.pause(a)).toEqual({ ...emptyReport, matched: 2, unchanged: [a, b] });
     expect(await kernel.processes.resume(c)).toEqual({ ...emptyReport, matched: 1, unchanged: [c] });
-    expect([row(a), await lastSeq(kernel)]).toEqual([before, seq]);
+    expect([await row(a), await lastSeq(kernel)]).toEqual([before, seq]);
     const report = await kernel.processes.pause(root);
     expect(report).toEqual({ ...emptyReport, matched: 4, delivered: [root, c], unchanged: [a, b] });
   });
@@ -87,12 +92,12 @@ describe('pause and resume', () => {
   it('refuse a pause of what is being stopped, and leave it', async () => {
     const { kernel, edit, row } = await kernelFixture();
     const { a, b } = await spawnTree(kernel);
-    for (const pid of [a, b]) edit(pid, { status: 'running', node: 'n_other' });
+    for (const pid of [a, b]) await edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.signal(b, 'cancel', { tree: false });
-    const before = row(b);
+    const before = await row(b);
     const refused = [{ pid: b, code: 'INVALID_TRANSITION', message: expect.stringContaining('stopping') }];
     expect(await kernel.processes.pause(a)).toEqual({ ...emptyReport, matched: 2, delivered: [a], refused });
-    expect(row(b)).toEqual(before);
+    expect(await row(b)).toEqual(before);
   });
 
   it('tell who was paused and resumed, in events and records', async () => {
@@ -133,11 +138,11 @@ describe('cancel', () => {
   it('stops what a node runs, with the reason and the time of escalation stored first', async () => {
     const { kernel, path, edit, row } = await kernelFixture();
     const { a, b } = await spawnTree(kernel);
-    edit(a, { status: 'running', node: 'n_other' });
-    edit(b, { status: 'waiting', node: 'n_other' });
+    await edit(a, { status: 'running', node: 'n_other' });
+    await edit(b, { status: 'waiting', node: 'n_other' });
     await kernel.processes.signal(a, 'cancel', { reason: 'enough', graceMs: 777 });
     for (const pid of [a, b]) {
-      const { status, stop, alarm_at, updated_at } = row(pid);
+      const { status, stop, alarm_at, updated_at } = await row(pid);
       expect({ status, stop: JSON.parse(`${stop}`), grace: Number(alarm_at) - Number(updated_at) }).toEqual({
         status: 'stopping',
         stop: { kind: 'cancelled', by: 'host', reason: 'enough', record: expect.any(String) },
@@ -146,7 +151,7 @@ describe('cancel', () => {
     }
     const { items } = await kernel.events.list({ types: ['process.stopping'] });
     expect(items.map(({ pid, data }) => [pid, data])).toEqual(
-      [a, b].map((pid) => [pid, { outcome: 'cancelled', alarmAt: row(pid).alarm_at }]),
+      await Promise.all([a, b].map(async (pid) => [pid, { outcome: 'cancelled', alarmAt: (await row(pid)).alarm_at }])),
     );
     await checkInvariants(kernel, path, { edited: true });
   });
@@ -154,22 +159,22 @@ describe('cancel', () => {
   it('a second time is refused for each process and changes nothing', async () => {
     const { kernel, edit, row } = await kernelFixture();
     const { a } = await spawnTree(kernel);
-    edit(a, { status: 'running', node: 'n_other' });
+    await edit(a, { status: 'running', node: 'n_other' });
     await kernel.processes.signal(a, 'cancel', { tree: false, reason: 'first' });
-    const before = row(a);
+    const before = await row(a);
     const second = await kernel.processes.signal(a, 'cancel', { tree: false, reason: 'second' });
     expect(second).toEqual({
       ...emptyReport,
       matched: 1,
       refused: [{ pid: a, code: 'INVALID_TRANSITION', message: expect.any(String) }],
     });
-    expect(row(a)).toEqual(before);
+    expect(await row(a)).toEqual(before);
   });
 
   it('refuses a descendant that spawns after it', async () => {
     const { kernel, refused, edit } = await kernelFixture();
     const { root, a, b } = await spawnTree(kernel);
-    for (const pid of [root, a, b]) edit(pid, { status: 'running', node: 'n_other' });
+    for (const pid of [root, a, b]) await edit(pid, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(root);
     for (const pid of [root, a, b]) {
       expect((await refused(() => kernel.processes.spawnChild(pid, {}))).code).toBe('TREE_STOPPING');
@@ -196,7 +201,7 @@ describe('kill', () => {
   it('ends the subtree at once, running or not', async () => {
     const { kernel, path, edit } = await kernelFixture();
     const { root, a, b, c } = await spawnTree(kernel);
-    edit(a, { status: 'running', node: 'n_other' });
+    await edit(a, { status: 'running', node: 'n_other' });
     expect(await kernel.processes.kill(a, 'now')).toEqual({ ...emptyReport, matched: 2, delivered: [a, b] });
     expect(await statusesOf(kernel, [root, a, b, c])).toEqual(['runnable', 'killed', 'killed', 'runnable']);
     expect((await kernel.processes.get(b)).outcome).toEqual({ kind: 'killed', reason: 'now', by: 'host' });
@@ -206,7 +211,7 @@ describe('kill', () => {
   it('ends what is stopping, as killed', async () => {
     const { kernel, edit } = await kernelFixture();
     const { a } = await spawnTree(kernel);
-    edit(a, { status: 'running', node: 'n_other' });
+    await edit(a, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(a);
     await kernel.processes.kill(a);
     expect(await kernel.processes.get(a)).toMatchObject({ status: 'killed', outcome: { kind: 'killed' } });
@@ -231,12 +236,12 @@ describe('a signal to an ended process', () => {
     const { kernel, row } = await kernelFixture();
     const { a } = await spawnTree(kernel);
     await kernel.processes.kill(a);
-    const before = row(a);
+    const before = await row(a);
     const seq = await lastSeq(kernel);
     for (const signal of ['pause', 'resume', 'cancel', 'kill', 'user.hello'] as const) {
       expect(await kernel.processes.signal(a, signal)).toEqual({ ...emptyReport, matched: 1, alreadyTerminal: [a] });
     }
-    expect(row(a)).toEqual(before);
+    expect(await row(a)).toEqual(before);
     expect(await eventsAfter(kernel, seq)).toEqual([]);
   });
 });
@@ -278,7 +283,7 @@ describe('a scope', () => {
     const two = await spawn({ image: 'worker', name: 'two', labels: { team: 'a' }, owner: { session: 's1' } });
     const three = await spawn({ name: 'one', labels: { team: 'b' }, owner: { session: 's2' } });
     const child = await kernel.processes.spawnChild(three, { name: 'below' });
-    edit(two, { node: 'n_other', status: 'running' });
+    await edit(two, { node: 'n_other', status: 'running' });
     const scopes: [SignalScope, Pid[]][] = [
       [{ name: 'one' }, [one, three]],
       [{ labels: { team: 'a' } }, [one, two]],

@@ -62,7 +62,7 @@ describe('spawnChild', () => {
     await kernel.processes.exit(ended);
     expect((await refused(() => kernel.processes.spawnChild(ended, {}))).code).toBe('PROCESS_TERMINATED');
     const stopping = await kernel.processes.spawn({});
-    edit(stopping, { status: 'running', node: 'n_other' });
+    await edit(stopping, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(stopping);
     expect((await refused(() => kernel.processes.spawnChild(stopping, {}))).code).toBe('TREE_STOPPING');
   });
@@ -179,8 +179,8 @@ describe('spawnChild with an id', () => {
     const child = await kernel.processes.spawnChild(root, { id: 'old', goal: 'x' });
     const spec = childSpec.parse({ id: 'older.one', goal: 'x' }) as object as JsonObject;
     const hash = sha256Hex(canonicalJson({ parent: root, spec }));
-    using tables = openRawTables(path);
-    tables.insert('registrations', { parent: root, id: 'older.one', pid: child, hash });
+    await using tables = openRawTables(path);
+    await tables.insert('registrations', { parent: root, id: 'older.one', pid: child, hash });
     expect(await kernel.processes.spawnChild(root, { id: 'older.one', goal: 'x' })).toBe(child);
     expect(await kernel.processes.find(root, 'older.one')).toBe(child);
     expect((await refused(() => kernel.processes.spawnChild(root, { id: 'older.one' }))).code).toBe('CONFLICT');
@@ -272,8 +272,8 @@ describe('the image of a child', () => {
     const child = await kernel.processes.spawnChild(parent, { image: 'base', goal: 'x' });
     const { image: _image, ...spec } = childSpec.parse({ id: 'old', goal: 'x' }) as object as JsonObject;
     const hash = sha256Hex(canonicalJson({ parent, spec: { ...spec, image: 'base' } }));
-    using tables = openRawTables(path);
-    tables.insert('registrations', { parent, id: 'old', pid: child, hash });
+    await using tables = openRawTables(path);
+    await tables.insert('registrations', { parent, id: 'old', pid: child, hash });
     expect(await kernel.processes.spawnChild(parent, { id: 'old', goal: 'x' })).toBe(child);
     expect(await kernel.processes.spawnChild(parent, { id: 'old', goal: 'x', image: 'base' })).toBe(child);
     expect((await refused(() => kernel.processes.spawnChild(parent, { id: 'old', goal: 'y' }))).code).toBe('CONFLICT');

@@ -61,8 +61,8 @@ describe('another spec for an id that is taken', () => {
   it('is told by none where an earlier release has registered it', async () => {
     const { kernel, path, refused } = await kernelFixture();
     const pid = await kernel.processes.spawn(spec);
-    using tables = openRawTables(path);
-    tables.update('registrations', { id: 'job' }, { members: null });
+    await using tables = openRawTables(path);
+    await tables.update('registrations', { id: 'job' }, { members: null });
     expect(await refused(() => kernel.processes.spawn({ ...spec, goal: 'b' }))).toEqual({
       code: 'CONFLICT',
       facts: { id: 'job', pid },

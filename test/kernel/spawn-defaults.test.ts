@@ -45,7 +45,7 @@ describe('createKernel({ defaults })', () => {
   });
 
   it('leaves a spawn with an id the same process when the default limits change', async () => {
-    const store = newStore();
+    const store = await newStore();
     const open = (defaults: KernelOptions['defaults']) =>
       openKernel({ store, images: [worker], ...idle, ...(defaults === undefined ? {} : { defaults }) });
     const first = await open({ image: 'worker', budget: { tokens: 1 } });

@@ -130,7 +130,7 @@ describe('spawn', () => {
     const { kernel, row } = await kernelFixture();
     kernel.images.register(externalImage({ name: 'counted', input: schema }));
     const pid = await kernel.processes.spawn({ image: 'counted', args: { n: 1, more: 2 } });
-    expect(row(pid).args).toBe('{"n":1,"checked":true}');
+    expect((await row(pid)).args).toBe('{"n":1,"checked":true}');
   });
 
   it('refuses arguments that the schema refuses, naming where', async () => {
@@ -214,8 +214,8 @@ describe('spawn', () => {
     const a = await kernel.processes.spawn({ env: { A: '1', B: '2' } });
     const b = await kernel.processes.spawn({ env: { B: '2', A: '1' } });
     const c = await kernel.processes.spawn({ env: { A: '2' } });
-    expect(row(a).env).toBe(row(b).env);
-    expect(row(c).env).not.toBe(row(a).env);
+    expect((await row(a)).env).toBe((await row(b)).env);
+    expect((await row(c)).env).not.toBe((await row(a)).env);
   });
 
   it('refuses an environment variable that no shell could name', async () => {
@@ -238,8 +238,8 @@ describe('spawn', () => {
       node: { executor: false },
     });
     expect(await second.processes.get(pid)).toEqual(before);
-    expect(findLost(first.path, [pid])).toEqual([]);
-    expect(findLost(first.path, ['p_none'])).toEqual(['p_none is lost']);
+    expect(await findLost(first.path, [pid])).toEqual([]);
+    expect(await findLost(first.path, ['p_none'])).toEqual(['p_none is lost']);
   });
 });
 
@@ -333,6 +333,6 @@ describe('images', () => {
     const retry = { attempts: 3, baseMs: 10, permanent: () => false };
     kernel.images.register(defineImage({ name: 'tried', recovery: 'fail', retry, run: async () => null }));
     const pid = await kernel.processes.spawn({ image: 'tried' });
-    expect(row(pid)).toMatchObject({ kind: 'agent', recovery: 'fail', retry: '{"attempts":3,"baseMs":10}' });
+    expect(await row(pid)).toMatchObject({ kind: 'agent', recovery: 'fail', retry: '{"attempts":3,"baseMs":10}' });
   });
 });

@@ -7,7 +7,7 @@ import { type KernelFixture, manualClock, outcomeOf, timedKernelFixture } from '
 async function spawnDriven({ kernel, edit }: KernelFixture, spec: { deadlineMs?: number } = {}): Promise<[Pid, Pid]> {
   const pid = await kernel.processes.spawn(spec);
   const child = await kernel.processes.spawnChild(pid, {});
-  for (const one of [pid, child]) edit(one, { status: 'running', node: 'n_other' });
+  for (const one of [pid, child]) await edit(one, { status: 'running', node: 'n_other' });
   return [pid, child];
 }
 
@@ -78,7 +78,7 @@ describe('a tree with an orphan that is stopping', () => {
     const root = await kernel.processes.spawn({});
     const parent = await kernel.processes.spawnChild(root, {});
     const orphan = await kernel.processes.spawnChild(parent, {});
-    edit(orphan, { status: 'running', node: 'n_other' });
+    await edit(orphan, { status: 'running', node: 'n_other' });
     await kernel.processes.exit(parent);
     expect((await kernel.processes.get(orphan)).status).toBe('stopping');
     expect((await kernel.processes.kill(root)).delivered).toEqual([root, orphan]);
@@ -90,7 +90,7 @@ describe('a tree with an orphan that is stopping', () => {
     const [root, other] = [await kernel.processes.spawn({}), await kernel.processes.spawn({})];
     const parent = await kernel.processes.spawnChild(other, {});
     const orphan = await kernel.processes.spawnChild(parent, {});
-    edit(orphan, { status: 'running', node: 'n_other' });
+    await edit(orphan, { status: 'running', node: 'n_other' });
     await kernel.processes.exit(parent);
     expect((await kernel.processes.kill(root)).delivered).toEqual([root]);
     expect((await kernel.processes.get(orphan)).status).toBe('stopping');
@@ -104,10 +104,10 @@ describe('a parent’s end', () => {
     const root = await kernel.processes.spawn({});
     const child = await kernel.processes.spawnChild(root, {});
     const below = await kernel.processes.spawnChild(child, { onParentExit: 'reparent' });
-    edit(child, { status: 'running', node: 'n_other' });
+    await edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.exit(root);
     const { exitedAt } = await kernel.processes.get(root);
-    expect(row(child)).toMatchObject({
+    expect(await row(child)).toMatchObject({
       status: 'stopping',
       stop: expect.stringContaining(`{"kind":"parent_exited","by":"${root}"`),
       updated_at: exitedAt,
@@ -155,7 +155,7 @@ describe('a deadline', () => {
     const [pid] = await spawnDriven(set, { deadlineMs: 1_000 });
     clock.advance(1_000);
     for await (const { type } of set.kernel.events.stream({ pid })) if (type === 'process.stopping') break;
-    expect(JSON.parse(`${set.row(pid).stop}`)).toMatchObject({ kind: 'timed_out', by: 'kernel' });
+    expect(JSON.parse(`${(await set.row(pid)).stop}`)).toMatchObject({ kind: 'timed_out', by: 'kernel' });
     clock.advance(5_000);
     expect(await outcomeOf(set.kernel, pid)).toBe('timed_out');
   });

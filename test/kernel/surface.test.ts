@@ -21,6 +21,7 @@ const builtinTools = {
   value: null,
   call: null,
   receive: null,
+  ask: 'human.ask',
   parent: null,
   get: null,
   signal: null,

@@ -8,7 +8,7 @@ const search = { resource: 'tool:search', rights: ['call'] } as const;
 describe('a store that is ahead of the clock', () => {
   /** The warnings of a kernel whose clock stands at `now`, on a store that was last written at `writtenAt`. */
   async function warningsOf(writtenAt: number, now: number, options: KernelOptions = {}): Promise<object[]> {
-    const store = newStore();
+    const store = await newStore();
     const earlier = await createKernel({
       logger: 'silent',
       store,

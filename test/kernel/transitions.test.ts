@@ -28,6 +28,7 @@ const expected: Record<ProcessEvent, Partial<Record<ProcessStatus, ProcessStatus
   release: { running: 'runnable', waiting: 'runnable', paused: 'paused' },
   backoff: { running: 'waiting', waiting: 'waiting' },
   park: { running: 'waiting', waiting: 'waiting', paused: 'paused' },
+  renew: { running: 'runnable' },
   stop: {
     created: 'stopping',
     runnable: 'stopping',
@@ -92,6 +93,17 @@ describe('what a transition does beside the status', () => {
     expect(nextState(held, 'resume')).toMatchObject({ status: 'running', previous: null });
     const free = nextState({ ...paused, node: null }, 'wake');
     expect(nextState(free, 'resume')).toMatchObject({ status: 'runnable', previous: null });
+  });
+
+  it('a renewal begins the same generation anew: fence up, first attempt, no run', () => {
+    const { generation } = rowIn('running');
+    expect(nextState(rowIn('running'), 'renew')).toMatchObject({
+      status: 'runnable',
+      generation,
+      fence: 6,
+      attempt: 1,
+      node: null,
+    });
   });
 
   it('exec begins a new generation: fence up, first attempt, no wait, no run', () => {

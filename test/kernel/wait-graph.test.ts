@@ -9,7 +9,11 @@ import { type KernelFixture, kernelFixture } from '../support/kernel-fixture.js'
 interface WaitGraphFixture extends KernelFixture {
   readonly pids: [Pid, Pid, Pid];
   /** Makes a row wait, as a run on another node would. */
-  waits(pid: Pid, on: readonly string[], more?: { deadline?: number; status?: string; previous?: string }): void;
+  waits(
+    pid: Pid,
+    on: readonly string[],
+    more?: { deadline?: number; status?: string; previous?: string },
+  ): Promise<void>;
   /** The code and the facts with which blocking is refused, or `free`. */
   block(pid: Pid, on: readonly string[], deadline?: number): Promise<unknown>;
 }
@@ -21,9 +25,9 @@ async function waitGraphFixture(): Promise<WaitGraphFixture> {
   return {
     ...place,
     pids: pids as [Pid, Pid, Pid],
-    waits(pid, on, { deadline, status = 'waiting', previous } = {}) {
+    async waits(pid, on, { deadline, status = 'waiting', previous } = {}) {
       const wait = { kind: 'message', what: '', since: 1, on, ...(deadline === undefined ? {} : { deadline }) };
-      edit(pid, { status, previous: previous ?? null, wait: JSON.stringify(wait) });
+      await edit(pid, { status, previous: previous ?? null, wait: JSON.stringify(wait) });
     },
     async block(pid, on, deadline) {
       const reason: WaitReason = { kind: 'message', what: '', on, ...(deadline === undefined ? {} : { deadline }) };
@@ -41,8 +45,8 @@ describe('the wait graph', () => {
   it('refuses to close a circle of processes that wait for each other, and names it in order', async () => {
     const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
-    waits(b, [`child:${c}`]);
-    waits(c, [`message:${a}`]);
+    await waits(b, [`child:${c}`]);
+    await waits(c, [`message:${a}`]);
     expect(await block(a, [`message:${b}`])).toEqual({ code: 'WAIT_CYCLE', facts: { pid: a, cycle: [a, b, c] } });
     expect(await block(a, [`child:${b}`])).toMatchObject({ code: 'WAIT_CYCLE' });
   });
@@ -56,16 +60,16 @@ describe('the wait graph', () => {
   it('counts a process that is paused over its wait', async () => {
     const { pids, waits, block } = await waitGraphFixture();
     const [a, b] = pids;
-    waits(b, [`message:${a}`], { status: 'paused', previous: 'waiting' });
+    await waits(b, [`message:${a}`], { status: 'paused', previous: 'waiting' });
     expect(await block(a, [`message:${b}`])).toMatchObject({ facts: { cycle: [a, b] } });
-    waits(b, [`message:${a}`], { status: 'paused', previous: 'runnable' });
+    await waits(b, [`message:${a}`], { status: 'paused', previous: 'runnable' });
     expect(await block(a, [`message:${b}`])).toBe('free');
   });
 
   it('lets a chain pass that ends', async () => {
     const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
-    waits(b, [`message:${c}`]);
+    await waits(b, [`message:${c}`]);
     expect(await block(a, [`message:${b}`])).toBe('free');
     expect(await block(a, ['message:p_none'])).toBe('free');
     expect(await block(a, [`child:${c}`])).toBe('free');
@@ -74,15 +78,15 @@ describe('the wait graph', () => {
   it('lets whoever has a deadline, waits for anybody, for one of several, or for something else pass', async () => {
     const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
-    waits(b, [`message:${a}`], { deadline: 9e12 });
+    await waits(b, [`message:${a}`], { deadline: 9e12 });
     expect(await block(a, [`message:${b}`])).toBe('free');
-    waits(b, [`message:${a}`, `message:${c}`]);
+    await waits(b, [`message:${a}`, `message:${c}`]);
     expect(await block(a, [`message:${b}`])).toBe('free');
-    waits(b, ['message:*']);
+    await waits(b, ['message:*']);
     expect(await block(a, [`message:${b}`])).toBe('free');
-    waits(b, [`signal:${a}`]);
+    await waits(b, [`signal:${a}`]);
     expect(await block(a, [`message:${b}`])).toBe('free');
-    waits(b, [`message:${a}`]);
+    await waits(b, [`message:${a}`]);
     expect(await block(a, [`message:${b}`], 9e12)).toBe('free');
     expect(await block(a, ['message:*'])).toBe('free');
     expect(await block(a, [`message:${b}`, `message:${c}`])).toBe('free');
@@ -93,8 +97,8 @@ describe('the wait graph', () => {
   it('lets a process pass that only leads into a circle of others, and comes to an end', async () => {
     const { pids, waits, block } = await waitGraphFixture();
     const [a, b, c] = pids;
-    waits(b, [`message:${c}`]);
-    waits(c, [`message:${b}`]);
+    await waits(b, [`message:${c}`]);
+    await waits(c, [`message:${b}`]);
     expect(await block(a, [`message:${b}`])).toBe('free');
   });
 
@@ -102,7 +106,7 @@ describe('the wait graph', () => {
     const { kernel, waits, block } = await waitGraphFixture();
     const chain: Pid[] = [];
     for (let n = 0; n < 300; n++) chain.push(await kernel.processes.spawn({ image: 'worker' }));
-    for (const [n, pid] of chain.entries()) if (n > 0) waits(pid, [`message:${chain[(n + 1) % chain.length]}`]);
+    for (const [n, pid] of chain.entries()) if (n > 0) await waits(pid, [`message:${chain[(n + 1) % chain.length]}`]);
     const [first = '', second = ''] = chain;
     expect(await block(first, [`message:${second}`])).toMatchObject({ facts: { cycle: chain } });
   });

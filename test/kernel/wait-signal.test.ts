@@ -62,7 +62,7 @@ describe('waitSignal', () => {
   });
 
   it('goes on counting after the kernel was closed and opened again', async () => {
-    const path = newStore();
+    const path = await newStore();
     const first = await listenerFixture(await kernelFixture({ store: path }));
     const { pid } = first;
     for (const n of [1, 2]) await first.kernel.processes.signal(pid, 'user.x', { payload: n });
@@ -112,7 +112,7 @@ describe('waitSignal', () => {
 
   it('ends with the stop and the end of its process, and when the kernel closes', async () => {
     const { kernel, pid, edit } = await listenerFixture();
-    edit(pid, { status: 'running', node: 'n_other' });
+    await edit(pid, { status: 'running', node: 'n_other' });
     const stopped = trackCall(waitSignal(kernel, pid, 'x'));
     await kernel.processes.cancel(pid);
     await stopped.done;
@@ -144,23 +144,23 @@ describe('a user signal that a process waits for', () => {
 
   it('wakes it in the commit of the sending, also behind a pause', async () => {
     const { kernel, pid, edit, row } = await listenerFixture();
-    edit(pid, waiting('user.go'));
+    await edit(pid, waiting('user.go'));
     const before = await lastSeq(kernel);
     await kernel.processes.signal(pid, 'user.go');
-    expect(row(pid)).toMatchObject({ status: 'runnable', wait: null });
+    expect(await row(pid)).toMatchObject({ status: 'runnable', wait: null });
     expect(await eventsAfter(kernel, before)).toEqual([
       ['process.signalled', pid],
       ['process.woken', pid],
     ]);
-    edit(pid, { ...waiting('user.go'), status: 'paused', previous: 'waiting' });
+    await edit(pid, { ...waiting('user.go'), status: 'paused', previous: 'waiting' });
     await kernel.processes.signal(pid, 'user.go');
-    expect(row(pid)).toMatchObject({ status: 'paused', previous: 'runnable', wait: null });
+    expect(await row(pid)).toMatchObject({ status: 'paused', previous: 'runnable', wait: null });
   });
 
   it('of another name does not wake it', async () => {
     const { kernel, pid, edit, row } = await listenerFixture();
-    edit(pid, waiting('user.go'));
+    await edit(pid, waiting('user.go'));
     await kernel.processes.signal(pid, 'user.stay');
-    expect(row(pid).status).toBe('waiting');
+    expect((await row(pid)).status).toBe('waiting');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createKernel, type Kernel, type KernelError, type Pid } from '../../src/index.js';
+import { gate } from '../support/gate.js';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal, tempFolder } from '../support/kernel.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
@@ -108,7 +109,12 @@ describe('wait', () => {
     const { kernel, refused } = await kernelFixture();
     const [root, [child = '']] = await spawnFamily(kernel, 1);
     const abort = new AbortController();
-    const waiting = refused(() => kernel.processes.wait(root, child, { signal: abort.signal }));
+    const called = gate();
+    const waiting = refused(() => {
+      called.open();
+      return kernel.processes.wait(root, child, { signal: abort.signal });
+    });
+    await called.opened;
     abort.abort();
     expect((await waiting).code).toBe('CANCELLED');
     expect((await refused(() => kernel.processes.wait(root, child, { signal: abort.signal }))).code).toBe('CANCELLED');
@@ -117,13 +123,13 @@ describe('wait', () => {
   it('ends with the waiter: CANCELLED when it is being stopped, PROCESS_TERMINATED when it has ended', async () => {
     const { kernel, edit } = await kernelFixture();
     const [root, [child = '']] = await spawnFamily(kernel, 1);
-    edit(root, { status: 'running', node: 'n_other' });
-    edit(child, { status: 'running', node: 'n_other' });
+    await edit(root, { status: 'running', node: 'n_other' });
+    await edit(child, { status: 'running', node: 'n_other' });
     const waiting = refusal(kernel.processes.wait(root, child));
     await kernel.processes.signal(root, 'cancel', { tree: false });
     expect((await waiting).code).toBe('CANCELLED');
     const [second, [its = '']] = await spawnFamily(kernel, 1);
-    edit(its, { status: 'running', node: 'n_other' });
+    await edit(its, { status: 'running', node: 'n_other' });
     const other = refusal(kernel.processes.wait(second, its));
     await kernel.processes.signal(second, 'kill', { tree: false });
     expect((await other).code).toBe('PROCESS_TERMINATED');
@@ -134,7 +140,7 @@ describe('wait', () => {
     const { kernel, edit } = await kernelFixture();
     const [root, [child = '']] = await spawnFamily(kernel, 1);
     await kernel.processes.complete(child, 'early');
-    edit(root, { status: 'running', node: 'n_other' });
+    await edit(root, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(root);
     expect(await kernel.processes.wait(root, child)).toMatchObject({ value: 'early' });
   });

@@ -5,7 +5,7 @@ import { newStore, openKernel } from '../support/kernel.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
 it('three kernels that charge 4,000 times each spend exactly a budget of 5,000', { timeout: 120_000 }, async () => {
-  const store = newStore();
+  const store = await newStore();
   const kernels = [];
   for (let n = 0; n < 3; n++) kernels.push(await openKernel({ store, durability: 'normal' }));
   const [first] = kernels;

@@ -37,7 +37,7 @@ function measure(store: string): { readonly bytes: number; readonly pages: numbe
 // In the sweep only, which prints how long callers wait. A small version is in test/kernel/pruned-parts.test.ts.
 describe.skipIf(!isSweep)('prune of 100,000 processes beside a working kernel', { timeout }, () => {
   it('lets other callers work meanwhile, and gives the room back', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, durability: 'normal', node: { executor: false } });
     await makeEnded(kernel);
     const live = await kernel.processes.spawn({});

@@ -10,7 +10,7 @@ const call = { rights: ['call'] } as const;
 it('a revoke takes 25,000 that were derived from it, while their holders go on using them', {
   timeout: 120_000,
 }, async () => {
-  const path = newStore();
+  const path = await newStore();
   const kernel = await openKernel({ store: path, durability: 'normal' });
   const giver = await kernel.processes.spawn({});
   const { id: root } = await kernel.capabilities.grant(giver, { resource: 'tool:**', ...call, delegable: true });

@@ -1,19 +1,14 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { checkInvariants } from '../support/invariants.js';
 import { refusal } from '../support/kernel.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 import { parentAndChildren, readOrCode } from '../support/memory/parent-and-children.js';
+import { openRawTables } from '../support/storage/raw-tables.js';
 
 const large = (letter: string) => letter.repeat(5_000);
 
-function payloadRows(path: string): number {
-  const db = new Database(path, { readonly: true });
-  try {
-    return Number(db.prepare('SELECT count(*) FROM payloads').pluck().get());
-  } finally {
-    db.close();
-  }
+function payloadRows(path: string): Promise<number> {
+  return openRawTables(path).count('payloads');
 }
 
 describe('what a child made', () => {
@@ -52,9 +47,9 @@ describe('what a child made', () => {
     expect(await readAs(parent, dropped)).toBe(large('d'));
     await kernel.memory.merge(parent, child);
     expect([await readAs(parent, kept), await readAs(parent, dropped)]).toEqual([large('k'), 'NO_SUCH_OBJECT']);
-    const before = payloadRows(path);
+    const before = await payloadRows(path);
     expect([await kernel.memory.sweep(), await kernel.memory.sweep()]).toEqual([{ reclaimed: 1 }, { reclaimed: 0 }]);
-    expect([before, payloadRows(path), await readAs(parent, kept)]).toEqual([2, 1, large('k')]);
+    expect([before, await payloadRows(path), await readAs(parent, kept)]).toEqual([2, 1, large('k')]);
     await checkInvariants(kernel, path);
   });
 
@@ -158,8 +153,8 @@ describe('sweep', () => {
     expect([await readAs(orphan, note), await versions()]).toEqual([large('c'), [1, 2, 3]]);
     await kernel.processes.exit(orphan);
     // The three versions that the child's view had were of one object.
-    const before = payloadRows(path);
-    expect([await kernel.memory.sweep(), before, payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1, 0]);
+    const before = await payloadRows(path);
+    expect([await kernel.memory.sweep(), before, await payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1, 0]);
     expect(await readAs(parent, note)).toBe(4);
     await checkInvariants(kernel, path);
   });
@@ -172,8 +167,8 @@ describe('sweep', () => {
     await kernel.memory.update(succeeded, note, large('s'));
     await kernel.processes.exit(failed, { failed: true });
     await kernel.processes.exit(succeeded);
-    const before = payloadRows(path);
-    expect([await kernel.memory.sweep(), before, payloadRows(path)]).toEqual([{ reclaimed: 1 }, 2, 1]);
+    const before = await payloadRows(path);
+    expect([await kernel.memory.sweep(), before, await payloadRows(path)]).toEqual([{ reclaimed: 1 }, 2, 1]);
     expect((await kernel.memory.merge(parent, succeeded)).merged).toEqual([note.id]);
     expect(await readAs(parent, note)).toBe(large('s'));
     await checkInvariants(kernel, path);
@@ -186,7 +181,7 @@ describe('sweep', () => {
     const read = (version: number) => kernel.memory.read(parent, note, { version });
     expect((await read(2)).payload).toBe(large('a'));
     await kernel.memory.delete(parent, note);
-    expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
+    expect([await kernel.memory.sweep(), await payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
     expect((await refusal(read(2))).code).toBe('NO_SUCH_OBJECT');
     await checkInvariants(kernel, path);
   });
@@ -195,10 +190,10 @@ describe('sweep', () => {
     const { kernel, path, parent, create, read: readAs } = await parentAndChildren();
     const [one, two] = [await create(parent, large('x')), await create(parent, large('x'))];
     await kernel.memory.delete(parent, one);
-    expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1]);
+    expect([await kernel.memory.sweep(), await payloadRows(path)]).toEqual([{ reclaimed: 1 }, 1]);
     expect([await readAs(parent, one), await readAs(parent, two)]).toEqual(['NO_SUCH_OBJECT', large('x')]);
     await kernel.memory.delete(parent, two);
-    expect([await kernel.memory.sweep(), payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
+    expect([await kernel.memory.sweep(), await payloadRows(path)]).toEqual([{ reclaimed: 1 }, 0]);
     await checkInvariants(kernel, path);
   });
 
@@ -206,9 +201,9 @@ describe('sweep', () => {
     const { kernel, path, parent, fork, create } = await parentAndChildren();
     await create(await fork(), large('c'));
     await kernel.processes.exit(parent);
-    const rows = payloadRows(path);
+    const rows = await payloadRows(path);
     await kernel.processes.prune({ endedBefore: Date.now() + 60_000 });
-    expect([rows, payloadRows(path), await kernel.memory.sweep()]).toEqual([1, 0, { reclaimed: 0 }]);
+    expect([rows, await payloadRows(path), await kernel.memory.sweep()]).toEqual([1, 0, { reclaimed: 0 }]);
     expect((await kernel.audit.verify()).ok).toBe(true);
   });
 

@@ -17,7 +17,7 @@ class Subject {
   ) {}
 
   static async open(): Promise<Subject> {
-    const [path, workspace] = [newStore(), tempFolder()];
+    const [path, workspace] = [await newStore(), tempFolder()];
     return new Subject(path, workspace, await open(path, workspace));
   }
 

@@ -77,7 +77,7 @@ describe('the size of a payload', () => {
   });
 
   it.each([0, -1, 1023, 0.5, Number.NaN, 64 * mebibyte + 1, '5', null])('cannot be limited to %j', async (bytes) => {
-    const options = { store: newStore(), payloadBytesMax: bytes } as KernelOptions;
+    const options = { store: await newStore(), payloadBytesMax: bytes } as KernelOptions;
     expect(await refusal(createKernel(options))).toMatchObject({
       code: 'INVALID_INPUT',
       facts: { path: 'options.payloadBytesMax' },

@@ -46,8 +46,8 @@ async function reopen(store: string, options: KernelOptions = {}) {
   return { ...(await kernelFixture({ store, logger, ...options })), warnings };
 }
 
-function keptCounter({ path }: Pick<KernelFixture, 'path'>): unknown {
-  return openRawTables(path).find('settings', { name: 'token_counter' })?.value;
+async function keptCounter({ path }: Pick<KernelFixture, 'path'>): Promise<unknown> {
+  return (await openRawTables(path).find('settings', { name: 'token_counter' }))?.value;
 }
 
 const text = 'Whales are mammals, and they live in the sea.';
@@ -63,7 +63,7 @@ describe('the tokens of an object', () => {
       countTokens(text),
       countTokens(JSON.stringify({ n: [1, 2] }, undefined, 2)),
     ]);
-    expect(keptCounter({ path })).toBe('o200k_base');
+    expect(await keptCounter({ path })).toBe('o200k_base');
   });
 
   it('are counted for goals and results too', async () => {
@@ -119,7 +119,7 @@ describe('the counter of a store', () => {
     const { load, count } = { load: async () => undefined, count: (one: string) => one.length };
     const named = await kernelFixture(withTokenizer(new Letters('letters-2')));
     const unnamed = await kernelFixture(withTokenizer({ load, count }));
-    expect([keptCounter(named), keptCounter(unnamed)]).toEqual(['letters-2', 'custom']);
+    expect([await keptCounter(named), await keptCounter(unnamed)]).toEqual(['letters-2', 'custom']);
     await unnamed.kernel.shutdown();
     const { kernel, warnings } = await reopen(unnamed.path, withTokenizer({ load, count }));
     const pid = await kernel.processes.spawn({ image: 'worker' });
@@ -146,7 +146,7 @@ describe('the counter of a store', () => {
       expect((await opened.kernel.memory.materialize(parent, { tokensMax: 1_000 })).countedBy).toBe('estimate');
       await opened.kernel.shutdown();
     }
-    expect([other.texts, other.loads, keptCounter({ path })]).toEqual([[], 0, 'letters']);
+    expect([other.texts, other.loads, await keptCounter({ path })]).toEqual([[], 0, 'letters']);
   });
 
   it('counts what was written by a kernel without it, when that is first needed', async () => {
@@ -176,9 +176,9 @@ describe('the counter of a store', () => {
     const { kernel, path, parent, create } = await parentAndChildren();
     const handle = await create(parent, text);
     await kernel.shutdown();
-    toMigrated(path);
+    await toMigrated(path);
     const opened = await reopen(path);
-    expect([keptCounter(opened), opened.warnings]).toEqual(['o200k_base', []]);
+    expect([await keptCounter(opened), opened.warnings]).toEqual(['o200k_base', []]);
     expect((await opened.kernel.memory.read(parent, handle)).tokens).toBe(1);
     const { tokens, text: context } = await opened.kernel.memory.materialize(parent, { tokensMax: 1_000 });
     expect(countTokens(context)).toBeLessThanOrEqual(tokens);
@@ -199,7 +199,7 @@ describe('the counter of a store', () => {
     ['that answers with no number', { load: async () => undefined, count: () => Number.NaN }],
     ['that answers with less than nothing', { load: async () => undefined, count: () => -1 }],
   ])('is estimated with a warning for a tokenizer %s', async (_, tokenizer) => {
-    const { kernel, warnings } = await reopen(newStore(), withTokenizer(tokenizer));
+    const { kernel, warnings } = await reopen(await newStore(), withTokenizer(tokenizer));
     const pid = await kernel.processes.spawn({ image: 'worker', goal: text });
     const { tokens, countedBy } = await kernel.memory.materialize(pid, { tokensMax: 1_000 });
     expect([tokens > 0, countedBy]).toEqual([true, 'estimate']);
@@ -207,19 +207,19 @@ describe('the counter of a store', () => {
   });
 
   it.each(['estimate', '', 'x'.repeat(101), 5])('cannot have the name %j', async (name) => {
-    const store = newStore();
+    const store = await newStore();
     const tokenizer = { name, load: async () => undefined, count: () => 1 };
     const { code, facts } = await refusal(createKernel({ store, logger: 'silent', ...withTokenizer(tokenizer) }));
     expect([code, facts]).toMatchObject(['INVALID_INPUT', { path: 'Tokenizer.name' }]);
     const tables = openRawTables(store);
-    expect([tables.count('settings'), tables.count('audit_records')]).toEqual([0, 0]);
+    expect([await tables.count('settings'), await tables.count('audit_records')]).toEqual([0, 0]);
   });
 });
 
 /** What the migration makes of the rows of an earlier release: they have an estimate, and the store has no counter. */
-function toMigrated(path: string): void {
+async function toMigrated(path: string): Promise<void> {
   const tables = openRawTables(path);
   for (const table of ['objects', 'object_versions', 'overlays'])
-    tables.update(table, {}, { tokens: 1, is_counted: 0 });
-  tables.delete('settings', { name: 'token_counter' });
+    await tables.update(table, {}, { tokens: 1, is_counted: 0 });
+  await tables.delete('settings', { name: 'token_counter' });
 }

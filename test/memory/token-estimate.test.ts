@@ -19,7 +19,7 @@ const exceptions: Readonly<Record<string, readonly [least: number, most: number]
 async function estimatingKernel(): Promise<KernelFixture> {
   const { kernel, path } = await kernelFixture();
   await kernel.shutdown();
-  expect(openRawTables(path).update('settings', { name: 'token_counter' }, { value: 'estimate' })).toBe(1);
+  expect(await openRawTables(path).update('settings', { name: 'token_counter' }, { value: 'estimate' })).toBe(1);
   return kernelFixture({ store: path });
 }
 

@@ -52,10 +52,22 @@ function problemsOf(file: string, options: ts.CompilerOptions): string[] {
 describe('the declarations of the package', () => {
   it('import nothing that is used inside: an entry point has at most its optional peer', () => {
     const imports = Object.fromEntries(Object.entries(entries()).map(([name, file]) => [name, [...importsOf(file)]]));
-    const { '.': main, './ai-sdk': aiSdk, './mcp-server': mcpServer, ...others } = imports;
+    const {
+      '.': main,
+      './ai-sdk': aiSdk,
+      './langchain': langChain,
+      './mcp-server': mcpServer,
+      './openai-agents': openaiAgents,
+      ...others
+    } = imports;
     expect(main).toEqual([]);
     expect(aiSdk).toEqual(['ai']);
+    expect(langChain?.map((name) => name.replace(/^(@langchain\/core)\/.*/, '$1'))).toEqual(
+      expect.arrayContaining(['langchain', '@langchain/core']),
+    );
+    expect(langChain?.filter((name) => !/^(langchain$|@langchain\/core\/)/.test(name))).toEqual([]);
     expect(mcpServer).toEqual(['@modelcontextprotocol/server']);
+    expect(openaiAgents).toEqual(['@openai/agents-core']);
     expect(Object.values(others).flat()).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,6 +21,7 @@ beforeAll(async () => {
     dependencies: Record<string, string>;
   };
   for (const name of [...Object.keys(dependencies), '@types']) {
+    mkdirSync(path.dirname(path.join(project, 'node_modules', name)), { recursive: true });
     symlinkSync(path.join(repository, 'node_modules', name), path.join(project, 'node_modules', name));
   }
   writeFileSync(path.join(project, 'package.json'), '{ "name": "user", "private": true }');
@@ -87,10 +88,13 @@ describe('the packed tarball', () => {
       const facts = { package: name, command };
       return { code: 'MISSING_PACKAGE', facts, hint: `Run: ${command}`, isKernelError: true };
     };
-    const [tools, served, closed, outcome] = run('missing.mjs', withoutPeers).trim().split('\n');
+    const lines = run('missing.mjs', withoutPeers).trim().split('\n');
+    const [tools, served, closed, langChain, openai, outcome] = lines;
     expect(JSON.parse(tools ?? '')).toEqual(refusalOf('ai', '6'));
     expect(JSON.parse(served ?? '')).toEqual(refusalOf('@modelcontextprotocol/server', '2'));
     expect(JSON.parse(closed ?? '')).toEqual(refusalOf('@modelcontextprotocol/server', '2'));
+    expect(JSON.parse(langChain ?? '')).toEqual(refusalOf('@langchain/core', '1'));
+    expect(JSON.parse(openai ?? '')).toEqual(refusalOf('@openai/agents-core', '0.20'));
     expect(outcome).toBe('failed MISSING_PACKAGE');
   });
 
@@ -107,7 +111,7 @@ describe('the packed tarball', () => {
     }
     expect(run('agent.mjs', agent)).toBe('hello 1\n');
     expect(compilerOutput(agent, { skipLibCheck: true })).toBe('');
-    expect(compilerOutput(agent.replace("'agent'", '5'), { skipLibCheck: true })).toMatch(/error TS2322/);
+    expect(compilerOutput(agent.replace("'agent'", '5'), { skipLibCheck: true })).toMatch(/error TS(2322|2769)/);
   }, 120_000);
 
   it('refuses what it does not export', () => {
@@ -157,7 +161,12 @@ const tell = (error) => {
 const withoutPeers = `
 import { createKernel, KernelError } from 'procura';
 import { agentImage, toolsFor } from 'procura/ai-sdk';
+import { claudeOptions } from 'procura/claude-agent';
+import { toolsFor as toolsForLangChain } from 'procura/langchain';
+import { governTools } from 'procura/mastra';
 import { serveProcess } from 'procura/mcp-server';
+import { durableModel } from 'procura/openai-agents';
+import { callableTools } from 'procura/tools';
 ${tell}
 const model = { specificationVersion: 'v3', provider: 'test', modelId: 'm', doGenerate() {}, doStream() {} };
 const kernel = await createKernel({ images: [agentImage({ name: 'agent', model })] });
@@ -166,6 +175,11 @@ console.log(await toolsFor(face).catch(tell));
 const served = serveProcess(face);
 console.log(await served.closed.catch(tell));
 console.log(await served.close().catch(tell));
+await callableTools(face);
+claudeOptions(face);
+governTools(kernel, [], { prefix: 'own' });
+console.log(await toolsForLangChain(face).catch(tell));
+console.log(await durableModel(face, 'small').getResponse({}).catch(tell));
 const pid = await kernel.processes.spawn({ image: 'agent', capabilities: [{ resource: 'model:**', rights: ['call'] }] });
 const { status, outcome } = await kernel.processes.result(pid);
 console.log(status, outcome.reason);

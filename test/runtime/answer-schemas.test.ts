@@ -37,7 +37,7 @@ async function runTwice(
   { runs, image }: ReturnType<typeof noting>,
   prepare: (kernel: Kernel, root: Pid, pid: Pid) => Promise<void>,
 ): Promise<{ first: unknown[]; second: unknown[]; pid: Pid; root: Pid }> {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await openKernel({ store, images: [image] });
   const root = await kernel.processes.spawn({});
   const pid = await kernel.processes.spawnChild(root, { image: 'noting' });

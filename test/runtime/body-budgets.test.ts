@@ -6,7 +6,7 @@ import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('what a body spends', () => {
   it('is spent once, however often the body is run, and a rerun gets the same refusal', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { opened, open } = gate();
     const image = defineImage({
       name: 'spender',

@@ -35,7 +35,7 @@ describe('pause', () => {
   });
 
   it('holds across a restart, and the body goes on where it was', async () => {
-    const store = newStore();
+    const store = await newStore();
     const done: string[] = [];
     const first = gate();
     const image = defineImage({
@@ -205,7 +205,7 @@ describe('exit and exec', () => {
 
 describe('a retry policy', () => {
   it('starts a body that failed again, after a durable wait, over its journal', async () => {
-    const store = newStore();
+    const store = await newStore();
     const clock = manualClock();
     const log: string[] = [];
     const image = defineImage({
@@ -282,7 +282,7 @@ describe('a retry policy', () => {
 
 describe('shutdown', () => {
   it('ends within its grace, leaves what can be run again resumable, and abandons what never runs twice', async () => {
-    const store = newStore();
+    const store = await newStore();
     const stuck = () => new Promise<never>(() => undefined);
     const images = [
       defineImage({ name: 'waiting', run: async (ctx) => void (await ctx.sleep(1_000_000)) }),
@@ -310,7 +310,7 @@ describe('shutdown', () => {
   });
 
   it('is not the outcome of a body that throws because of it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const started = gate();
     const image = (run: (ctx: Syscalls) => Promise<JsonValue>) => defineImage({ name: 'body', run });
     const aborted = image(async (ctx) => {
@@ -327,7 +327,7 @@ describe('shutdown', () => {
   });
 
   it('lets a step that is under way be done, while the other branches of the body begin nothing new', async () => {
-    const store = newStore();
+    const store = await newStore();
     const sending = gate();
     const sent: string[] = [];
     const begun: string[] = [];
@@ -358,7 +358,7 @@ describe('shutdown', () => {
   });
 
   it('is not the answer of a step, or of a tool, that is given up because of it: they are made again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const tried: string[] = [];
     const aborted = (signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

@@ -76,7 +76,7 @@ describe('the schema of messages', () => {
   });
 
   it('checks what another program has sent when it is received, tells it, and goes on with the next', async () => {
-    const store = newStore();
+    const store = await newStore();
     const sender = await openKernel({ store, images: [waiter({})], node: idle });
     const root = await sender.processes.spawn({});
     const pid = await sender.processes.spawnChild(root, { image: 'waiter' });
@@ -106,7 +106,7 @@ describe('the schema of messages', () => {
   });
 
   it('gives a rerun the same messages, although the schema is another one then', async () => {
-    const store = newStore();
+    const store = await newStore();
     const image = (messages: Schemas['messages'], hold: Promise<unknown>) =>
       defineImage({
         name: 'waiter',
@@ -213,7 +213,7 @@ describe('the schemas of signals', () => {
   });
 
   it('check what another program has sent when it is received, tell it, and go on with the next', async () => {
-    const store = newStore();
+    const store = await newStore();
     const sender = await openKernel({ store, images: [signalled({})], node: idle });
     const pid = await sender.processes.spawn({ image: 'signalled' });
     for (const payload of ['fast', { speed: 1 }, null, { speed: 2 }])
@@ -229,7 +229,7 @@ describe('the schemas of signals', () => {
   });
 
   it('leave a wait for a signal open when what comes does not fit', async () => {
-    const store = newStore();
+    const store = await newStore();
     const receiver = await openKernel({ store, images: [signalled({ signals: go })], node: { pollMs: 20 } });
     const sender = await openKernel({ store, images: [signalled({})], node: idle });
     const pid = await receiver.processes.spawn({ image: 'signalled' });

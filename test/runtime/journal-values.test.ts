@@ -25,7 +25,7 @@ async function startAsker(store: string): Promise<{ kernel: Kernel; pid: Pid }> 
 
 describe('the journal of a process', () => {
   it('has values on request, cut where they are long, also with readOnly', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, pid } = await startAsker(store);
     const entries = await kernel.processes.journal(pid, { values: true });
     const [small, large, broken] = entries;
@@ -44,7 +44,7 @@ describe('the journal of a process', () => {
   });
 
   it('has none without a request, and refuses options that it does not know', async () => {
-    const { kernel, pid } = await startAsker(newStore());
+    const { kernel, pid } = await startAsker(await newStore());
     for (const options of [undefined, {}, { values: false }]) {
       const entries = await kernel.processes.journal(pid, options);
       expect(entries.length).toBeGreaterThanOrEqual(3);
@@ -55,7 +55,7 @@ describe('the journal of a process', () => {
   });
 
   it('has whole values and unambiguous paths on request', async () => {
-    const { kernel, pid } = await startAsker(newStore());
+    const { kernel, pid } = await startAsker(await newStore());
     const entries = await kernel.processes.journal(pid, { values: 'whole' });
     expect(entries[1]).toMatchObject({ key: 'step large #1', path: ['step large #1'], value: 'x'.repeat(20_000) });
     expect(entries.some((entry) => 'cutFrom' in entry)).toBe(false);

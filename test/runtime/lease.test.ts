@@ -27,10 +27,10 @@ async function countRecords(kernel: Kernel): Promise<unknown> {
 
 describe('a node that runs processes', () => {
   it('has a row with its epoch, its lease and the program it runs in', async () => {
-    const store = newStore();
+    const store = await newStore();
     const clock = manualClock();
     const kernel = await openNode(store, { clock, node: { name: 'first' } });
-    const row = nodesIn(store).get(kernel.nodeId);
+    const row = await nodesIn(store).get(kernel.nodeId);
     expect(row).toMatchObject({
       name: 'first',
       epoch: 1,
@@ -45,61 +45,61 @@ describe('a node that runs processes', () => {
   it('is not registered by a kernel without an executor, or by one that only reads', async () => {
     const { kernel, path } = await kernelFixture();
     const reader = await createKernel({ logger: 'silent', store: path, readOnly: true });
-    expect(nodesIn(path).all()).toEqual([]);
+    expect(await nodesIn(path).all()).toEqual([]);
     await reader.shutdown();
     await kernel.shutdown();
-    expect(nodesIn(path).all()).toEqual([]);
+    expect(await nodesIn(path).all()).toEqual([]);
   });
 
   it('renews its lease again and again, without events or audit records', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openNode(store);
     const nodes = nodesIn(store);
     const before = await countRecords(kernel);
     for (let renewal = 0; renewal < 3; renewal++) {
-      const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
-      await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(last);
+      const last = (await nodes.get(kernel.nodeId))?.expires_at ?? 0;
+      await expect.poll(async () => (await nodes.get(kernel.nodeId))?.expires_at).toBeGreaterThan(last);
     }
     expect(await countRecords(kernel)).toEqual(before);
-    expect(nodes.get(kernel.nodeId)?.epoch).toBe(1);
+    expect((await nodes.get(kernel.nodeId))?.epoch).toBe(1);
   });
 
   it('goes on with the same epoch when its lease has lapsed and nobody has ended it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openNode(store);
     let lost = 0;
     kernel.container.get(NodeLease).onLost(() => lost++);
     const nodes = nodesIn(store);
-    nodes.edit(kernel.nodeId, { expires_at: 1 });
-    await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(1);
-    expect([nodes.get(kernel.nodeId)?.epoch, lost]).toEqual([1, 0]);
+    await nodes.edit(kernel.nodeId, { expires_at: 1 });
+    await expect.poll(async () => (await nodes.get(kernel.nodeId))?.expires_at).toBeGreaterThan(1);
+    expect([(await nodes.get(kernel.nodeId))?.epoch, lost]).toEqual([1, 0]);
     await assertLive(kernel);
   });
 
   it('does not lose its lease to a file that was busy for longer than a call waits', async () => {
-    const store = newStore();
+    const store = await newStore();
     const logged: string[] = [];
     const logger = { warn: () => undefined, error: (_facts: unknown, text: string) => void logged.push(text) };
     const kernel = await openNode(store, { logger });
     const clock = movableMonotonicClock();
     const nodes = nodesIn(store);
     {
-      using _lock = nodes.lock();
+      await using _lock = await nodes.lock();
       const afterASecond = () => {
         clock.advance(1_000);
         return logged;
       };
       await expect.poll(afterASecond).toContain('the lease of this node could not be renewed');
     }
-    const last = nodes.get(kernel.nodeId)?.expires_at ?? 0;
-    await expect.poll(() => nodes.get(kernel.nodeId)?.expires_at).toBeGreaterThan(last);
-    expect(nodes.get(kernel.nodeId)).toMatchObject({ epoch: 1, ended_at: null });
+    const last = (await nodes.get(kernel.nodeId))?.expires_at ?? 0;
+    await expect.poll(async () => (await nodes.get(kernel.nodeId))?.expires_at).toBeGreaterThan(last);
+    expect(await nodes.get(kernel.nodeId)).toMatchObject({ epoch: 1, ended_at: null });
   });
 
   it('stops renewing when the store is closed under it', async () => {
     const logged: unknown[] = [];
     const logger = { warn: () => undefined, error: (facts: unknown) => void logged.push(facts) };
-    const kernel = await openNode(newStore(), { logger });
+    const kernel = await openNode(await newStore(), { logger });
     await kernel.container.get(Store).close();
     await expect.poll(() => logged).toHaveLength(1);
     await sleep(leaseMs);
@@ -109,22 +109,22 @@ describe('a node that runs processes', () => {
 
 describe('a node whose epoch was ended by another', () => {
   it('may claim nothing until it has registered again, with the next epoch', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openNode(store);
     const nodes = nodesIn(store);
     let lost = 0;
     kernel.container.get(NodeLease).onLost(() => lost++);
     {
-      nodes.edit(kernel.nodeId, { ended_at: 1 });
+      await nodes.edit(kernel.nodeId, { ended_at: 1 });
       // It cannot register while the file is locked.
-      using _lock = nodes.lock();
+      await using _lock = await nodes.lock();
       expect(await refusal(assertLive(kernel))).toEqual({
         code: 'LEASE_LOST',
         facts: { node: kernel.nodeId, epoch: 1 },
       });
     }
     await expect.poll(() => lost).toBe(1);
-    expect(nodes.get(kernel.nodeId)).toMatchObject({ epoch: 2, ended_at: null });
+    expect(await nodes.get(kernel.nodeId)).toMatchObject({ epoch: 2, ended_at: null });
     await assertLive(kernel);
     const { items } = await kernel.audit.list({ action: 'node.start', target: kernel.nodeId });
     expect(items).toHaveLength(2);
@@ -132,16 +132,16 @@ describe('a node whose epoch was ended by another', () => {
   });
 
   it('registers again when its row is gone', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openNode(store);
     const nodes = nodesIn(store);
-    nodes.remove(kernel.nodeId);
-    await expect.poll(() => nodes.get(kernel.nodeId)?.epoch).toBe(2);
+    await nodes.remove(kernel.nodeId);
+    await expect.poll(async () => (await nodes.get(kernel.nodeId))?.epoch).toBe(2);
     await expect.poll(() => codeOrFine(assertLive(kernel))).toBe('fine');
   });
 
   it('does not call a listener that was disposed', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openNode(store);
     let lost = 0;
     kernel.container
@@ -149,8 +149,8 @@ describe('a node whose epoch was ended by another', () => {
       .onLost(() => lost++)
       [Symbol.dispose]();
     const nodes = nodesIn(store);
-    nodes.edit(kernel.nodeId, { ended_at: 1 });
-    await expect.poll(() => nodes.get(kernel.nodeId)?.epoch).toBe(2);
+    await nodes.edit(kernel.nodeId, { ended_at: 1 });
+    await expect.poll(async () => (await nodes.get(kernel.nodeId))?.epoch).toBe(2);
     await expect.poll(() => codeOrFine(assertLive(kernel))).toBe('fine');
     expect(lost).toBe(0);
   });
@@ -160,12 +160,12 @@ describe('a node whose epoch was ended by another', () => {
     const pid = await host.processes.spawn({ image: 'worker' });
     const node = await openNode(path, { node: {} });
     const nodes = nodesIn(path);
-    edit(pid, { status: 'running', node: node.nodeId, started_at: 1 });
-    nodes.edit(node.nodeId, { ended_at: 1 });
-    const before = row(pid);
+    await edit(pid, { status: 'running', node: node.nodeId, started_at: 1 });
+    await nodes.edit(node.nodeId, { ended_at: 1 });
+    const before = await row(pid);
     await node.shutdown();
-    expect(row(pid)).toEqual(before);
-    expect(nodes.get(node.nodeId)).toMatchObject({ epoch: 1, ended_at: 1 });
+    expect(await row(pid)).toEqual(before);
+    expect(await nodes.get(node.nodeId)).toMatchObject({ epoch: 1, ended_at: 1 });
     expect(await nodeEvents(host)).toEqual([]);
   });
 });
@@ -177,21 +177,22 @@ describe('a node that is shut down', () => {
     const [again, once, held, stopping] = [await spawn(), await spawn(), await spawn(), await spawn()];
     const node = await openNode(path, { node: {} });
     const { nodeId } = node;
-    for (const pid of [again, once, held, stopping]) edit(pid, { status: 'running', node: nodeId, started_at: 1 });
-    edit(once, { recovery: 'fail' });
+    for (const pid of [again, once, held, stopping])
+      await edit(pid, { status: 'running', node: nodeId, started_at: 1 });
+    await edit(once, { recovery: 'fail' });
     await host.processes.pause(held);
     await host.processes.cancel(stopping, 'enough');
-    const fence = Number(row(again).fence);
+    const fence = Number((await row(again)).fence);
     await node.shutdown();
-    expect(row(again)).toMatchObject({ status: 'runnable', node: null, fence: fence + 1 });
-    expect(row(held)).toMatchObject({ status: 'paused', previous: 'runnable', node: null, fence: fence + 1 });
+    expect(await row(again)).toMatchObject({ status: 'runnable', node: null, fence: fence + 1 });
+    expect(await row(held)).toMatchObject({ status: 'paused', previous: 'runnable', node: null, fence: fence + 1 });
     expect((await host.processes.get(once)).outcome).toEqual({
       kind: 'abandoned',
       reason: 'owner_lost',
       evidence: { kind: 'owner_lost', node: nodeId, reason: 'shutdown' },
     });
     expect((await host.processes.get(stopping)).outcome).toEqual({ kind: 'cancelled', reason: 'enough', by: 'host' });
-    expect(nodesIn(path).get(nodeId)?.ended_at).toBeGreaterThan(0);
+    expect((await nodesIn(path).get(nodeId))?.ended_at).toBeGreaterThan(0);
     expect((await nodeEvents(host)).map(({ type, data }) => [type, data])).toEqual([
       ['node.stopped', { node: nodeId, released: 2, abandoned: 1 }],
     ]);
@@ -205,10 +206,10 @@ describe('a node that is shut down', () => {
     const { kernel: host, path, edit, row } = await kernelFixture();
     const pid = await host.processes.spawn({ image: 'worker' });
     const [one, two] = [await openNode(path), await openNode(path)];
-    edit(pid, { status: 'running', node: two.nodeId, started_at: 1 });
-    const before = row(pid);
+    await edit(pid, { status: 'running', node: two.nodeId, started_at: 1 });
+    const before = await row(pid);
     await one.shutdown();
-    expect(row(pid)).toEqual(before);
+    expect(await row(pid)).toEqual(before);
   });
 });
 
@@ -223,12 +224,12 @@ describe('a node that comes back under the id it had', () => {
     const open = () =>
       createKernel({ logger: 'silent', store: path, ids, workspace: tempFolder(), durability: 'normal' });
     const first = await open();
-    edit(pid, { status: 'running', node: 'n_same', started_at: 1 });
+    await edit(pid, { status: 'running', node: 'n_same', started_at: 1 });
     // As if it had been killed: its lease is not given back.
     await first.container.get(Store).close();
     const second = await open();
-    expect(nodesIn(path).all()).toMatchObject([{ id: 'n_same', epoch: 2, ended_at: null }]);
-    expect(row(pid)).toMatchObject({ status: 'runnable', node: null });
+    expect(await nodesIn(path).all()).toMatchObject([{ id: 'n_same', epoch: 2, ended_at: null }]);
+    expect(await row(pid)).toMatchObject({ status: 'runnable', node: null });
     await second.shutdown();
     await checkInvariants(host, path, { edited: true });
   });

@@ -6,7 +6,7 @@ import { openRawTables } from '../support/storage/raw-tables.js';
 
 describe('what a body logs', () => {
   it('is kept with its process, with time and facts, also after its end and for a reader', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, pid } = await ran(store, async (ctx) => {
       await ctx.log('first');
       await ctx.log('second', { n: 1, at: new Date(0), none: undefined });
@@ -24,7 +24,7 @@ describe('what a body logs', () => {
   });
 
   it('is read in pages, oldest first', async () => {
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       for (let n = 1; n <= 5; n++) await ctx.log(`line ${n}`);
     });
     const first = await kernel.processes.logs(pid, { limit: 2 });
@@ -46,7 +46,7 @@ describe('what a body logs', () => {
 
   it('has at most 4 KiB a line: the text is cut, and facts that are too large are refused', async () => {
     const codes: string[] = [];
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       await ctx.log('€'.repeat(5_000));
       await ctx.log('x'.repeat(4_096));
       await ctx.log('y'.repeat(10_000), { long: 'z'.repeat(4_000) });
@@ -66,7 +66,7 @@ describe('what a body logs', () => {
 
   it('is refused where it is no text with a JSON object, and nothing is kept', async () => {
     const codes: string[] = [];
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       const wrong: unknown[][] = [
         [5],
         [undefined],
@@ -84,7 +84,7 @@ describe('what a body logs', () => {
   });
 
   it('keeps the newest 1,000 lines, and is charged for those', async () => {
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       for (let n = 1; n <= 1_003; n++) void ctx.log(`line ${String(n).padStart(4, '0')}`);
       await ctx.log('last 1004');
     });
@@ -110,7 +110,7 @@ describe('what a body logs', () => {
   });
 
   it('is not logged again by a rerun, and goes on after it', async () => {
-    const store = newStore();
+    const store = await newStore();
     let runs = 0;
     const image = logging(async (ctx) => {
       const run = ++runs;
@@ -131,7 +131,7 @@ describe('what a body logs', () => {
   });
 
   it('may be more or less in a changed body, which goes on all the same', async () => {
-    const store = newStore();
+    const store = await newStore();
     const version = (lines: string[]) =>
       logging(async (ctx) => {
         for (const line of lines) await ctx.log(line);
@@ -157,7 +157,7 @@ describe('what a body logs', () => {
 
   it('within a step is logged by each attempt of it', async () => {
     let attempts = 0;
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       await ctx.step(
         'work',
         async () => {
@@ -183,7 +183,7 @@ describe('what a body logs', () => {
       ],
     ];
     for (const [name, body] of bodies) {
-      const { kernel, pid } = await ran(newStore(), body);
+      const { kernel, pid } = await ran(await newStore(), body);
       expect([name, await textsOf(kernel, pid)]).toEqual([name, ['last']]);
     }
   });
@@ -208,7 +208,7 @@ describe('what a body logs', () => {
   });
 
   it('is stored without what looks like a secret', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, pid } = await ran(store, async (ctx) => {
       await ctx.log('calling with --password hunter2hunter2', {
         apiKey: 'hunter2hunter2',
@@ -219,7 +219,7 @@ describe('what a body logs', () => {
     const { items } = await kernel.processes.logs(pid);
     expect(items).toMatchObject([{ text: expect.stringContaining('calling with'), facts: { n: 3 } }]);
     expect(JSON.stringify(items)).not.toContain('hunter2');
-    expect(JSON.stringify(openRawTables(store).rows('process_logs'))).not.toContain('hunter2');
+    expect(JSON.stringify(await openRawTables(store).rows('process_logs'))).not.toContain('hunter2');
   });
 
   it('keeps counts, also of tokens and keys', async () => {
@@ -233,7 +233,7 @@ describe('what a body logs', () => {
       '{"tokens":500}',
       'tokens: 80% used.',
     ];
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       for (const line of lines) await ctx.log(line, { line });
     });
     const { items } = await kernel.processes.logs(pid);
@@ -254,7 +254,7 @@ describe('what a body logs', () => {
       ['otp: 12', 'otp: [redacted]'],
       ['--token 500', '--token [redacted]'],
     ];
-    const { kernel, pid } = await ran(newStore(), async (ctx) => {
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
       for (const [line] of lines) await ctx.log(line ?? '');
     });
     const { items } = await kernel.processes.logs(pid);

@@ -6,7 +6,7 @@ import { runningProcess } from '../support/running-process.js';
 
 describe('a body', () => {
   it('receives each message once and in order, also when it is run again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const seen: string[][] = [];
     const image = (hold: Promise<unknown>) =>
       defineImage({
@@ -32,7 +32,7 @@ describe('a body', () => {
   });
 
   it('gets the handles in a message again when it is run again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const seen: unknown[] = [];
     const image = (hold: Promise<unknown>) =>
       defineImage({
@@ -69,7 +69,7 @@ describe('a body', () => {
   });
 
   it('gets two signals that were sent during one wait, in order, also across a restart', async () => {
-    const store = newStore();
+    const store = await newStore();
     const images = [
       defineImage({
         name: 'listener',
@@ -112,7 +112,7 @@ describe('a body', () => {
   });
 
   it('waits no longer than it was given, and that is its answer in a rerun too', async () => {
-    const store = newStore();
+    const store = await newStore();
     const codes: string[] = [];
     const image = (hold: Promise<unknown>) =>
       defineImage({

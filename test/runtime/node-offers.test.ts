@@ -29,8 +29,8 @@ interface Offers {
   queues: string[];
 }
 
-function offersIn(store: string, kernel: Kernel): Offers {
-  const row = nodesIn(store).get(kernel.nodeId) as unknown as { offers: string };
+async function offersIn(store: string, kernel: Kernel): Promise<Offers> {
+  const row = (await nodesIn(store).get(kernel.nodeId)) as unknown as { offers: string };
   return JSON.parse(row.offers);
 }
 
@@ -42,7 +42,7 @@ const waitOf = async (kernel: Kernel, pid: Pid) => (await kernel.processes.get(p
 
 describe('a node claims', () => {
   it('a process only when it has every tool that its image names', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, images: [image('worker', ['hammer', 'saw']), image('other')] });
     const pid = await kernel.processes.spawn({ image: 'worker' });
     const free = await kernel.processes.spawn({ image: 'other' });
@@ -89,7 +89,7 @@ describe('a node claims', () => {
   });
 
   it('after a restart, what it had not the tools for before', async () => {
-    const store = newStore();
+    const store = await newStore();
     const images = [image('worker', ['hammer'])];
     const before = await openKernel({ store, images });
     const pid = await before.processes.spawn({ image: 'worker' });
@@ -100,7 +100,7 @@ describe('a node claims', () => {
   });
 
   it('of two nodes on one file, the one that has the tools', async () => {
-    const store = newStore();
+    const store = await newStore();
     const images = [image('worker', ['hammer'])];
     const without = await openKernel({ store, images, node: { pollMs: 10 } });
     const having = await openKernel({ store, images, tools: [tool('hammer')], node: { pollMs: 10 } });
@@ -113,7 +113,7 @@ describe('a node claims', () => {
 
 describe('a node says in its row', () => {
   it('its images with builds and tools, its tools and its queues', async () => {
-    const store = newStore();
+    const store = await newStore();
     const body = image('worker', ['hammer']);
     const kernel = await openKernel({
       store,
@@ -121,7 +121,7 @@ describe('a node says in its row', () => {
       tools: [tool('hammer')],
       node: { queues: ['default', 'gpu'] },
     });
-    const offers = offersIn(store, kernel);
+    const offers = await offersIn(store, kernel);
     expect(Object.keys(offers.images)).toEqual(['worker@1']);
     expect(offers.images['worker@1']).toEqual({ build: expect.stringMatching(/^[0-9a-f]{16}$/), tools: ['hammer'] });
     expect(offers.tools).toEqual(kernel.tools.list().map(({ name }) => name));
@@ -129,35 +129,35 @@ describe('a node says in its row', () => {
   });
 
   it.skipIf(!runsUnitsOnce)('what was registered and removed later, in one write for all of it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const writes = vi.spyOn(kernel.container.get(NodeRepository), 'setOffers');
     const many = Array.from({ length: 100 }, (_, n) => tool(`many/t${n}`));
     const registrations = many.map((each) => kernel.tools.register(each));
     kernel.images.register(image('late'));
-    await eventually(() => expect(offersIn(store, kernel).images).toHaveProperty(['late@1']));
-    expect(offersIn(store, kernel).tools).toContain('many/t99');
+    await eventually(async () => expect((await offersIn(store, kernel)).images).toHaveProperty(['late@1']));
+    expect((await offersIn(store, kernel)).tools).toContain('many/t99');
     expect(writes).toHaveBeenCalledTimes(1);
     for (const registration of registrations) registration[Symbol.dispose]();
-    await eventually(() => expect(offersIn(store, kernel).tools).not.toContain('many/t0'));
+    await eventually(async () => expect((await offersIn(store, kernel)).tools).not.toContain('many/t0'));
     expect(writes).toHaveBeenCalledTimes(2);
   });
 
   it('nothing that it offers if it runs no processes', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await watcher(store, { images: [image('worker')], tools: [tool('hammer')] });
     const pid = await kernel.processes.spawn({ capabilities: [{ resource: 'command:true', rights: ['call'] }] });
     await kernel.as(pid).run({ argv: ['true'] });
-    expect(offersIn(store, kernel)).toEqual({ images: {}, tools: [], queues: [] });
+    expect(await offersIn(store, kernel)).toEqual({ images: {}, tools: [], queues: [] });
   });
 
   it('another build for other code, and the same for the same', async () => {
     const builds: string[] = [];
     const bodies = [async () => 1, async () => 2, async () => 1];
     for (const run of bodies) {
-      const store = newStore();
+      const store = await newStore();
       const kernel = await openKernel({ store, images: [defineImage({ name: 'worker', run })] });
-      builds.push(offersIn(store, kernel).images['worker@1']?.build ?? '');
+      builds.push((await offersIn(store, kernel)).images['worker@1']?.build ?? '');
     }
     expect(builds[0]).toBe(builds[2]);
     expect(builds[0]).not.toBe(builds[1]);
@@ -166,7 +166,7 @@ describe('a node says in its row', () => {
 
 describe('a runnable process that no live node can run', () => {
   it('shows that it waits for its image, and keeps its status', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await watcher(store, { images: [image('worker')] });
     const pid = await kernel.processes.spawn({ image: 'worker' });
     const { updatedAt } = await kernel.processes.get(pid);
@@ -182,7 +182,7 @@ describe('a runnable process that no live node can run', () => {
   });
 
   it('shows the tools that the node with its image lacks least', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await watcher(store, { images: [image('worker', ['hammer', 'saw'])] });
     const pid = await kernel.processes.spawn({ image: 'worker' });
     await openKernel({ store, images: [image('worker', ['hammer', 'saw'])] });
@@ -209,7 +209,7 @@ describe('a runnable process that no live node can run', () => {
   });
 
   it('shows it after its node has shut down, and not of processes that are held or have ended', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await watcher(store, { images: [image('worker')] });
     const node = await openKernel({ store, images: [image('worker')] });
     const done = await kernel.processes.spawn({ image: 'worker' });
@@ -225,25 +225,25 @@ describe('a runnable process that no live node can run', () => {
   });
 
   it('is not shown to wait while the row of a live node does not say what it offers', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await watcher(store, { images: [image('worker')] });
     const pid = await kernel.processes.spawn({ image: 'worker' });
     expect(await waitOf(kernel, pid)).toMatchObject({ kind: 'image' });
-    nodesIn(store).addElsewhere('n_old');
+    await nodesIn(store).addElsewhere('n_old');
     expect(await waitOf(kernel, pid)).toBeUndefined();
   });
 
   it('does not wait for a node whose program is gone', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await watcher(store, { images: [image('worker')] });
     const node = await openKernel({ store, images: [image('worker')], node: { leaseMs: 600_000 } });
     const pid = await kernel.processes.spawn({ image: 'worker', held: true });
     await kernel.processes.resume(pid);
     await kernel.processes.result(pid);
-    const { host } = nodesIn(store).get(node.nodeId) ?? { host: '{}' };
-    nodesIn(store).edit(node.nodeId, { host: JSON.stringify({ ...JSON.parse(host), startTicks: '1' }) });
+    const { host } = (await nodesIn(store).get(node.nodeId)) ?? { host: '{}' };
+    await nodesIn(store).edit(node.nodeId, { host: JSON.stringify({ ...JSON.parse(host), startTicks: '1' }) });
     await node.shutdown();
-    nodesIn(store).edit(node.nodeId, { ended_at: null });
+    await nodesIn(store).edit(node.nodeId, { ended_at: null });
     const next = await kernel.processes.spawn({ image: 'worker' });
     expect(await waitOf(kernel, next)).toMatchObject({ kind: 'image' });
   });

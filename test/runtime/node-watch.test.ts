@@ -17,9 +17,9 @@ const leaseMs = 3_600_000;
 async function watchFixture(options: KernelOptions = {}) {
   const set = await kernelFixture();
   const nodes = nodesIn(set.path);
-  nodes.addElsewhere(other, { lease_ms: leaseMs });
+  await nodes.addElsewhere(other, { lease_ms: leaseMs });
   const pid = await set.kernel.processes.spawn({ image: 'worker' });
-  set.edit(pid, { status: 'running', node: other, started_at: 1 });
+  await set.edit(pid, { status: 'running', node: other, started_at: 1 });
   const kernel = await openKernel({ store: set.path, node: { leaseMs }, durability: 'normal', ...options });
   const clock = movableMonotonicClock();
   return {
@@ -34,7 +34,7 @@ async function watchFixture(options: KernelOptions = {}) {
       }
     },
     passWithoutRenewals: (ms: number) => clock.advance(ms),
-    status: () => set.row(pid).status,
+    status: async () => (await set.row(pid)).status,
   };
 }
 
@@ -43,10 +43,10 @@ describe('a node of another machine', () => {
     const set = await watchFixture();
     await set.passWithRenewals(leaseMs - 1_000);
     await set.look();
-    expect(set.status()).toBe('running');
+    expect(await set.status()).toBe('running');
     await set.passWithRenewals(2_000);
     await set.look();
-    expect(set.status()).toBe('runnable');
+    expect(await set.status()).toBe('runnable');
     const [lapsed] = await nodeEvents(set.kernel);
     expect(lapsed).toMatchObject({ type: 'node.lapsed', data: { node: other, reason: 'lapsed' } });
   });
@@ -55,50 +55,50 @@ describe('a node of another machine', () => {
     const set = await watchFixture();
     for (let renewals = 1; renewals < 8; renewals++) {
       await set.passWithRenewals(leaseMs / 2);
-      set.nodes.edit(other, { renewals, expires_at: 1 });
+      await set.nodes.edit(other, { renewals, expires_at: 1 });
       await set.look();
     }
-    expect(set.status()).toBe('running');
+    expect(await set.status()).toBe('running');
   });
 
   it('is given its own lease period where that is longer', async () => {
     const set = await watchFixture();
-    set.nodes.edit(other, { lease_ms: 3 * leaseMs, renewals: 1 });
+    await set.nodes.edit(other, { lease_ms: 3 * leaseMs, renewals: 1 });
     await set.look();
     await set.passWithRenewals(2 * leaseMs);
     await set.look();
-    expect(set.status()).toBe('running');
+    expect(await set.status()).toBe('running');
     await set.passWithRenewals(leaseMs + 1_000);
     await set.look();
-    expect(set.status()).toBe('runnable');
+    expect(await set.status()).toBe('runnable');
   });
 
   it('is given another period when this node itself has not renewed its lease', async () => {
     const set = await watchFixture();
     set.passWithoutRenewals(10 * leaseMs);
     await set.look();
-    expect(set.status()).toBe('running');
+    expect(await set.status()).toBe('running');
     await set.passWithRenewals(1);
     await set.look();
     await set.passWithRenewals(leaseMs - 1_000);
     await set.look();
-    expect(set.status()).toBe('running');
+    expect(await set.status()).toBe('running');
     await set.passWithRenewals(2_000);
     await set.look();
-    expect(set.status()).toBe('runnable');
+    expect(await set.status()).toBe('runnable');
   });
 
   it('is left alone when it has renewed its lease by the time that its end would be written', async () => {
     const set = await watchFixture();
     await set.passWithRenewals(leaseMs + 1_000);
-    const lock = set.nodes.lock();
+    const lock = await set.nodes.lock();
     const looking = set.look();
     // It has seen that the row has not changed by then, and waits for the lock to end the epoch.
     await sleep(100);
-    set.nodes.edit(other, { renewals: 1 });
-    lock[Symbol.dispose]();
+    await set.nodes.edit(other, { renewals: 1 });
+    await lock[Symbol.asyncDispose]();
     await looking;
-    expect([set.status(), set.nodes.get(other)?.ended_at]).toEqual(['running', null]);
+    expect([await set.status(), (await set.nodes.get(other))?.ended_at]).toEqual(['running', null]);
   });
 });
 
@@ -106,14 +106,14 @@ describe('a node whose program is provably there', () => {
   it('is given two lease periods: it may be stopped, or busy', async () => {
     const set = await watchFixture();
     const host = JSON.stringify(set.kernel.container.get<OsProcesses>(OsProcesses).self());
-    set.nodes.edit(other, { host, renewals: 1 });
+    await set.nodes.edit(other, { host, renewals: 1 });
     await set.look();
     await set.passWithRenewals(2 * leaseMs - 1_000);
     await set.look();
-    expect(set.status()).toBe('running');
+    expect(await set.status()).toBe('running');
     await set.passWithRenewals(2_000);
     await set.look();
-    expect(set.status()).toBe('runnable');
+    expect(await set.status()).toBe('runnable');
   });
 });
 
@@ -122,7 +122,7 @@ describe('kernels whose clocks disagree', () => {
     ['lags by an hour', () => Date.now() - 3_600_000],
     ['stands still', () => 1_900_000_000_000],
   ])('run a step once where the clock of the one that runs it %s', async (_which, now) => {
-    const store = newStore();
+    const store = await newStore();
     let runs = 0;
     const finish = gate();
     const image = defineImage({
@@ -140,8 +140,8 @@ describe('kernels whose clocks disagree', () => {
     await expect.poll(() => runs).toBe(1);
     const second = await createKernel({ logger: 'silent', ...options, node: { leaseMs: 200 } });
     const nodes = nodesIn(store);
-    const renewed = (nodes.get(second.nodeId)?.renewals ?? 0) + 12;
-    await expect.poll(() => nodes.get(second.nodeId)?.renewals).toBeGreaterThan(renewed);
+    const renewed = ((await nodes.get(second.nodeId))?.renewals ?? 0) + 12;
+    await expect.poll(async () => (await nodes.get(second.nodeId))?.renewals).toBeGreaterThan(renewed);
     finish.open();
     expect((await first.processes.result(pid)).value).toBe(1);
     expect([runs, await nodeEvents(first)]).toEqual([1, []]);

@@ -72,7 +72,7 @@ async function untilParked(kernel: Kernel, pid: Pid): Promise<void> {
 
 /** A process that waits for code because the build `two` could not replay its journal, with the kernel that tried. */
 async function parked(more: object = {}): Promise<{ store: string; kernel: Kernel; pid: Pid; child: Pid }> {
-  const store = newStore();
+  const store = await newStore();
   const { pid, child } = await interrupted(store, more);
   const kernel = await openWith(store, changing('two', asksForB));
   await untilParked(kernel, pid);
@@ -81,10 +81,10 @@ async function parked(more: object = {}): Promise<{ store: string; kernel: Kerne
 
 describe('a body that goes another way than its journal', () => {
   it('leaves its process waiting for code, with everything it has', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid, child } = await interrupted(store);
     const row = () => openRawTables(store).find<Record<string, unknown>>('processes', { pid });
-    const { fence } = row() as { fence: number };
+    const { fence } = (await row()) as { fence: number };
     const host = await openKernel({ store, node: { executor: false } });
     const journal = await host.processes.journal(pid);
     await host.as(child).send(pid, 'kept');
@@ -103,10 +103,10 @@ describe('a body that goes another way than its journal', () => {
       builds: ['two'],
     });
     // One more for the park; the release by shutdown came before.
-    expect(row()).toMatchObject({ fence: fence + 1, node: null, failed_builds: '["two"]' });
+    expect(await row()).toMatchObject({ fence: fence + 1, node: null, failed_builds: '["two"]' });
     expect(await kernel.processes.journal(pid)).toEqual(journal);
     expect((await kernel.processes.get(child)).status).toBe('created');
-    expect(openRawTables(store).rows('messages')).toHaveLength(1);
+    expect(await openRawTables(store).rows('messages')).toHaveLength(1);
     expect((await kernel.processes.list({ waiting: 'code' })).items.map((item) => item.pid)).toEqual([pid]);
     const { items } = await kernel.audit.list({ action: 'process.park' });
     expect(items).toMatchObject([{ target: pid, outcome: 'ok' }]);
@@ -114,7 +114,7 @@ describe('a body that goes another way than its journal', () => {
   });
 
   it('says so to the logger of the host', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid } = await interrupted(store);
     const told: unknown[] = [];
     const logger = { warn: (facts: object) => told.push(facts), error: (facts: object) => told.push(facts) };
@@ -142,7 +142,7 @@ describe('a body that goes another way than its journal', () => {
   });
 
   it('is claimed by a node that is open already and has another build', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid, child } = await interrupted(store);
     // It has the version when it is registered there, after the process was parked; the other node is open all the time.
     const bad = await openWith(store, changing('two', asksForB));
@@ -153,7 +153,7 @@ describe('a body that goes another way than its journal', () => {
   });
 
   it('is claimed by an open node when the build of another one has failed', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid, child } = await interrupted(store);
     const good = await openKernel({ store, node: { pollMs: 20, concurrency: 1 } });
     const busy = gate();
@@ -181,7 +181,7 @@ describe('a body that goes another way than its journal', () => {
   });
 
   it('parks when it makes its calls in another order', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid } = await interrupted(store);
     const kernel = await openWith(
       store,
@@ -201,7 +201,7 @@ describe('a body that goes another way than its journal', () => {
       ['ends', async () => 'early', 'the end of the body'],
       ['throws', () => Promise.reject(new Error('no database')), 'the end of the body: no database'],
     ] as const) {
-      const store = newStore();
+      const store = await newStore();
       const { pid } = await interrupted(store);
       const kernel = await openWith(store, changing(build, body));
       await untilParked(kernel, pid);
@@ -210,7 +210,7 @@ describe('a body that goes another way than its journal', () => {
   });
 
   it('fails as before when it throws after all recorded calls', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid } = await interrupted(store);
     const kernel = await openWith(
       store,
@@ -223,7 +223,7 @@ describe('a body that goes another way than its journal', () => {
   });
 
   it('ends with the reason of its stop when it is being stopped', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid } = await interrupted(store);
     const entered = gate();
     const kernel = await openWith(
@@ -242,7 +242,7 @@ describe('a body that goes another way than its journal', () => {
 
 describe('the build of an image', () => {
   it('is a hash of the text of its functions where the image does not say it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const reached = gate();
     const first = changing(undefined, async (ctx) => {
       await ctx.step('a', () => 'from a');
@@ -281,7 +281,7 @@ describe('the build of an image', () => {
 
 describe('lists of steps and supervisors', () => {
   it('park when a step is renamed, and go on under its old name', async () => {
-    const store = newStore();
+    const store = await newStore();
     const reached = gate();
     const list = (first: string, hold: boolean) =>
       defineSteps({
@@ -313,7 +313,7 @@ describe('lists of steps and supervisors', () => {
   });
 
   it('park when their children are others, and keep those they have', async () => {
-    const store = newStore();
+    const store = await newStore();
     const team = (...images: string[]) =>
       defineSupervisor({
         name: 'team',
@@ -357,7 +357,7 @@ describe('a process that waits for code', () => {
   it('is stopped at its deadline', async () => {
     const { store, kernel, pid } = await parked({ deadlineMs: 3_600_000 });
     const { deadlineAt } = await kernel.processes.get(pid);
-    expect(openRawTables(store).find('processes', { pid })).toMatchObject({ alarm_at: deadlineAt });
+    expect(await openRawTables(store).find('processes', { pid })).toMatchObject({ alarm_at: deadlineAt });
     await kernel.processes.setBudget(pid, { wallMs: 1 });
     expect(await kernel.processes.result(pid)).toMatchObject({ status: 'killed', outcome: { kind: 'timed_out' } });
   });
@@ -374,7 +374,7 @@ describe('a process that waits for code', () => {
   });
 
   it('waits for code behind its pause when it was paused while its body ran', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { pid, child } = await interrupted(store);
     const entered = gate();
     const onwards = gate();
@@ -432,7 +432,7 @@ describe('processes.retry', () => {
     const record = await host.processes.get(pid);
     expect(record).toMatchObject({ status: 'runnable', image: 'changing@2', recovery: 'fail', generation: 1 });
     expect(record.wait).toMatchObject({ kind: 'image', what: 'changing@2' });
-    expect(openRawTables(store).find('processes', { pid })).toMatchObject({ failed_builds: null, node: null });
+    expect(await openRawTables(store).find('processes', { pid })).toMatchObject({ failed_builds: null, node: null });
     expect(await host.processes.journal(pid)).toEqual(before);
   });
 

@@ -14,8 +14,13 @@ const never = () => new Promise<never>(() => undefined);
 
 /** One process whose body is replaced by others, each in a kernel of its own. */
 class Deployments {
-  readonly store = newStore();
   pid: Pid = '';
+
+  private constructor(private readonly store: string) {}
+
+  static async onNewStore(): Promise<Deployments> {
+    return new Deployments(await newStore());
+  }
 
   /** Runs `body` until it has returned, and holds its process there; then the kernel is closed. */
   async interrupt(body: Body): Promise<unknown> {
@@ -60,7 +65,7 @@ const after: Body = async (ctx) => {
 
 describe('ctx.patched', () => {
   it('is true in a process that begins with the changed body, and in its reruns', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     expect(await life.interrupt(after)).toEqual([1, 'fast']);
     expect(await life.journal()).toEqual(['step a #1', 'patched faster', 'step fast b #1']);
     expect(await life.interrupt(after)).toEqual([1, 'fast']);
@@ -68,7 +73,7 @@ describe('ctx.patched', () => {
   });
 
   it('is false while recorded answers are left that no call has asked for', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     await life.interrupt(before);
     expect(await life.interrupt(after)).toEqual([1, 2]);
     expect(await life.journal()).toEqual(['step a #1', 'step b #1']);
@@ -76,7 +81,7 @@ describe('ctx.patched', () => {
   });
 
   it('is true in a process that had not got so far, and stays true', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     await life.interrupt(async (ctx) => ctx.step('a', () => 1));
     expect(await life.interrupt(after)).toEqual([1, 'fast']);
     expect(await life.journal()).toEqual(['step a #1', 'patched faster', 'step fast b #1']);
@@ -84,7 +89,7 @@ describe('ctx.patched', () => {
   });
 
   it('counts a call as asked for that is not awaited yet', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     await life.interrupt(async (ctx) => ctx.step('a', () => 1));
     const concurrent: Body = async (ctx) => Promise.all([ctx.step('a', () => 1), ctx.patched('faster')]);
     expect(await life.finish(concurrent)).toEqual([1, true]);
@@ -92,7 +97,7 @@ describe('ctx.patched', () => {
 
   it('may be left out again: a mark that is not asked for is no other way', async () => {
     for (const rest of ['once more', 'nothing'] as const) {
-      const life = new Deployments();
+      const life = await Deployments.onNewStore();
       await life.interrupt(after);
       const without: Body = async (ctx) => {
         const answers = [await ctx.step('a', () => 1), await ctx.step('fast b', () => 'again')];
@@ -105,7 +110,7 @@ describe('ctx.patched', () => {
   });
 
   it('and leaves what else is asked for another way', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     await life.interrupt(after);
     const kernel = await life.open(before);
     await eventually(async () =>
@@ -128,7 +133,7 @@ describe('ctx.patched', () => {
         return ways;
       };
     };
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     await life.interrupt(rounds(2, false));
     expect(await life.interrupt(rounds(4, true))).toEqual(['old', 'old', 'new', 'new']);
     expect(await life.interrupt(rounds(4, true))).toEqual(['old', 'old', 'new', 'new']);
@@ -136,7 +141,7 @@ describe('ctx.patched', () => {
   });
 
   it('has one mark of each name, whichever branch or step asks for it', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     const body: Body = async (ctx) => [
       ...(await Promise.all([ctx.patched('x'), ctx.patched('x'), ctx.patched('y')])),
       await ctx.step('s', () => ctx.patched('x')),
@@ -150,7 +155,7 @@ describe('ctx.patched', () => {
   });
 
   it('refuses what is no name', async () => {
-    const life = new Deployments();
+    const life = await Deployments.onNewStore();
     const codes = await life.interrupt(async (ctx) => [
       await refusal(ctx.patched('')).then(({ code }) => code),
       await refusal(ctx.patched(7 as never)).then(({ code }) => code),

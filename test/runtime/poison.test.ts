@@ -24,7 +24,7 @@ async function riskyFixture(): Promise<KernelFixture & { spawn(recoveries?: numb
   const set = await kernelFixture({ images: [image(never)] });
   const spawn = async (recoveries = 0) => {
     const pid = await set.kernel.processes.spawn({ image: 'risky' });
-    set.edit(pid, { recoveries });
+    await set.edit(pid, { recoveries });
     return pid;
   };
   return { ...set, spawn };
@@ -37,11 +37,11 @@ async function dieWith({ path, kernel, edit }: KernelFixture, pid: Pid, columns:
   const nodes = nodesIn(path);
   const node = `n_dead${++deadNodes}`;
   const self = await openKernel({ store: path });
-  const { host } = nodes.get(self.nodeId) as { host: string };
-  nodes.addElsewhere(node, { host: JSON.stringify({ ...JSON.parse(host), startTicks: '1' }) });
+  const { host } = (await nodes.get(self.nodeId)) as { host: string };
+  await nodes.addElsewhere(node, { host: JSON.stringify({ ...JSON.parse(host), startTicks: '1' }) });
   await self.shutdown();
   expect((await kernel.processes.get(pid)).status).toBe('runnable');
-  edit(pid, { status: 'running', node, started_at: 1, ...columns });
+  await edit(pid, { status: 'running', node, started_at: 1, ...columns });
   // Any kernel gives the node up; this one has no image, and claims nothing.
   await (await openKernel({ store: path })).shutdown();
 }
@@ -60,9 +60,9 @@ describe('a start counts as lost', () => {
     const set = await riskyFixture();
     const pid = await set.spawn();
     await dieWith(set, pid);
-    expect(set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 1 });
+    expect(await set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 1 });
     await dieWith(set, pid);
-    expect(set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 2 });
+    expect(await set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 2 });
   });
 
   it('but not while it was waiting or paused', async () => {
@@ -74,7 +74,7 @@ describe('a start counts as lost', () => {
     ]) {
       const pid = await set.spawn();
       await dieWith(set, pid, columns);
-      expect(set.row(pid)).toMatchObject({ node: null, recoveries: 0 });
+      expect(await set.row(pid)).toMatchObject({ node: null, recoveries: 0 });
     }
   });
 
@@ -83,9 +83,9 @@ describe('a start counts as lost', () => {
     const pid = await set.spawn(1);
     for (let opened = 0; opened < 7; opened++) {
       const kernel = await openRisky(set, never);
-      await eventually(() => expect(set.row(pid).status).toBe('running'));
+      await eventually(async () => expect((await set.row(pid)).status).toBe('running'));
       await kernel.shutdown({ graceMs: 0 });
-      expect(set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 0 });
+      expect(await set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 0 });
     }
   });
 });
@@ -106,26 +106,26 @@ describe('the count of lost starts', () => {
       await work(ctx);
     });
     await begun.opened;
-    expect(set.row(pid)).toMatchObject({ status: 'running', recoveries: 3 });
+    expect(await set.row(pid)).toMatchObject({ status: 'running', recoveries: 3 });
     answer.open();
     await answered.opened;
-    expect(set.row(pid)).toMatchObject({ status: 'running', recoveries: 0 });
+    expect(await set.row(pid)).toMatchObject({ status: 'running', recoveries: 0 });
   });
 
   it('is ended by a wait', async () => {
     const set = await riskyFixture();
     const pid = await set.spawn(3);
     await openRisky(set, (ctx) => ctx.receive());
-    await eventually(() => expect(set.row(pid)).toMatchObject({ status: 'waiting', recoveries: 0 }));
+    await eventually(async () => expect(await set.row(pid)).toMatchObject({ status: 'waiting', recoveries: 0 }));
   });
 
   it('is ended by a pause', async () => {
     const set = await riskyFixture();
     const pid = await set.spawn(3);
     const kernel = await openRisky(set, work);
-    await eventually(() => expect(set.row(pid)).toMatchObject({ status: 'running', recoveries: 3 }));
+    await eventually(async () => expect(await set.row(pid)).toMatchObject({ status: 'running', recoveries: 3 }));
     await kernel.processes.pause(pid);
-    expect(set.row(pid)).toMatchObject({ status: 'paused', recoveries: 0 });
+    expect(await set.row(pid)).toMatchObject({ status: 'paused', recoveries: 0 });
   });
 });
 
@@ -142,14 +142,17 @@ describe('processes that have lost two starts or more', () => {
       await ctx.step('got on', () => 1);
       await work(ctx);
     });
-    const runningSuspects = () => suspects.filter((pid) => Number(set.row(pid).recoveries) > 0 && began.includes(pid));
+    const runningSuspects = async () => {
+      const rows = await Promise.all(suspects.map((pid) => set.row(pid)));
+      return suspects.filter((pid, index) => Number(rows[index]?.recoveries) > 0 && began.includes(pid));
+    };
     await eventually(() => expect(began).toEqual(expect.arrayContaining(others)));
     for (let round = 1; round <= suspects.length; round++) {
       await eventually(() => expect(began.filter((pid) => suspects.includes(pid))).toHaveLength(round));
-      const [running, ...more] = runningSuspects();
+      const [running, ...more] = await runningSuspects();
       expect(more).toEqual([]);
       gates.get(running ?? '')?.open();
-      await eventually(() => expect(set.row(running ?? '').recoveries).toBe(0));
+      await eventually(async () => expect((await set.row(running ?? '')).recoveries).toBe(0));
     }
   });
 
@@ -189,9 +192,9 @@ describe('a process whose runs are lost with their nodes again and again', () =>
     });
     await begun.opened;
     await dying.shutdown({ graceMs: 0 });
-    set.edit(pid, { recoveries: 4 });
+    await set.edit(pid, { recoveries: 4 });
     await dieWith(set, pid);
-    expect(set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 5 });
+    expect(await set.row(pid)).toMatchObject({ status: 'runnable', recoveries: 5 });
     const logger = { warn: () => undefined, error: (facts: object) => told.push(facts) };
     const kernel = await openRisky(set, never, {}, { logger });
     expect(await kernel.processes.result(pid)).toMatchObject({

@@ -22,7 +22,7 @@ describe('progress', () => {
   });
 
   it('that is not written yet when the kernel is closed is not lost', async () => {
-    const store = newStore();
+    const store = await newStore();
     const image = defineImage({
       name: 'body',
       run: async (ctx) => {

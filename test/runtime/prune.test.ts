@@ -15,7 +15,7 @@ const parent = defineImage({
 describe('prune', () => {
   // A body that was run again after its child had been pruned failed with NOT_A_CHILD.
   it('leaves the children of a process whose body may be run again, and takes them with it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const before = await openKernel({ store, images: [child, parent] });
     const pid = await before.processes.spawn({ image: 'parent' });
     await before.idle();

@@ -45,7 +45,7 @@ describe('a queue', () => {
   });
 
   it('is served by the nodes that name it, and by no others', async () => {
-    const store = newStore();
+    const store = await newStore();
     const plain = await open(store);
     const other = await open(store, 'gpu');
     const pids = await Promise.all(
@@ -57,7 +57,7 @@ describe('a queue', () => {
   });
 
   it('is what a supervisor names for a child, also when it is started again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const failing = defineImage({
       name: 'failing',
       run: async (_ctx, _args) => {
@@ -91,7 +91,7 @@ describe('a queue', () => {
   });
 
   it('is not claimed from at the start by a node that does not name it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const looker = await openKernel({ store, images, node: { executor: false, pollMs: 10 } });
     const pid = await looker.processes.spawn({ image: 'worker', queue: 'gpu' });
     const plain = await open(store);
@@ -107,7 +107,7 @@ describe('a queue', () => {
   });
 
   it('is inherited by children and forks that name no other', async () => {
-    const store = newStore();
+    const store = await newStore();
     const left = await open(store, 'left');
     const gpu = await open(store, 'gpu');
     const root = await left.processes.spawn({ image: 'family', queue: 'left' });
@@ -121,7 +121,7 @@ describe('a queue', () => {
   });
 
   it('stays with the process when its node is replaced', async () => {
-    const store = newStore();
+    const store = await newStore();
     const sleeper = defineImage({ name: 'sleeper', run: async (ctx) => void (await ctx.receive()) });
     const start = (...queues: string[]) => openKernel({ store, images: [sleeper], node: { pollMs: 10, queues } });
     const first = await start('gpu');
@@ -141,7 +141,7 @@ describe('commands', () => {
   const image = commandImage({ name: 'say', command: 'echo', args: ['hello'] });
 
   it('of an image are started by a node that claims from their queue', async () => {
-    const store = newStore();
+    const store = await newStore();
     const start = (queue: string) => openKernel({ store, images: [image], node: { pollMs: 10, queues: [queue] } });
     const plain = await start('default');
     const pid = await plain.processes.spawn({ image: 'say', queue: 'gpu' });
@@ -157,7 +157,7 @@ describe('commands', () => {
   });
 
   it('that a process runs stay with the node of the process', async () => {
-    const store = newStore();
+    const store = await newStore();
     const runner = defineImage({
       name: 'runner',
       run: async (ctx) => (await ctx.run({ argv: ['echo', 'hello'] })).exitCode,

@@ -46,7 +46,7 @@ async function startAndKillNode(set: KernelFixture, hold: (node: string) => Prom
   const { program, node } = await startNode(set.path);
   await hold(node);
   await program.kill();
-  expect(nodesIn(set.path).get(node)).toMatchObject({ ended_at: null });
+  expect(await nodesIn(set.path).get(node)).toMatchObject({ ended_at: null });
   return node;
 }
 
@@ -57,7 +57,7 @@ async function spawnRunningOn(
   more: Parameters<KernelFixture['edit']>[1] = {},
 ): Promise<Pid> {
   const pid = await kernel.processes.spawn({ image: 'worker' });
-  edit(pid, { status: 'running', node, started_at: 1, ...more });
+  await edit(pid, { status: 'running', node, started_at: 1, ...more });
   return pid;
 }
 
@@ -80,7 +80,7 @@ describe('a node whose program was killed', () => {
     });
     const kernel = await openNode(set.path);
     const released = { status: 'runnable', previous: null, node: null, wait: null };
-    expect(pids.map((pid) => row(pid))).toMatchObject([
+    expect(await Promise.all(pids.map((pid) => row(pid)))).toMatchObject([
       { ...released, fence: 7, alarm_at: 5_000_000_000_000 },
       { ...released, fence: 2, alarm_at: null },
     ]);
@@ -102,7 +102,7 @@ describe('a node whose program was killed', () => {
     const { program, node } = await startNode(set.path);
     const pid = await spawnRunningOn(set, node);
     await program.kill();
-    await expect.poll(() => set.row(pid).status).toBe('runnable');
+    await expect.poll(async () => (await set.row(pid)).status).toBe('runnable');
     await expect.poll(() => kernel.recovery).toEqual({ ...emptyReport, checked: 1, rerun: 1 });
   });
 
@@ -110,10 +110,10 @@ describe('a node whose program was killed', () => {
     const set = await kernelFixture();
     const { program, node } = await startNode(set.path);
     const pid = await spawnRunningOn(set, node);
-    const before = set.row(pid);
+    const before = await set.row(pid);
     const kernel = await openNode(set.path);
     await kernel.container.get(Recovery).recoverLostNodes();
-    expect([set.row(pid), kernel.recovery]).toEqual([before, emptyReport]);
+    expect([await set.row(pid), kernel.recovery]).toEqual([before, emptyReport]);
     await program.kill();
     await kernel.container.get(Recovery).recoverLostNodes();
     expect(kernel.recovery.rerun).toBe(1);
@@ -123,11 +123,11 @@ describe('a node whose program was killed', () => {
 describe('what becomes of the processes of a lost node', () => {
   it('one that must not run twice is abandoned with the evidence', async () => {
     const set = await kernelFixture();
-    nodesIn(set.path).addElsewhere(elsewhere, { lease_ms: leaseMs });
+    await nodesIn(set.path).addElsewhere(elsewhere, { lease_ms: leaseMs });
     const running = await spawnRunningOn(set, elsewhere, { recovery: 'fail' });
     const paused = await spawnRunningOn(set, elsewhere, { recovery: 'fail', status: 'paused', previous: 'running' });
     const notStarted = await set.kernel.processes.spawn({ image: 'worker' });
-    set.edit(notStarted, { recovery: 'fail' });
+    await set.edit(notStarted, { recovery: 'fail' });
     const kernel = await openNode(set.path, { node: { leaseMs } });
     await expect.poll(() => kernel.recovery.checked).toBe(2);
     for (const pid of [running, paused]) {
@@ -151,7 +151,10 @@ describe('what becomes of the processes of a lost node', () => {
     const set = await kernelFixture();
     const pid = await spawnRunningOn(set, elsewhere, { recovery: 'fail', started_at: null });
     const kernel = await openNode(set.path);
-    expect([set.row(pid).status, kernel.recovery]).toEqual(['runnable', { ...emptyReport, checked: 1, rerun: 1 }]);
+    expect([(await set.row(pid)).status, kernel.recovery]).toEqual([
+      'runnable',
+      { ...emptyReport, checked: 1, rerun: 1 },
+    ]);
   });
 
   it('one that was being stopped ends with the reason that was stored, and keeps no grace', async () => {
@@ -161,7 +164,7 @@ describe('what becomes of the processes of a lost node', () => {
       pids.push(await spawnRunningOn(set, node), await spawnRunningOn(set, node, { recovery: 'fail' }));
       for (const pid of pids) await set.kernel.processes.cancel(pid, 'enough');
     });
-    expect(pids.map((pid) => set.row(pid).status)).toEqual(['stopping', 'stopping']);
+    expect(await Promise.all(pids.map(async (pid) => (await set.row(pid)).status))).toEqual(['stopping', 'stopping']);
     const kernel = await openNode(set.path);
     for (const pid of pids) {
       const { status, outcome } = await kernel.processes.get(pid);
@@ -181,11 +184,11 @@ describe('what becomes of the processes of a lost node', () => {
       pids.push(await spawnRunningOn(set, node), await spawnRunningOn(set, node, { status: 'waiting' }));
       for (const pid of pids) await set.kernel.processes.pause(pid, 'lunch');
     });
-    const fences = pids.map((pid) => Number(set.row(pid).fence));
+    const fences = await Promise.all(pids.map(async (pid) => Number((await set.row(pid)).fence)));
     const kernel = await openNode(set.path);
     expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2, paused: 2 });
     for (const [index, pid] of pids.entries()) {
-      expect(set.row(pid)).toMatchObject({ status: 'paused', node: null, fence: (fences[index] ?? 0) + 1 });
+      expect(await set.row(pid)).toMatchObject({ status: 'paused', node: null, fence: (fences[index] ?? 0) + 1 });
       await kernel.processes.resume(pid);
       expect((await kernel.processes.get(pid)).status).toBe('runnable');
     }
@@ -201,14 +204,14 @@ describe('what becomes of the processes of a lost node', () => {
       tree.parent = await spawnRunningOn(set, node, { recovery: 'fail' });
       tree.same = await host.processes.spawnChild(tree.parent, { image: 'worker' });
       tree.others = await host.processes.spawnChild(tree.parent, { image: 'worker' });
-      edit(tree.same, { status: 'running', node, started_at: 1 });
-      edit(tree.others, { status: 'running', node: other.nodeId, started_at: 1 });
+      await edit(tree.same, { status: 'running', node, started_at: 1 });
+      await edit(tree.others, { status: 'running', node: other.nodeId, started_at: 1 });
     });
     const kernel = await openNode(set.path);
     expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2, abandoned: { owner_lost: 1 }, stopped: 1 });
-    expect(row(tree.parent).status).toBe('abandoned');
+    expect((await row(tree.parent)).status).toBe('abandoned');
     expect((await kernel.processes.get(tree.same)).outcome).toEqual({ kind: 'parent_exited', by: tree.parent });
-    expect(row(tree.others)).toMatchObject({ status: 'stopping', node: other.nodeId });
+    expect(await row(tree.others)).toMatchObject({ status: 'stopping', node: other.nodeId });
     await checkInvariants(kernel, set.path, edited);
   });
 
@@ -216,10 +219,10 @@ describe('what becomes of the processes of a lost node', () => {
     const set = await kernelFixture();
     const command = await spawnRunningOn(set, 'n_unknown', { kind: 'command' });
     const external = await set.kernel.processes.spawn({});
-    set.edit(external, { status: 'running', node: 'n_unknown', started_at: 1 });
-    const before = [set.row(command), set.row(external)];
+    await set.edit(external, { status: 'running', node: 'n_unknown', started_at: 1 });
+    const before = [await set.row(command), await set.row(external)];
     const kernel = await openNode(set.path);
-    expect([set.row(command), set.row(external)]).toEqual(before);
+    expect([await set.row(command), await set.row(external)]).toEqual(before);
     expect(kernel.recovery).toEqual({ ...emptyReport, checked: 2 });
     expect(await nodeEvents(kernel)).toEqual([]);
   });
@@ -229,11 +232,11 @@ describe('what becomes of the processes of a lost node', () => {
     async (which) => {
       const set = await kernelFixture();
       const nodes = nodesIn(set.path);
-      if (which === 'has ended') nodes.addElsewhere(elsewhere);
-      nodes.edit(elsewhere, { ended_at: 1 });
+      if (which === 'has ended') await nodes.addElsewhere(elsewhere);
+      await nodes.edit(elsewhere, { ended_at: 1 });
       const pid = await spawnRunningOn(set, elsewhere);
       const kernel = await openNode(set.path);
-      expect(set.row(pid)).toMatchObject({ status: 'runnable', node: null });
+      expect(await set.row(pid)).toMatchObject({ status: 'runnable', node: null });
       const report = { ...emptyReport, checked: 1, rerun: 1 };
       expect((await nodeEvents(kernel)).map(({ type, data }) => [type, data])).toEqual([
         ['node.recovered', { node: elsewhere, reason: 'missing', ...report }],
@@ -252,7 +255,7 @@ describe('recovery', () => {
     const pid = await spawnRunningOn(set, kernel.nodeId);
     clock.advance(86_400_000);
     await kernel.container.get(Recovery).recoverLostNodes();
-    expect([set.row(pid).status, kernel.recovery]).toEqual(['running', emptyReport]);
+    expect([(await set.row(pid)).status, kernel.recovery]).toEqual(['running', emptyReport]);
   });
 
   it('a second time changes nothing more', async () => {
@@ -262,11 +265,11 @@ describe('recovery', () => {
       pids.push(await spawnRunningOn(set, node), await spawnRunningOn(set, node, { recovery: 'fail' }));
     });
     const first = await openNode(set.path);
-    const rows = pids.map((pid) => set.row(pid));
+    const rows = await Promise.all(pids.map((pid) => set.row(pid)));
     const events = await nodeEvents(first);
     await first.container.get(Recovery).recoverLostNodes();
     const second = await openNode(set.path);
-    expect(pids.map((pid) => set.row(pid))).toEqual(rows);
+    expect(await Promise.all(pids.map((pid) => set.row(pid)))).toEqual(rows);
     expect(await nodeEvents(second)).toEqual(events);
     expect(second.recovery).toEqual(emptyReport);
   });
@@ -287,7 +290,7 @@ describe('recovery', () => {
       ['node.lapsed', node],
       ['node.recovered', node],
     ]);
-    expect(pids.map((pid) => set.row(pid).fence)).toEqual(pids.map(() => 1));
+    expect(await Promise.all(pids.map(async (pid) => (await set.row(pid)).fence))).toEqual(pids.map(() => 1));
     const doneHere = kernels.filter(({ recovery }) => recovery.checked > 0);
     expect(doneHere.length).toBe(kernels.some(({ nodeId }) => nodeId === events[0]?.node) ? 1 : 0);
     for (const racer of racers) await racer.kill();
@@ -298,7 +301,7 @@ describe('recovery', () => {
     const set = await kernelFixture();
     const node = await startAndKillNode(set, async (id) => {
       await Promise.all(Array.from({ length: count }, () => set.kernel.processes.spawn({ image: 'worker' })));
-      nodesIn(set.path).holdAll(id);
+      await nodesIn(set.path).holdAll(id);
     });
     const kernel = await openNode(set.path);
     expect(kernel.recovery).toEqual({ ...emptyReport, checked: count, rerun: count });
@@ -312,7 +315,7 @@ describe('recovery', () => {
 
   it('uses the OsProcesses that a caller binds', async () => {
     const set = await kernelFixture();
-    nodesIn(set.path).addElsewhere(elsewhere);
+    await nodesIn(set.path).addElsewhere(elsewhere);
     const pid = await spawnRunningOn(set, elsewhere);
     const self = { machine: 'm', boot: 'b', pid: 1, startTicks: '1' };
     const module = new ContainerModule(({ bind }) => {
@@ -320,7 +323,7 @@ describe('recovery', () => {
     });
     const kernel = await openNode(set.path, { modules: [module] });
     expect(await releasesOf(kernel, pid)).toEqual([{ reason: 'dead', node: elsewhere }]);
-    expect(JSON.parse(nodesIn(set.path).get(kernel.nodeId)?.host ?? '')).toEqual(self);
+    expect(JSON.parse((await nodesIn(set.path).get(kernel.nodeId))?.host ?? '')).toEqual(self);
   });
 
   it('is not done by a kernel without an executor', async () => {
@@ -329,8 +332,8 @@ describe('recovery', () => {
     await startAndKillNode(set, async (node) => {
       pid = await spawnRunningOn(set, node);
     });
-    const before = set.row(pid);
+    const before = await set.row(pid);
     const looker = await openNode(set.path, { node: { executor: false } });
-    expect([set.row(pid), looker.recovery]).toEqual([before, emptyReport]);
+    expect([await set.row(pid), looker.recovery]).toEqual([before, emptyReport]);
   });
 });

@@ -7,7 +7,7 @@ const child = defineImage({ name: 'child', run: () => 'done' });
 
 describe('the journal of a process', () => {
   it('lists the answered calls in the order of their answers, then those that have begun', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { opened, open } = gate();
     const image = defineImage({
       name: 'body',

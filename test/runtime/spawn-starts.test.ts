@@ -70,13 +70,13 @@ describe('a process that is spawned on a node with a free slot', () => {
   });
 
   it('gives its slot back when the commit of the spawn fails', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, images: [quick], node: { concurrency: 1 } });
-    const refused = openRawTables(store).refuse('INSERT', 'views');
+    const refused = await openRawTables(store).refuse('INSERT', 'views');
     for (let round = 0; round < 3; round++) {
       await expect(kernel.processes.spawn({ image: 'quick' })).rejects.toThrow();
     }
-    refused[Symbol.dispose]();
+    await refused[Symbol.asyncDispose]();
     expect(await kernel.processes.value(await kernel.processes.spawn({ image: 'quick' }))).toBe('done');
   });
 });

@@ -139,7 +139,7 @@ describe('an image of steps', () => {
   });
 
   it('that is paused stays so when the kernel is closed and opened again, and goes on with the next step', async () => {
-    const store = newStore();
+    const store = await newStore();
     const ran: string[] = [];
     const { opened, open } = gate();
     const steps: StepSpec[] = [
@@ -169,7 +169,7 @@ describe('an image of steps', () => {
   });
 
   it('repeats the step that was under way when the kernel was closed, and none that was completed', async () => {
-    const store = newStore();
+    const store = await newStore();
     const ran: string[] = [];
     let isHanging = true;
     const steps: StepSpec[] = [
@@ -194,7 +194,7 @@ describe('an image of steps', () => {
   });
 
   it('does not repeat a step that may happen only once', async () => {
-    const store = newStore();
+    const store = await newStore();
     const ran: string[] = [];
     const steps: StepSpec[] = [
       {

@@ -6,7 +6,7 @@ import { manualClock } from '../support/kernel-fixture.js';
 
 describe('a step', () => {
   it('that is completed never runs again: a rerun gets the stored result', async () => {
-    const store = newStore();
+    const store = await newStore();
     const done: string[] = [];
     const image = (hold: Promise<unknown>) =>
       defineImage({
@@ -153,7 +153,7 @@ describe('a step', () => {
 
 describe('a body that is run again', () => {
   it('with concurrent branches interleaves them as in the first run', async () => {
-    const store = newStore();
+    const store = await newStore();
     const orders: string[][] = [];
     const image = (isLast: boolean) =>
       defineImage({
@@ -185,7 +185,7 @@ describe('a body that is run again', () => {
   });
 
   it('finds the same children and their results, and its failures again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const seen: unknown[] = [];
     const child = defineImage({ name: 'child', run: async () => ({ from: 'child' }) });
     const parent = (hold: Promise<unknown>) =>
@@ -219,7 +219,7 @@ describe('a body that is run again', () => {
   });
 
   it('does not repeat what may happen only once: its outcome is unknown, and the body decides', async () => {
-    const store = newStore();
+    const store = await newStore();
     let sent = 0;
     const image = (hold: Promise<unknown>) =>
       defineImage({
@@ -247,7 +247,7 @@ describe('a body that is run again', () => {
   });
 
   it('sleeps no longer than its first run asked for', async () => {
-    const store = newStore();
+    const store = await newStore();
     const clock = manualClock();
     const image = defineImage({ name: 'sleeper', run: async (ctx) => void (await ctx.sleep(3_600_000)) });
     const kernel = await openKernel({ store, clock, images: [image] });

@@ -63,7 +63,7 @@ interface Opened {
 /** Spawns the image `work`, and stops the process when `begun` is open. */
 async function open(image: Image, begun: Gate, { spec = {}, stop }: Stopped): Promise<Opened> {
   const clock = manualClock();
-  const path = newStore();
+  const path = await newStore();
   const kernel = await openKernel({ store: path, images: [image], clock, durability: 'normal' });
   const pid = await kernel.processes.spawn({ image: 'work', ...spec });
   await begun.opened;

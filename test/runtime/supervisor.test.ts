@@ -45,7 +45,7 @@ async function startTeam(
   images: readonly Image[] = [],
   options: KernelOptions = {},
 ): Promise<Team> {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await openKernel({ ...options, store, images: [worker, ...images, supervisor(spec)] });
   const pid = await kernel.processes.spawn({ image: 'team' });
   await waitUntilSettled({ kernel, pid, store });
@@ -373,7 +373,7 @@ describe('a supervisor whose kernel is closed and opened again', () => {
         children: [child('a'), { name: 'b', image: 'stubborn', restart: 'permanent', shutdownMs: 600 }, child('c')],
       }),
     ];
-    const store = newStore();
+    const store = await newStore();
     const clock = manualClock();
     const kernel = await openKernel({ store, clock, images });
     const pid = await kernel.processes.spawn({ image: 'team' });

@@ -78,7 +78,7 @@ describe('the logger is told', () => {
   });
 
   it('of a body that went another way than its journal', async () => {
-    const store = newStore();
+    const store = await newStore();
     const version = (name: string) =>
       defineImage({
         name: 'changed',
@@ -99,7 +99,7 @@ describe('the logger is told', () => {
   });
 
   it('of processes whose image no node here has, and not of those that can run', async () => {
-    const store = newStore();
+    const store = await newStore();
     const waiting = (name: string) => defineImage({ name, run: (ctx) => ctx.waitSignal('go') });
     const first = await openKernel({ store, node: { executor: false }, images: [waiting('gone'), waiting('here')] });
     const pids = [await first.processes.spawn({ image: 'gone' }), await first.processes.spawn({ image: 'gone' })];
@@ -120,7 +120,7 @@ describe('the logger is told', () => {
   });
 
   it('of no image that is registered right after the kernel was opened', async () => {
-    const store = newStore();
+    const store = await newStore();
     const late = defineImage({ name: 'late', run: async () => 'done' });
     const first = await openKernel({ store, node: { executor: false }, images: [late] });
     const pid = await first.processes.spawn({ image: 'late' });

@@ -65,7 +65,7 @@ describe('an image that is given itself', () => {
   });
 
   it('is run by the next kernel that registers it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store, node: { executor: false } });
     const pid = await first.processes.spawn({ image: square, args: { n: 7 } });
     await first.shutdown();
@@ -110,7 +110,7 @@ describe('value, call and run', () => {
   });
 
   it('throw the same when the body is run again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const seen: string[] = [];
     const parent = defineImage({
       name: 'parent',

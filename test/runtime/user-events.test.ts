@@ -83,7 +83,7 @@ describe('ctx.emit', () => {
   });
 
   it('does not emit again when the body is run again, and goes on after a restart', async () => {
-    const store = newStore();
+    const store = await newStore();
     const image = (hold: Promise<unknown>) =>
       reader(async (ctx) => {
         await ctx.emit('page.read', { page: 1 });

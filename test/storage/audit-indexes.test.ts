@@ -2,12 +2,23 @@ import Database from 'better-sqlite3';
 import { and, desc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { expect, it } from 'vitest';
-import { auditRecords, isChangeRecord, isStateRecord, memberOfBody } from '../../src/storage/schema/audit.js';
+import { auditRecords, isChangeRecord, isStateRecord } from '../../src/storage/schema/audit.js';
 import { migrate } from '../../src/storage/sqlite/migrate.js';
+import { sqliteDialect } from '../../src/storage/statements/dialect.js';
+
+const { memberOfBody } = sqliteDialect;
 
 const lookups = [
-  ['the status of a process', 'audit_records_state', and(eq(memberOfBody('target'), 'p_1'), isStateRecord)],
-  ['the changes of a capability', 'audit_records_change', and(eq(memberOfBody('capability'), 'c_1'), isChangeRecord)],
+  [
+    'the status of a process',
+    'audit_records_state',
+    and(eq(memberOfBody('target'), 'p_1'), isStateRecord(sqliteDialect)),
+  ],
+  [
+    'the changes of a capability',
+    'audit_records_change',
+    and(eq(memberOfBody('capability'), 'c_1'), isChangeRecord(sqliteDialect)),
+  ],
 ] as const;
 it.each(lookups)('%s is looked up by the index %s', (_, index, condition) => {
   const raw = new Database(':memory:');

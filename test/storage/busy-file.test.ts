@@ -9,7 +9,7 @@ import { findInconsistencies } from '../support/store-consistency.js';
 
 describe('while another connection holds the write lock', () => {
   it('a call waits and succeeds, reads are answered, and the event loop keeps turning', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const root = await kernel.processes.spawn({});
     stoppedClock();
@@ -30,7 +30,7 @@ describe('while another connection holds the write lock', () => {
   });
 
   it('a call is refused with STORE_BUSY after 5 s, and the next one after the release succeeds', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const clock = stoppedClock();
     const lock = holdLock(store);
@@ -50,7 +50,7 @@ describe('while another connection holds the write lock', () => {
   });
 
   it('time that a call has spent behind others does not count as waiting for the lock', async () => {
-    const path = newStore();
+    const path = await newStore();
     const kernel = await openKernel({ store: path });
     const store = kernel.container.get(Store);
     const clock = stoppedClock();
@@ -73,7 +73,7 @@ describe('while another connection holds the write lock', () => {
   });
 
   it('shutdown ends after what was accepted has been refused', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await createKernel({ logger: 'silent', store });
     const clock = stoppedClock();
     const lock = holdLock(store);
@@ -92,7 +92,7 @@ describe('while another connection holds the write lock', () => {
   });
 
   it('200,000 calls can wait at once, and all succeed when it is free', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     stoppedClock();
     const lock = holdLock(store);
@@ -107,7 +107,7 @@ describe('while another connection holds the write lock', () => {
   });
 
   it('opening waits for it too', async () => {
-    const store = newStore();
+    const store = await newStore();
     const first = await openKernel({ store });
     const pid = await first.processes.spawn({});
     const lock = holdLock(store);
@@ -119,7 +119,7 @@ describe('while another connection holds the write lock', () => {
   });
 
   it('a new database is created once the lock on the empty file is gone', async () => {
-    const store = newStore();
+    const store = await newStore();
     const raw = new Database(store);
     onTestFinished(() => void raw.close());
     raw.exec('BEGIN IMMEDIATE');
@@ -150,7 +150,7 @@ describe('several kernels of one program on one file', () => {
   });
 
   it('go on when one of them is shut down in the middle', async () => {
-    const store = newStore();
+    const store = await newStore();
     const staying = await openKernel({ store });
     const leaving = await createKernel({ logger: 'silent', store });
     const root = await staying.processes.spawn({});

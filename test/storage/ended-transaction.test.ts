@@ -3,9 +3,10 @@ import { performance } from 'node:perf_hooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ProcessError } from '../../src/base/errors.js';
 import type { Channel, WriteTx } from '../../src/base/store.js';
-import { SqliteAuditRepository } from '../../src/storage/repository/sqlite-audit-repository.js';
+import { SqlAuditRepository } from '../../src/storage/repository/sql-audit-repository.js';
+import { Connection } from '../../src/storage/sqlite/connection.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
-import { SqliteTx } from '../../src/storage/sqlite/sqlite-tx.js';
+import { WriteUnit } from '../../src/storage/units/write-unit.js';
 import { tempFolder } from '../support/kernel.js';
 
 /** SQLite ends a transaction by itself when it meets a full disk, a failing one, or too little memory. */
@@ -72,7 +73,7 @@ class RowChannel implements Channel<string, readonly string[]> {
 }
 
 function endTransaction(tx: WriteTx): void {
-  if (!(tx instanceof SqliteTx)) throw new Error('this is no SQLite store');
+  if (!(tx instanceof WriteUnit && tx.connection instanceof Connection)) throw new Error('this is no SQLite store');
   tx.connection.raw.exec('ROLLBACK');
 }
 
@@ -89,7 +90,7 @@ async function open() {
   await store.open();
   onTestFinished(() => store.close());
   keepGroupsOpen();
-  const rows = new SqliteAuditRepository();
+  const rows = new SqlAuditRepository();
   const put = async (tx: WriteTx, id: string) => rows.insertKey(tx, { id, publicKey: id });
   const keys = async () => (await store.read((tx) => rows.keys(tx))).map(({ id }) => id).sort();
   return { store, put, keys, channel: new RowChannel(put) };

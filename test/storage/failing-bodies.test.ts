@@ -29,7 +29,7 @@ describe('a store operation that fails under bodies', () => {
       const failing = new FailingRepositories();
       const kernel = await createKernel({
         logger: 'silent',
-        store: newStore(),
+        store: await newStore(),
         durability: 'normal',
         modules: [failing.module()],
         images: [child, parent],

@@ -79,7 +79,7 @@ async function script(kernel: Kernel): Promise<void> {
 async function openWith(failing: FailingRepositories): Promise<Kernel> {
   return createKernel({
     logger: 'silent',
-    store: newStore(),
+    store: await newStore(),
     durability: 'normal',
     modules: [failing.module()],
     node: { executor: false },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Fifo } from '../../src/storage/sqlite/fifo.js';
+import { Fifo } from '../../src/storage/units/fifo.js';
 
 type Step = { readonly push: number } | { readonly shift: number } | { readonly remove: number };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Kernel, Store } from '../../src/index.js';
-import { SqliteTx } from '../../src/storage/sqlite/sqlite-tx.js';
+import { Connection } from '../../src/storage/sqlite/connection.js';
+import { WriteUnit } from '../../src/storage/units/write-unit.js';
 import { openKernel, refusal } from '../support/kernel.js';
 import { findInconsistencies } from '../support/store-consistency.js';
 
@@ -68,7 +69,7 @@ async function pidsUnder(kernel: Kernel, root: string): Promise<string[]> {
 async function limitPages(kernel: Kernel, pages = 40): Promise<{ lift(): Promise<void> }> {
   const set = (limit: (count: number) => number) =>
     kernel.container.get(Store).write(async (tx) => {
-      if (!(tx instanceof SqliteTx)) throw new Error('this is no SQLite store');
+      if (!(tx instanceof WriteUnit && tx.connection instanceof Connection)) throw new Error('this is no SQLite store');
       const { raw } = tx.connection;
       raw.pragma(`max_page_count = ${limit(Number(raw.pragma('page_count', { simple: true })))}`);
     });

@@ -25,7 +25,7 @@ describe('a kernel that only reads', () => {
   });
 
   it('sees what a running kernel commits', async () => {
-    const store = newStore();
+    const store = await newStore();
     const writing = await openKernel({ store });
     const reading = await openKernel({ store, readOnly: true });
     const pid = await writing.processes.spawn({ name: 'seen' });
@@ -55,7 +55,7 @@ describe('a file that may not be written', () => {
   });
 
   it('cannot be created in a folder that may not be written: STORE_IO', async ({ skip }) => {
-    const store = newStore();
+    const store = await newStore();
     chmodSync(dirname(store), 0o555);
     if (isWritable(dirname(store))) skip('this user may write every folder');
     expect(await refusal(createKernel({ logger: 'silent', store }))).toMatchObject({ code: 'STORE_IO' });
@@ -80,7 +80,7 @@ function changes(kernel: Kernel, pid: string): (() => Promise<unknown>)[] {
 }
 
 async function closedStore(): Promise<{ store: string; pid: string }> {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await createKernel({ logger: 'silent', store });
   const pid = await kernel.processes.spawn({ name: 'kept' });
   await kernel.shutdown();

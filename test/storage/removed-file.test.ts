@@ -73,7 +73,7 @@ describe('a store file', () => {
 
   it('that is replaced is not touched by the kernel that had it open', async () => {
     const { kernel, store, reports } = await running();
-    const other = newStore();
+    const other = await newStore();
     const second = await createKernel({ logger: 'silent', store: other });
     const pid = await second.processes.spawn({ name: 'other' });
     await second.shutdown();

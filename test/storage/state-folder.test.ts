@@ -71,7 +71,7 @@ describe('a state folder', () => {
   });
 
   it('that cannot be made is STORE_IO, and the store stays closed', async () => {
-    const store = newStore();
+    const store = await newStore();
     const file = join(tempFolder(), 'file');
     writeFileSync(file, '');
     expect(await refusal(createKernel({ logger: 'silent', store, state: join(file, 'state') }))).toMatchObject({

@@ -6,27 +6,27 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('what a store remembers', () => {
   it('is not used for a read after another program has changed it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const pid = await kernel.processes.spawn({ name: 'before' });
     expect((await kernel.processes.get(pid)).name).toBe('before');
-    openRawTables(store).update('processes', { pid }, { name: 'after' });
+    await openRawTables(store).update('processes', { pid }, { name: 'after' });
     await nextTurn();
     expect((await kernel.processes.get(pid)).name).toBe('after');
   });
 
   it('is not used for a decision after another program has changed it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const pid = await kernel.processes.spawn({ budget: { tokens: 100 } });
     await kernel.processes.charge(pid, { tokens: 10 });
-    openRawTables(store).update('accounts', {}, { tokens_used: 95 });
+    await openRawTables(store).update('accounts', {}, { tokens_used: 95 });
     expect(await refusal(kernel.processes.charge(pid, { tokens: 10 }))).toMatchObject({ code: 'BUDGET_EXCEEDED' });
     await kernel.processes.charge(pid, { tokens: 5 });
   });
 
   it('is that of the last commit of any kernel of the program', async () => {
-    const store = newStore();
+    const store = await newStore();
     const [first, second] = [await openKernel({ store }), await openKernel({ store })];
     const pid = await first.processes.spawn({});
     for (let round = 0; round < 20; round++) {
@@ -45,23 +45,23 @@ describe('what a store remembers', () => {
   });
 
   it('is taken back with a unit that is refused, and written with the others of its group', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const pid = await kernel.processes.spawn({ budget: { tokens: 5 } });
     const outcomes = await Promise.allSettled([3, 4, 2, 1].map((tokens) => kernel.processes.charge(pid, { tokens })));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
     expect((await kernel.processes.budget(pid)).tokens.used).toBe(5);
-    expect(openRawTables(store).rows('accounts')).toMatchObject([{ tokens_used: 5 }]);
+    expect(await openRawTables(store).rows('accounts')).toMatchObject([{ tokens_used: 5 }]);
   });
 
   it('is forgotten with a group that could not be committed', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const pid = await kernel.processes.spawn({});
     // A row that cannot be written makes the group fail: nothing of it is kept, in the file or in memory.
-    const refused = openRawTables(store).refuse('UPDATE', 'accounts');
+    const refused = await openRawTables(store).refuse('UPDATE', 'accounts');
     await expect(kernel.processes.charge(pid, { tokens: 7 })).rejects.toMatchObject({ code: expect.any(String) });
-    refused[Symbol.dispose]();
+    await refused[Symbol.asyncDispose]();
     expect((await kernel.processes.budget(pid)).tokens.used).toBe(0);
     await kernel.processes.charge(pid, { tokens: 1 });
     expect((await kernel.processes.budget(pid)).tokens.used).toBe(1);

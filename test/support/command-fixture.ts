@@ -15,7 +15,7 @@ export interface CommandFixture {
 }
 
 export async function commandFixture(spec: SpawnSpec = {}, options: KernelOptions = {}): Promise<CommandFixture> {
-  const store = options.store ?? newStore();
+  const store = options.store ?? (await newStore());
   const workspace = options.workspace ?? tempFolder();
   const kernel = await openKernel({ ...options, store, workspace });
   const pid = await kernel.processes.spawn({ capabilities: [anyCommand], ...spec });

@@ -11,7 +11,7 @@ import { RawTables } from './storage/raw-tables.js';
  * found, as sentences; nothing here shares code with the kernel. The numbers are those of the quality page.
  */
 export async function checkInvariants(kernel: Kernel, path: string, options: CheckOptions = {}): Promise<void> {
-  const facts = readFacts(path);
+  const facts = await readFacts(path);
   const wrong = [
     ...checkAuthority(facts),
     ...checkAccounts(facts),
@@ -52,8 +52,8 @@ async function checkRecordedStatuses(kernel: Kernel, { processes }: Facts): Prom
 }
 
 /** (24) The parts that acknowledged processes lack: row, account, goal, view, own capability, event or record. */
-export function findLost(path: string, pids: readonly Pid[]): string[] {
-  const facts = readFacts(path);
+export async function findLost(path: string, pids: readonly Pid[]): Promise<string[]> {
+  const facts = await readFacts(path);
   const rows = new Map(facts.processes.map((row) => [row.pid, row]));
   const objects = new Set(facts.objects.map(({ id }) => id));
   const accounts = new Set(facts.accounts.map(({ n }) => n));
@@ -467,35 +467,39 @@ interface RecordBody {
   facts?: { approvals?: string[]; reachedBy?: string; alsoBy?: string[] };
 }
 
-export type Facts = ReturnType<typeof readFacts>;
+export type Facts = Awaited<ReturnType<typeof readFacts>>;
 
 /** All tables, as one committed state. */
-function readFacts(path: string) {
-  using tables = new RawTables(path);
-  return tables.snapshot(() => ({
-    processes: tables.rows<ProcessFact>('processes', 'n'),
-    accounts: tables.rows<Record<string, number>>('accounts'),
-    reservations: tables.rows<{ id: string; pid: string; usage: string }>('reservations'),
-    effects: tables.rows<{ id: string }>('effects'),
-    capabilities: tables.rows<CapabilityFact>('capabilities'),
-    commands: tables.rows<{ process: number; token: string; survive: number }>('commands'),
-    approvals: tables.rows<{ id: string; decision: string | null; spent_at: number | null }>('approvals'),
-    objects: tables.rows<MemoryFacts['objects'][number]>('objects'),
-    versions: tables.rows<MemoryFacts['versions'][number]>('object_versions', 'n'),
-    overlays: tables.rows<MemoryFacts['overlays'][number]>('overlays'),
-    payloads: tables.rows<MemoryFacts['payloads'][number]>('payloads'),
-    views: tables.rows<MemoryFacts['views'][number]>('views'),
-    entries: tables.rows<MemoryFacts['entries'][number]>('view_entries'),
-    links: tables.rows<MemoryFacts['links'][number]>('links'),
-    messages: tables.rows<{ id: string; to_pid: string; from_pid: string }>('messages', 'n'),
-    signals: tables.rows<{ pid: string; name: string; ordinal: number; taken: number }>(
+async function readFacts(store: string) {
+  await using tables = new RawTables(store);
+  return await tables.snapshot(async () => ({
+    processes: await tables.rows<ProcessFact>('processes', 'n'),
+    accounts: await tables.rows<Record<string, number>>('accounts'),
+    reservations: await tables.rows<{ id: string; pid: string; usage: string }>('reservations'),
+    effects: await tables.rows<{ id: string }>('effects'),
+    capabilities: await tables.rows<CapabilityFact>('capabilities'),
+    commands: await tables.rows<{ process: number; token: string; survive: number }>('commands'),
+    approvals: await tables.rows<{ id: string; decision: string | null; spent_at: number | null }>('approvals'),
+    objects: await tables.rows<MemoryFacts['objects'][number]>('objects'),
+    versions: await tables.rows<MemoryFacts['versions'][number]>('object_versions', 'n'),
+    overlays: await tables.rows<MemoryFacts['overlays'][number]>('overlays'),
+    payloads: await tables.rows<MemoryFacts['payloads'][number]>('payloads'),
+    views: await tables.rows<MemoryFacts['views'][number]>('views'),
+    entries: await tables.rows<MemoryFacts['entries'][number]>('view_entries'),
+    links: await tables.rows<MemoryFacts['links'][number]>('links'),
+    messages: await tables.rows<{ id: string; to_pid: string; from_pid: string }>('messages', 'n'),
+    signals: await tables.rows<{ pid: string; name: string; ordinal: number; taken: number }>(
       'user_signals',
       'pid, name, ordinal',
     ),
-    events: tables.rows<{ seq: number; type: string; at: number; pid: string | null; data: string }>('events', 'seq'),
-    records: tables
-      .rows<{ seq: number; body: string }>('audit_records', 'seq')
-      .map(({ seq, body }) => ({ seq, body: JSON.parse(body) as RecordBody })),
+    events: await tables.rows<{ seq: number; type: string; at: number; pid: string | null; data: string }>(
+      'events',
+      'seq',
+    ),
+    records: (await tables.rows<{ seq: number; body: string }>('audit_records', 'seq')).map(({ seq, body }) => ({
+      seq,
+      body: JSON.parse(body) as RecordBody,
+    })),
   }));
 }
 

@@ -12,14 +12,14 @@ export interface KernelFixture {
   /** The refusal of `call`, which must have changed nothing but the records of the refusal itself. */
   refused(call: () => Promise<unknown>): Promise<{ code: string; facts: unknown }>;
   /** Changes columns of a process row, as another node could. */
-  edit(pid: Pid, columns: RawRow): void;
+  edit(pid: Pid, columns: RawRow): Promise<void>;
   /** The columns of a process row. */
-  row(pid: Pid): Record<string, unknown>;
+  row(pid: Pid): Promise<Record<string, unknown>>;
 }
 
 /** A kernel on a new store that runs no bodies and no timers, with access to its tables. */
 export async function kernelFixture(options: KernelOptions = {}): Promise<KernelFixture> {
-  const path = options.store ?? newStore();
+  const path = options.store ?? (await newStore());
   const kernel = await openKernel({
     store: path,
     node: { executor: false },
@@ -41,13 +41,13 @@ function toFixture(kernel: Kernel, path: string): KernelFixture {
     kernel,
     path,
     async refused(call) {
-      const before = readContents(tables);
+      const before = await readContents(tables);
       const answer = await refusal(call());
-      expect(readContents(tables)).toEqual(before);
+      expect(await readContents(tables)).toEqual(before);
       return answer;
     },
-    edit: (pid, columns) => expect(tables.update('processes', { pid }, columns)).toBe(1),
-    row: (pid) => tables.find('processes', { pid }) as RawRow,
+    edit: async (pid, columns) => expect(await tables.update('processes', { pid }, columns)).toBe(1),
+    row: async (pid) => (await tables.find('processes', { pid })) as RawRow,
   };
 }
 
@@ -77,10 +77,11 @@ const tableNames = [
 ];
 const refusalEvents = new Set(['audit.checkpointed', 'budget.exceeded', 'capability.denied']);
 
-function readContents(tables: RawTables): Record<string, unknown[]> {
-  const contents = tableNames.map((table) => [table, tables.rows(table)]);
-  const events = tables.rows<{ type: string }>('events').filter(({ type }) => !refusalEvents.has(type));
-  return { ...Object.fromEntries(contents), events };
+async function readContents(tables: RawTables): Promise<Record<string, unknown[]>> {
+  const contents: Record<string, unknown[]> = {};
+  for (const table of tableNames) contents[table] = await tables.rows(table);
+  const events = (await tables.rows<{ type: string }>('events')).filter(({ type }) => !refusalEvents.has(type));
+  return { ...contents, events };
 }
 
 /** A clock that stands still until it is advanced. */

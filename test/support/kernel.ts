@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createKernel, type Kernel, KernelError, type KernelOptions } from '../../src/index.js';
+import { giveBack, takeDatabase } from './postgres-databases.js';
+import { isSqlite } from './store-kind.js';
 
 /** A new folder that is removed after the test. */
 export function tempFolder(): string {
@@ -11,9 +13,12 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** The address of a new, empty store. Another store is tested by answering with its address here. */
-export function newStore(): string {
-  return join(tempFolder(), 'test.db');
+/** The address of a new, empty store of the kind that is tested, which is gone after the test. */
+export async function newStore(): Promise<string> {
+  if (isSqlite) return join(tempFolder(), 'test.db');
+  const address = await takeDatabase();
+  onTestFinished(() => giveBack(address));
+  return address;
 }
 
 /**
@@ -21,8 +26,9 @@ export function newStore(): string {
  * only a power cut would tell: the contract of the store is tested with both kinds of durability.
  */
 export async function openKernel(options: KernelOptions = {}): Promise<Kernel> {
-  const defaults = { logger: 'silent', durability: 'normal', store: newStore(), workspace: tempFolder() } as const;
-  const kernel = await createKernel({ ...defaults, ...options });
+  const store = options.store ?? (await newStore());
+  const defaults = { logger: 'silent', durability: 'normal', workspace: tempFolder() } as const;
+  const kernel = await createKernel({ ...defaults, ...options, store });
   onTestFinished(async () => void (await kernel.shutdown()));
   return kernel;
 }

@@ -19,13 +19,13 @@ export function nodesIn(path: string) {
   return {
     all: () => tables.rows<NodeFact>('nodes', 'id'),
     get: (id: string) => tables.find<NodeFact>('nodes', { id }),
-    edit: (id: string, columns: Partial<NodeFact>) => void tables.update('nodes', { id }, columns),
+    edit: (id: string, columns: Partial<NodeFact>) => tables.update('nodes', { id }, columns),
     remove: (id: string) => tables.delete('nodes', { id }),
     /** Adds a node of an unknown machine. */
-    addElsewhere(id: string, columns: Partial<NodeFact> = {}): void {
+    async addElsewhere(id: string, columns: Partial<NodeFact> = {}): Promise<void> {
       const host = JSON.stringify({ machine: 'elsewhere', boot: 'b', pid: process.pid, startTicks: '1' });
       const lease = { expires_at: 1, lease_ms: 30_000, renewals: 0 };
-      tables.insert('nodes', {
+      await tables.insert('nodes', {
         id,
         name: 'elsewhere',
         epoch: 1,
@@ -37,9 +37,9 @@ export function nodesIn(path: string) {
       });
     },
     /** Makes every process in the table one that `node` runs. */
-    holdAll(node: string): void {
-      for (const { pid = '', created_at = null } of tables.rows('processes')) {
-        tables.update('processes', { pid }, { status: 'running', node, started_at: created_at });
+    async holdAll(node: string): Promise<void> {
+      for (const { pid = '', created_at = null } of await tables.rows('processes')) {
+        await tables.update('processes', { pid }, { status: 'running', node, started_at: created_at });
       }
     },
     /** Holds the write lock of the store until disposed; changes that are made meanwhile are seen from then on. */

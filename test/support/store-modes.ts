@@ -4,7 +4,7 @@ import { SeededEntropy, SystemEntropy } from '../../src/base/entropy.js';
 import { TimeOrderedIds } from '../../src/base/ids.js';
 import type { WriteTx } from '../../src/base/store.js';
 import { SqliteStore } from '../../src/storage/sqlite/sqlite-store.js';
-import { SqliteTx } from '../../src/storage/sqlite/sqlite-tx.js';
+import { WriteUnit } from '../../src/storage/units/write-unit.js';
 import { TableMemory } from '../../src/storage/working-set/table-memory.js';
 import { WorkingSet } from '../../src/storage/working-set/working-set.js';
 
@@ -58,7 +58,7 @@ leaveOut(TableMemory, 'remember', function (_key: unknown, values: unknown) {
   return this.rowOf({ values, stored: values, row: undefined });
 });
 
-replaceMethod(SqliteTx, 'afterWrite', (original) => {
+replaceMethod(WriteUnit, 'afterWrite', (original) => {
   return function () {
     original.call(this);
     if (mode !== 'memory-off') return;
@@ -110,13 +110,13 @@ replaceMethod(SqliteStore, 'write', (original) => {
 async function runTwice(tx: WriteTx, work: (tx: WriteTx) => Promise<unknown>): Promise<unknown> {
   const tape: Tape = { given: [], next: undefined };
   await tapes.run(tape, () => work(tx)).catch(() => undefined);
-  takeBack(tx as SqliteTx);
+  takeBack(tx as WriteUnit);
   tape.next = 0;
   return tapes.run(tape, () => work(tx));
 }
 
 /** Takes back everything that a unit has done so far, so that it can begin again in the same transaction. */
-function takeBack(tx: SqliteTx): void {
+function takeBack(tx: WriteUnit): void {
   tx.rollback();
   tx.deferred.length = 0;
   tx.followUps.length = 0;

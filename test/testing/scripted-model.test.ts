@@ -103,7 +103,7 @@ describe('an agent with a scripted model', () => {
 
   it('goes on after a restart with a new model of the same script', async () => {
     const busy = { error: Object.assign(new Error('busy'), { isRetryable: true }) };
-    const store = newStore();
+    const store = await newStore();
     const open = async () => {
       const model = scriptedModel([busy, adding, 'It is 5.']);
       const image = agentImage({ name: 'agent', model, retry: { attempts: 2, baseMs: 0 } });

@@ -193,7 +193,7 @@ describe('moving the clock', () => {
 
 describe('a test clock of several kernels', () => {
   it('renews the leases of all of them, so that none is taken for gone', async () => {
-    const [clock, store] = [new TestClock(), newStore()];
+    const [clock, store] = [new TestClock(), await newStore()];
     const options = { clock, store, logger: 'silent', workspace: tempFolder() } as const;
     const image = body((ctx) => ctx.sleep(day).then(() => ctx.attempt));
     await using runner = await createKernel({ ...options, images: [image] });
@@ -207,10 +207,10 @@ describe('a test clock of several kernels', () => {
 
 describe('a node that has not renewed its lease', () => {
   it('is taken for gone when the clock is past the lease, and not before', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await open({ store, workspace: tempFolder() });
     const lapsed = async () => (await kernel.events.list({ types: ['node.lapsed'] })).items.map(({ data }) => data);
-    nodesIn(store).addElsewhere('n_elsewhere');
+    await nodesIn(store).addElsewhere('n_elsewhere');
     await kernel.clock.advance(30_000);
     expect(await lapsed()).toEqual([]);
     await kernel.clock.advance(1);

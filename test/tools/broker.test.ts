@@ -424,7 +424,7 @@ async function opened(
   capabilities: CapabilitySpec[],
   spec: SpawnSpec = {},
 ): Promise<{ kernel: Kernel; pid: Pid; store: string }> {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await openKernel({ store, tools });
   return { kernel, store, pid: await kernel.processes.spawn({ capabilities, ...spec }) };
 }

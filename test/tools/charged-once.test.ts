@@ -28,7 +28,7 @@ const caller = defineImage({
 
 /** A process whose call is under way when its kernel is closed, `times` times. */
 async function interrupted(effect: Effect, times: number, toolCalls: number): Promise<{ store: string; pid: Pid }> {
-  const store = newStore();
+  const store = await newStore();
   let pid: Pid = '';
   for (let time = 0; time < times; time++) {
     const begun = gate();
@@ -108,7 +108,7 @@ describe('a tool call that was under way when the program ended, by capabilities
   }
 
   async function interruptedReader(times: number, uses: CapabilitySpec[]): Promise<{ store: string; pid: Pid }> {
-    const store = newStore();
+    const store = await newStore();
     let pid: Pid = '';
     for (let time = 0; time < times; time++) {
       const begun = gate();

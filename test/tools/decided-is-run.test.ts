@@ -151,7 +151,7 @@ describe('the arguments that were decided on', () => {
         },
       }),
     );
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, node: { executor: false }, durability: 'normal', tools });
     const asked = await kernel.processes.spawn({ capabilities: [callTools] });
     await kernel.capabilities.ask(asked, { resource: 'tool:**', rights: ['call'] });

@@ -10,7 +10,7 @@ import { webServer } from '../support/tools/web-server.js';
 const hello: RequestListener = (_request, response) => void response.end('hello');
 
 async function fetching() {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await openKernel({ store, node: { executor: false }, durability: 'normal' });
   const pid = await kernel.processes.spawn({ capabilities: [callTools, { resource: 'net:**', rights: ['call'] }] });
   const fetch = async (args: JsonObject) => (await kernel.as(pid).tools.call('http.fetch', args)) as JsonObject;
@@ -19,7 +19,7 @@ async function fetching() {
     const tables = openRawTables(store);
     const { items } = await kernel.audit.list();
     const objects = await kernel.memory.query(pid, {});
-    return JSON.stringify([items, objects, tables.find('processes', { pid })]);
+    return JSON.stringify([items, objects, await tables.find('processes', { pid })]);
   };
   return { kernel, pid, fetch, stored };
 }

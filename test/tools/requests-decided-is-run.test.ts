@@ -154,7 +154,7 @@ describe('the request that was decided on', () => {
     }
     const withPorts = (text: string) => text.replace('PORT', String(ports[0])).replace('OTHER', String(ports[1]));
 
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, node: { executor: false }, durability: 'normal' });
     const pid = await kernel.processes.spawn({
       capabilities: [

@@ -89,7 +89,7 @@ describe('the result of a tool', () => {
   });
 
   it('that cannot be used is the same failure for a rerun of the body, and the tool does not run again', async () => {
-    const store = newStore();
+    const store = await newStore();
     let runs = 0;
     const give = tool(() => {
       runs++;

@@ -24,7 +24,7 @@ describe('a tool that a body calls', () => {
       await ctx.sleep(60_000);
       return first;
     });
-    const site = place([send], [body]);
+    const site = await place([send], [body]);
     const before = await site.open();
     const pid = await before.processes.spawn({ image: 'body', capabilities: callAll });
     await eventually(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
@@ -48,7 +48,7 @@ describe('a tool that a body calls', () => {
       observed.push(await ctx.tools.call('broken').catch((error) => [error.code, error.facts.error]));
       await ctx.sleep(60_000);
     });
-    const site = place([broken], [body]);
+    const site = await place([broken], [body]);
     const before = await site.open();
     const pid = await before.processes.spawn({ image: 'body', capabilities: callAll });
     await eventually(async () => expect((await before.processes.get(pid)).wait?.kind).toBe('timer'));
@@ -80,7 +80,7 @@ describe('a tool that a body calls', () => {
       const answers = await Promise.allSettled([ctx.tools.call('ask'), ctx.tools.call('pay')]);
       return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.code));
     });
-    const site = place([hangs('ask', 'pure'), hangs('pay', 'once')], [body]);
+    const site = await place([hangs('ask', 'pure'), hangs('pay', 'once')], [body]);
     const before = await site.open();
     const pid = await before.processes.spawn({ image: 'body', capabilities: callAll, budget: { toolCalls: 3 } });
     await eventually(() => expect(calls).toHaveLength(2));
@@ -142,7 +142,7 @@ describe('a tool that a body calls', () => {
   it('leaves nothing to the program that takes the place of its own meanwhile, and is on record', async () => {
     let release: (value: string) => void = () => undefined;
     const slow = tool('slow', 'once', () => new Promise((resolve) => (release = resolve)));
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, tools: [slow], images: [image(async (ctx) => ctx.tools.call('slow'))] });
     const pid = await kernel.processes.spawn({ image: 'body', capabilities: callAll });
     await eventually(async () => expect((await kernel.events.list({ types: ['tool.called'] })).items).toHaveLength(1));
@@ -257,7 +257,7 @@ describe('the tools that come with the kernel', () => {
   });
 
   it('run programs that the process may run, and keep no secret of their arguments', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store });
     const command = { resource: 'command:echo', rights: ['call' as const] };
     const pid = await kernel.processes.spawn({ capabilities: [...callAll, command] });
@@ -307,8 +307,8 @@ function image(run: (ctx: Syscalls) => Promise<unknown>): Image {
 }
 
 /** A store that several kernels open, one after another, with the same programs. */
-function place(tools: Tool[], images: Image[]): { readonly store: string; open(): Promise<Kernel> } {
-  const store = newStore();
+async function place(tools: Tool[], images: Image[]): Promise<{ readonly store: string; open(): Promise<Kernel> }> {
+  const store = await newStore();
   return {
     store,
     open: () => openKernel({ store, tools, images }),

@@ -44,7 +44,7 @@ describe('a tool that ignores that its process was stopped', () => {
   for (const [name, stop] of Object.entries(stops)) {
     it(`has its caller told, the outcome unknown, and its place given to others: ${name}`, async () => {
       const { deaf, running } = deafTool();
-      const store = newStore();
+      const store = await newStore();
       const kernel = await openKernel({ store, tools: [deaf] });
       const [first, second] = await Promise.all([
         kernel.processes.spawn({ capabilities: callAll }),

@@ -240,6 +240,16 @@ export const errorCodes = {
     meaning: 'No approval has this id.',
     remedy: "Look at `approvals.list({ status: 'any' })`.",
   },
+  NO_SUCH_QUESTION: {
+    group: 'authority',
+    meaning: 'No question has this id.',
+    remedy: "Look at `questions.list({ status: 'any' })`.",
+  },
+  TOO_MANY_QUESTIONS: {
+    group: 'authority',
+    meaning: 'Sixteen questions of the process wait for an answer already. Retryable.',
+    remedy: 'Answer some of them.',
+  },
   NO_SUCH_OBJECT: {
     group: 'authority',
     meaning:
@@ -290,6 +300,18 @@ export const errorCodes = {
     meaning: 'Another program held the write lock for 5 seconds. Retryable.',
     remedy: 'Try again.',
   },
+  STORE_UNAVAILABLE: {
+    group: 'store',
+    meaning:
+      'The database server cannot be reached, or ended the connection again and again for 5 seconds. Nothing of the call was kept. Retryable.',
+    remedy: 'Look at the server and the network; try again.',
+  },
+  STORE_OUTCOME_UNKNOWN: {
+    group: 'store',
+    meaning:
+      'The connection was lost after COMMIT was sent, and the server did not say within 5 seconds whether it was carried out. The kernel goes on asking.',
+    remedy: 'Read the state before you repeat the call, or give it an `id` that makes it idempotent.',
+  },
   STORE_FULL: {
     group: 'store',
     meaning: "The disk, or the database's limit, is full. Nothing of the call was kept. Retryable.",
@@ -306,11 +328,15 @@ export const errorCodes = {
     meaning: 'The kernel was opened with `readOnly`, or the file may not be written.',
     remedy: 'Open it without `readOnly`; make file and folder writable.',
   },
-  STORE_CORRUPT: { group: 'store', meaning: 'SQLite finds the file damaged.', remedy: 'Restore it from a backup.' },
+  STORE_CORRUPT: {
+    group: 'store',
+    meaning: 'The engine finds the database damaged.',
+    remedy: 'Restore it from a backup.',
+  },
   STORE_FOREIGN: {
     group: 'store',
-    meaning: 'The file is not a database of Procura. It was left alone.',
-    remedy: 'Name another file.',
+    meaning: 'The file, or the schema of a PostgreSQL database, is not one of Procura. It was left alone.',
+    remedy: 'Name another file or schema.',
   },
   STORE_UNSUPPORTED: {
     group: 'store',
@@ -320,10 +346,11 @@ export const errorCodes = {
   },
   STORE_FAILED: {
     group: 'store',
-    meaning: 'SQLite answered with something else; `facts.sqlite` has its code. Nothing of the call was kept.',
-    remedy: "Look up SQLite's code.",
+    meaning:
+      'SQLite or PostgreSQL answered with something else; `facts.sqlite` or `facts.sqlstate` has its code. Nothing of the call was kept.',
+    remedy: 'Look up the code in the documentation of the engine.',
   },
-  SCHEMA_NEWER: { group: 'store', meaning: 'A newer release has written this file.', remedy: 'Use that release.' },
+  SCHEMA_NEWER: { group: 'store', meaning: 'A newer release has written this store.', remedy: 'Use that release.' },
   KERNEL_CLOSED: { group: 'store', meaning: 'The kernel has been shut down.', remedy: 'Open a new one.' },
   INTERNAL: {
     group: 'store',
@@ -333,7 +360,7 @@ export const errorCodes = {
   MISSING_PACKAGE: {
     group: 'packages',
     meaning:
-      'The call needs an optional package that is not installed: `ai` for `procura/ai-sdk`, `@modelcontextprotocol/server` for `procura/mcp-server` and `procura mcp`, `@modelcontextprotocol/client` for MCP servers. `facts` have the `package` and the `command` that installs it.',
+      'The call needs an optional package that is not installed: `ai` for `procura/ai-sdk`, `@modelcontextprotocol/server` for `procura/mcp-server` and `procura mcp`, `@modelcontextprotocol/client` for MCP servers, `@langchain/core` for `procura/langchain`. `facts` have the `package` and the `command` that installs it.',
     remedy: 'Run the command that the hint names: it is that of the package manager in use.',
   },
   AUDIT_BROKEN: {

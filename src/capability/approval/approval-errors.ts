@@ -1,12 +1,22 @@
 import { CapabilityError, ProcessError } from '../../base/errors.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
 import { Interruption } from '../../unit/interruption.js';
-import type { ApprovalRequest } from './approval.js';
+import { OutdatedPreparation } from '../../unit/units.js';
+import type { ApprovalRecord, ApprovalRequest } from './approval.js';
 
 /** A person has to approve the call first. Resolved by the approval gate. */
 export class ApprovalNeeded extends Interruption {
   constructor(readonly request: ApprovalRequest) {
     super('APPROVAL_PENDING', `${request.pid} has to ask before it may ${request.right} ${request.resource}.`);
+  }
+}
+
+/** A person has answered with other arguments: the call is prepared again with those. */
+export class AnswerEdited extends OutdatedPreparation {
+  override readonly isLimited: boolean = false;
+
+  constructor(readonly answer: ApprovalRecord) {
+    super(answer.pid);
   }
 }
 

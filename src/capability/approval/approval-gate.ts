@@ -8,10 +8,23 @@ import type { AuditAction } from '../../unit/actions.js';
 import { type Call, type Caller, waitAs } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import type { Interruption, InterruptionHandler } from '../../unit/interruption.js';
-import { hashOfArgs } from '../decision/decide.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
-import { type ApprovalRecord, type ApprovalRequest, isSameCall, isValid } from './approval.js';
-import { ApprovalNeeded, approvalDenied, approvalPending, askerStopping, tooManyApprovals } from './approval-errors.js';
+import {
+  type ApprovalRecord,
+  type ApprovalRequest,
+  isOverdue,
+  isSameCall,
+  isShownInFull,
+  isValid,
+} from './approval.js';
+import {
+  AnswerEdited,
+  ApprovalNeeded,
+  approvalDenied,
+  approvalPending,
+  askerStopping,
+  tooManyApprovals,
+} from './approval-errors.js';
 import { ApprovalLookup } from './approval-lookup.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalValidity } from './approval-validity.js';
@@ -49,8 +62,10 @@ export class ApprovalGate implements InterruptionHandler {
     const { request } = interruption;
     const { caller, action } = call;
     const record = await this.store.write((tx) => this.findOrAsk(tx, caller, act, request));
-    const answered =
+    const given =
       record.decision !== null || caller.face === 'host' ? record : await this.waitForAnswer(call, record, request);
+    const answered = given === undefined ? undefined : await this.denyOverdue(given);
+    if (answered?.decision === 'once' && answered.editedHash !== null) throw new AnswerEdited(answered);
     if (answered?.decision?.startsWith('deny') === true) {
       await this.recordDenial(answered, act, action);
       throw approvalDenied(answered.id, request);
@@ -72,7 +87,10 @@ export class ApprovalGate implements InterruptionHandler {
     if (caller.face === 'process') await this.assertNotStopping(tx, request.pid);
     const own = await this.approvals.findOpen(tx, [request.holder.n]);
     const same = own.filter((record) => isSameCall(record, request));
-    const known = same.find(({ decision }) => decision === 'deny') ?? same.find(({ decision }) => decision === null);
+    const known =
+      same.find(({ decision }) => decision === 'deny') ??
+      same.find(({ decision, editedHash }) => decision === 'once' && editedHash !== null) ??
+      same.find(({ decision }) => decision === null);
     if (known !== undefined) return known;
     await this.assertRoom(tx, act, request, own);
     return this.insertQuestion(tx, act, request);
@@ -93,7 +111,7 @@ export class ApprovalGate implements InterruptionHandler {
   }
 
   private async insertQuestion(tx: WriteTx, act: Act, request: ApprovalRequest): Promise<ApprovalRecord> {
-    const { holder, dependsOn: _dependsOn, ...stored } = request;
+    const { holder, dependsOn: _dependsOn, expiresInMs, edit: _edit, ...stored } = request;
     const record: ApprovalRecord = {
       ...stored,
       id: this.ids.next('approval'),
@@ -102,6 +120,7 @@ export class ApprovalGate implements InterruptionHandler {
       lineage: await this.lineageOf(tx, request.pid),
       createdAt: act.at,
       ...unanswered,
+      deniedAt: expiresInMs === null ? null : act.at + expiresInMs,
     };
     await this.approvals.insert(tx, record);
     const { id: approval, pid, right, resource } = record;
@@ -135,6 +154,37 @@ export class ApprovalGate implements InterruptionHandler {
     return lineage;
   }
 
+  /** The answer, which is a denial of the kernel where nobody has answered in time. */
+  private denyOverdue(given: ApprovalRecord): Promise<ApprovalRecord> | ApprovalRecord {
+    if (!isOverdue(given, this.clock.peek())) return given;
+    const { id, pid, right, resource } = given;
+    return this.store.write(async (tx) => {
+      const record = (await this.approvals.find(tx, id)) ?? given;
+      const at = this.clock.now();
+      if (!isOverdue(record, at)) return record;
+      const answer = { decision: 'deny', scope: null, answeredBy: 'kernel', answeredAt: at, granted: null } as const;
+      await this.approvals.answer(tx, id, { ...answer, editedArgs: null, editedHash: null });
+      const data = { approval: id, decision: answer.decision };
+      this.recorder.recordEvent(tx, { type: 'approval.answered', at, pid, data });
+      this.recorder.recordAudit(tx, {
+        actor: 'kernel',
+        via: 'kernel',
+        at,
+        action: 'approval.answer',
+        outcome: 'ok',
+        target: pid,
+        right,
+        decision: 'deny',
+        code: 'EXPIRED',
+        approval: id,
+        resource,
+        facts: { ...data, deniedAt: record.deniedAt },
+        subject: pid,
+      });
+      return { ...record, ...answer };
+    });
+  }
+
   /** Records a denial and uses it up: it is reported once, and the same call later asks again. */
   private async recordDenial(record: ApprovalRecord, act: Act, action: AuditAction): Promise<void> {
     const { id: approval, pid, right, resource } = record;
@@ -156,8 +206,8 @@ export class ApprovalGate implements InterruptionHandler {
  * The hash of the arguments, for the record. Not where they are shown without their secrets: who has the record could guess
  * those and check the guess.
  */
-function publicHashOf({ args, argsHash, spec }: ApprovalRecord): { argsHash?: string } {
-  return spec !== null || hashOfArgs(args) === argsHash ? { argsHash } : {};
+function publicHashOf(record: ApprovalRecord): { argsHash?: string } {
+  return isShownInFull(record) ? { argsHash: record.argsHash } : {};
 }
 
 const unanswered = {
@@ -167,4 +217,6 @@ const unanswered = {
   answeredAt: null,
   granted: null,
   spentAt: null,
+  editedArgs: null,
+  editedHash: null,
 } as const;

@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { decodeRecord } from '../../audit/audit-record.js';
 import { AuditRepository } from '../../audit/audit-repository.js';
-import type { ApprovalId, Pid } from '../../base/ids.js';
+import type { ApprovalId, Pid, RuleId } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
@@ -27,7 +27,7 @@ export class ApprovalLookup {
   /** In the unit of the effect: an answer `once` is used up. Throws ApprovalNeeded. */
   async authorize(tx: WriteTx, request: ApprovalRequest, at: number): Promise<ApprovalId> {
     const approval = await this.require(tx, request, at);
-    if (approval.decision === 'once') await this.use(tx, approval.id, request.pid, at);
+    if (approval.decision === 'once' && approval.spentAt === null) await this.use(tx, approval.id, request.pid, at);
     const answer = await this.findAnswer(tx, approval);
     if (answer !== undefined) this.recorder.nameAnswer(tx, approval.id, answer);
     return approval.id;
@@ -39,10 +39,20 @@ export class ApprovalLookup {
     this.recorder.recordEvent(tx, { type: 'approval.used', at, pid, data: { approval } });
   }
 
+  /** Uses up those that are not used up yet. */
+  async useAll(tx: WriteTx, approvals: readonly ApprovalId[], pid: Pid, at: number): Promise<void> {
+    for (const id of approvals)
+      if ((await this.approvals.find(tx, id))?.spentAt === null) await this.use(tx, id, pid, at);
+  }
+
   /** Before the unit of the effect: nothing is used up. Throws ApprovalNeeded. */
   async require(tx: ReadTx, request: ApprovalRequest, now: number): Promise<ApprovalRecord> {
-    const approval = await this.find(tx, request, now);
-    if (approval === undefined) throw new ApprovalNeeded(request);
+    const edit = await this.findEdit(tx, request, now);
+    const left = edit === undefined ? request : withoutRules(request, edit.rules);
+    // What is left is asked by rules that the answer was not about.
+    if (edit !== undefined && left.rules.length === 0) return edit;
+    const approval = await this.find(tx, left, now);
+    if (approval === undefined) throw new ApprovalNeeded(left);
     return approval;
   }
 
@@ -52,9 +62,20 @@ export class ApprovalLookup {
     for (const record of await this.approvals.findOpen(tx, [request.holder.n, ...request.holder.path])) {
       if (record.decision === 'always' && waives(record, request) && (await this.stillHolds(tx, record, now)))
         return record;
-      if (record.decision === 'once' && isSameCall(record, request)) once ??= record;
+      // An answer with other arguments lets nothing through but those.
+      if (record.decision === 'once' && record.editedHash === null && isSameCall(record, request)) once ??= record;
     }
     return once;
+  }
+
+  /** The answer with the arguments of this call, if it is still good for it. */
+  private async findEdit(tx: ReadTx, request: ApprovalRequest, now: number): Promise<ApprovalRecord | undefined> {
+    const { edit } = request;
+    const record = edit === undefined ? undefined : await this.approvals.find(tx, edit.approval);
+    if (record === undefined || record.editedHash === null) return undefined;
+    if (record.spentAt !== null && edit?.isContinued !== true) return undefined;
+    const isOfCall = record.pid === request.pid && record.right === request.right;
+    return isOfCall && (await this.stillHolds(tx, record, now)) ? record : undefined;
   }
 
   /** The id of the record of the answer. */
@@ -73,4 +94,8 @@ export class ApprovalLookup {
     const holder = await this.capabilities.findHolder(tx, record.pid);
     return isValid(record, { holder, capability: 'live', isWaived: false, now });
   }
+}
+
+function withoutRules(request: ApprovalRequest, waived: readonly RuleId[]): ApprovalRequest {
+  return { ...request, rules: request.rules.filter((rule) => !waived.includes(rule)) };
 }

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import type { ApprovalId, Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
 import { parseId, parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
@@ -37,10 +38,20 @@ export interface ApprovalQueue {
   /**
    * `once` and `deny` are for this call, `always` and `deny-always` for what `scope` says. Throws NO_SUCH_APPROVAL,
    * CONFLICT for one that was answered or is void, INVALID_INPUT.
+   *
+   * `once` may carry edited arguments for a call of a tool or a command (`editable`): the call is made with these, after the
+   * whole decision was made anew for them. The answer waives only the rules that it was about, and only for them.
+   *
+   * @example await kernel.approvals.answer(id, { decision: 'once', by: 'ann', args: { to: 'bob@example.com' } });
    */
   answer(
     id: ApprovalId,
-    answer: { readonly decision: ApprovalDecision; readonly by: string; readonly scope?: ApprovalScope },
+    answer: {
+      readonly decision: ApprovalDecision;
+      readonly by: string;
+      readonly scope?: ApprovalScope;
+      readonly args?: JsonValue;
+    },
   ): Promise<void>;
 }
 export const ApprovalQueue: Token<ApprovalQueue> = token('ApprovalQueue');

@@ -1,4 +1,5 @@
 import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import type { ApprovalDecision, ApprovalRecord, ApprovalScope } from './approval.js';
@@ -9,6 +10,8 @@ export interface ApprovalAnswer {
   readonly answeredBy: string;
   readonly answeredAt: number;
   readonly granted: CapabilityId | null;
+  readonly editedArgs: JsonValue;
+  readonly editedHash: string | null;
 }
 
 /** Rows of approvals. Every method works inside the caller's unit. */

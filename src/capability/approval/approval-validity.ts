@@ -22,7 +22,8 @@ export class ApprovalValidity {
   }
 
   private async isWaived(tx: ReadTx, record: ApprovalRecord, holder: HolderState, now: number): Promise<boolean> {
-    const request = { ...record, holder, dependsOn: { processes: [], expiresAt: null } };
+    const dependsOn = { processes: [], expiresAt: null };
+    const request = { ...record, holder, expiresInMs: null, dependsOn };
     return (await this.approvalLookup.find(tx, request, now)) !== undefined;
   }
 

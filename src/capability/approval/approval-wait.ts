@@ -4,7 +4,7 @@ import type { ApprovalId } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Store } from '../../base/store.js';
 import { Timers } from '../../unit/timers.js';
-import type { ApprovalRecord, ApprovalRequest, Dependencies } from './approval.js';
+import type { ApprovalRecord, ApprovalRequest } from './approval.js';
 import { approvalWaitCancelled } from './approval-errors.js';
 import { ApprovalRepository } from './approval-repository.js';
 import { ApprovalWatch } from './approval-watch.js';
@@ -31,7 +31,8 @@ export class ApprovalWait {
     const { promise: woken, resolve: wake } = new Deferred();
     const processes = new Set([pid, ...lineage, ...dependsOn.processes]);
     using _watch = this.approvalWatch.watch({ approval: id, chain, processes, wake });
-    using _timer = this.startExpiryTimer(dependsOn, wake);
+    using _timer = this.startTimer(dependsOn.expiresAt, wake);
+    using _limit = this.startTimer(record.deniedAt, wake);
     using _abort = wakeOnAbort(signal, wake);
     // An answer that was committed before the watch began does not wake it.
     if ((await this.find(id))?.decision === null && signal?.aborted !== true) await woken;
@@ -44,8 +45,8 @@ export class ApprovalWait {
     return this.store.read((tx) => this.approvals.find(tx, id));
   }
 
-  private startExpiryTimer({ expiresAt }: Dependencies, wake: () => void): Disposable | undefined {
-    return expiresAt === null ? undefined : this.timers.callAt(expiresAt, wake);
+  private startTimer(at: number | null, wake: () => void): Disposable | undefined {
+    return at === null ? undefined : this.timers.callAt(at, wake);
   }
 }
 

@@ -1,8 +1,11 @@
 import type { ApprovalId, CapabilityId, Pid, RuleId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
+import { hashOfArgs } from '../decision/decide.js';
+import type { AnswerUse } from '../decision/question.js';
 import type { CapabilitySpec, CapabilityStatus } from '../holding/capability.js';
 import type { HolderState } from '../holding/capability-repository.js';
 import type { Right } from '../resource/rights.js';
+import { earliestExpiry } from '../rule/rule.js';
 
 export const approvalDecisions = ['once', 'always', 'deny', 'deny-always'] as const;
 /** The answer of a person: for this call, or for calls like it from now on. */
@@ -42,8 +45,10 @@ export interface Approval {
   /** The scopes that `always` and `deny-always` can have. */
   readonly scopes: readonly ApprovalScope[];
   readonly createdAt: number;
-  /** When the question becomes void. */
+  /** When the question is over: the capability expires then, or the call is denied for want of an answer. */
   readonly expiresAt?: number;
+  /** Present where an answer `once` may carry other arguments, which the call is made with then. */
+  readonly editable?: true;
   /** The answer; absent while it is pending. */
   readonly decision?: ApprovalDecision;
   /** The scope of the answer. */
@@ -52,8 +57,20 @@ export interface Approval {
   readonly by?: string;
   /** The time of the answer. */
   readonly answeredAt?: number;
+  /** The arguments that the answer put in the place of those of the call, with both hashes. */
+  readonly edited?: EditedArguments;
   /** The capability that an approved request has granted. */
   readonly granted?: CapabilityId;
+}
+
+/** Arguments of a call that a person has edited. */
+export interface EditedArguments {
+  /** As the person gave them. */
+  readonly args: JsonValue;
+  /** The SHA-256 of their canonical JSON. */
+  readonly argsHash: string;
+  /** The same of the arguments that were asked about; absent where those are not shown in full. */
+  readonly originalHash?: string;
 }
 
 /** A question for a person, with everything that the approval is bound to. */
@@ -72,11 +89,17 @@ export interface ApprovalRequest {
   readonly expiresAt: number | null;
   readonly rules: readonly RuleId[];
   readonly spec: CapabilitySpec | null;
+  /** How long it waits for an answer before the call is denied; null: without limit. */
+  readonly expiresInMs: number | null;
+  /** Whether the caller can put other arguments in place. */
+  readonly isEditable: boolean;
+  /** The answer that these arguments come from: it waives the rules that it was about. */
+  readonly edit?: AnswerUse;
   /** Further things whose change wakes the waiting call. */
   readonly dependsOn: Dependencies;
 }
 
-export interface Dependencies {
+interface Dependencies {
   /** The processes whose end or new program may change the answer. */
   readonly processes: readonly Pid[];
   /** When the first capability of the chain, or a rule that asks, expires. */
@@ -84,7 +107,7 @@ export interface Dependencies {
 }
 
 /** One row of the table of approvals. */
-export interface ApprovalRecord extends Omit<ApprovalRequest, 'holder' | 'dependsOn'> {
+export interface ApprovalRecord extends Omit<ApprovalRequest, 'holder' | 'dependsOn' | 'expiresInMs' | 'edit'> {
   readonly id: ApprovalId;
   readonly n: number;
   readonly generation: number;
@@ -98,6 +121,11 @@ export interface ApprovalRecord extends Omit<ApprovalRequest, 'holder' | 'depend
   readonly granted: CapabilityId | null;
   /** When the answer was used up, or the denial was reported. */
   readonly spentAt: number | null;
+  /** When the call is denied, if nobody has answered. */
+  readonly deniedAt: number | null;
+  readonly editedArgs: JsonValue;
+  /** The hash of the edited arguments; null where there are none. */
+  readonly editedHash: string | null;
 }
 
 /** The facts that decide whether an approval is valid. */
@@ -113,7 +141,16 @@ export interface ValidityFacts {
 /** An approval is void when its process, its program or its capability is gone, it has expired, or it is not needed. */
 export function isValid(record: ApprovalRecord, { holder, capability, isWaived, now }: ValidityFacts): boolean {
   if (holder === undefined || !holder.live || holder.generation !== record.generation || isWaived) return false;
-  return capability === 'live' && (record.expiresAt === null || now < record.expiresAt);
+  return capability === 'live' && !isOver(record.expiresAt, now) && !isOverdue(record, now);
+}
+
+/** Whether nobody has answered in time, so that the call is denied. */
+export function isOverdue({ decision, deniedAt }: ApprovalRecord, now: number): boolean {
+  return decision === null && isOver(deniedAt, now);
+}
+
+function isOver(at: number | null, now: number): boolean {
+  return at !== null && at <= now;
 }
 
 /** Whether `record` is about this very call: same process, program, right, resource, arguments and capability. */
@@ -132,7 +169,8 @@ export function waives(record: ApprovalRecord, request: ApprovalRequest): boolea
 /** The approval as users see it. */
 export function toApproval(record: ApprovalRecord, facts: ValidityFacts): Approval {
   const { id, pid, lineage, right, resource, args, capability, chain, rules, createdAt } = record;
-  const { spec, expiresAt, decision, scope, answeredBy, answeredAt, granted } = record;
+  const { spec, decision, scope, answeredBy, answeredAt, granted, isEditable } = record;
+  const expiresAt = earliestExpiry([record, { expiresAt: record.deniedAt }]);
   const open = isValid(record, facts) ? 'pending' : 'void';
   return {
     id,
@@ -147,14 +185,29 @@ export function toApproval(record: ApprovalRecord, facts: ValidityFacts): Approv
     ...(spec === null ? {} : { request: spec }),
     status: decision === null ? open : 'answered',
     scopes: scopesOf(record),
+    ...(isEditable ? { editable: true } : {}),
     createdAt,
     ...(expiresAt === null ? {} : { expiresAt }),
     ...(decision === null ? {} : { decision }),
     ...(scope === null ? {} : { scope }),
     ...(answeredBy === null ? {} : { by: answeredBy }),
     ...(answeredAt === null ? {} : { answeredAt }),
+    ...(record.editedHash === null ? {} : { edited: editedArguments(record, record.editedHash) }),
     ...(granted === null ? {} : { granted }),
   };
+}
+
+function editedArguments(record: ApprovalRecord, argsHash: string): EditedArguments {
+  const { editedArgs: args } = record;
+  return { args, argsHash, ...(isShownInFull(record) ? { originalHash: record.argsHash } : {}) };
+}
+
+/**
+ * Whether the arguments are shown with everything that is in them. The hash of others is not told: who has it could guess the
+ * secrets that are left out, and check the guess.
+ */
+export function isShownInFull({ args, argsHash, spec }: Pick<ApprovalRecord, 'args' | 'argsHash' | 'spec'>): boolean {
+  return spec !== null || hashOfArgs(args) === argsHash;
 }
 
 /** The scopes that an answer can have; a request for a capability is answered whole, so it has none. */

@@ -1,9 +1,7 @@
-import { canonicalJson, type JsonValue } from '../../base/json.js';
+import { canonicalJson, isSameJson, type JsonValue } from '../../base/json.js';
 import { cidrCovers, parseCidr } from '../resource/cidr.js';
-import { parsePattern } from '../resource/resource.js';
-import { covers, segmentCovers } from '../resource/resource-matching.js';
+import { covers, parsePattern, segmentCovers } from '../resource/resource.js';
 import { type Atom, type AtomTest, atomRefusal } from './atoms.js';
-import { isSameJson } from './json-compare.js';
 
 /** Whether `parent` accepts whatever `child` accepts. Sound; across kinds only `eq` and `in` can be narrower. */
 export function isNarrowerAtom(child: Atom, parent: Atom): boolean {

@@ -1,11 +1,10 @@
 import { docPages } from '../../base/doc-pages.js';
 import { type InputError, invalidInput } from '../../base/errors.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import { isObject, isText, type JsonObject, type JsonValue } from '../../base/json.js';
 import { parseCidr } from '../resource/cidr.js';
 import { canonicalHostPattern } from '../resource/net-host.js';
 import { parsePattern } from '../resource/resource.js';
 import type { Atom, AtomName, AtomOptions, AtomTest } from './atoms.js';
-import { isObject, isText } from './json-compare.js';
 
 /** One atom in canonical spelling, from plain JSON. Throws INVALID_INPUT that names `path`. */
 export function parseAtom(input: JsonValue, path: string): Atom {

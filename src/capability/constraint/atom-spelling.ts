@@ -1,8 +1,7 @@
 import { KernelError } from '../../base/errors.js';
 import { addressBytes, canonicalAddress, cidrHas, parseCidr } from '../resource/cidr.js';
 import { canonicalHost } from '../resource/net-host.js';
-import { parsePattern, parseRequest } from '../resource/resource.js';
-import { matches, segmentCovers } from '../resource/resource-matching.js';
+import { matches, parsePattern, parseRequest, segmentCovers } from '../resource/resource.js';
 
 export interface AtomRefusal {
   readonly reason: string;

@@ -1,6 +1,5 @@
-import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
+import { canonicalJson, isSameJson, isText, type JsonValue, sha256Hex } from '../../base/json.js';
 import { type AtomRefusal, addressRefusal, hostRefusal, pathRefusal } from './atom-spelling.js';
-import { isSameJson, isText } from './json-compare.js';
 
 /** A test of one argument. Atoms compare and never rewrite; there is no negation, so "narrower" stays decidable. */
 export type AtomTest =

@@ -1,10 +1,9 @@
 import { invalidInput } from '../../base/errors.js';
-import type { JsonValue } from '../../base/json.js';
+import { isObject, type JsonValue } from '../../base/json.js';
 import { copyPlain } from '../../base/spec.js';
 import type { ResourceKind } from '../resource/resource.js';
 import { parseAtom } from './atom-spec.js';
 import { type Atom, type Constraints, constraintPathMax } from './atoms.js';
-import { isObject } from './json-compare.js';
 
 export const constraintLimits = { paths: 64, atoms: 256, bytes: 64 * 1024, depth: 16 } as const;
 

@@ -1,7 +1,6 @@
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { isNarrowerAtom, meetAtoms } from './atom-order.js';
 import { type Atom, atomRefusal, type ConstraintEnv, type Constraints, constraintPathMax } from './atoms.js';
-import { isObject } from './json-compare.js';
 
 export type Acceptance =
   | { readonly ok: true }

@@ -152,12 +152,12 @@ export class AuthorityCache {
     if (this.stale.size === 0) return;
     const { capabilities, holders, gained } = this.stale.drain();
     await this.store.read(async (tx) => {
-      for (const pid of holders) this.graph.holders.set(pid, await this.repository.findHolder(tx, pid));
-      for (const id of capabilities) await this.applyRecord(tx, await this.repository.find(tx, id));
-      for (const { holder, resources } of gained) {
-        for (const record of await this.repository.findByResource(tx, holder, resources))
-          await this.applyRecord(tx, record);
-      }
+      const found = await this.repository.findHolders(tx, [...holders]);
+      for (const pid of holders) this.graph.holders.set(pid, found.get(pid));
+      const records = [...(await this.repository.findAll(tx, [...capabilities]))];
+      for (const { holder, resources } of gained)
+        records.push(...(await this.repository.findByResource(tx, holder, resources)));
+      await this.applyRecords(tx, records);
     });
   }
 
@@ -169,12 +169,9 @@ export class AuthorityCache {
     for (let after: NumberedCapability | undefined, more = true; more; ) {
       const page = await this.store.read(async (tx) => {
         const found = await this.repository.pageByHolder(tx, pid, { after, limit: pageRows });
-        for (const record of found) {
-          compiled.addCapability(
-            await this.loader.loadChain(tx, this.graph, this.interner.intern(record)),
-            this.patternOf(record),
-          );
-        }
+        const records = found.map((record) => this.interner.intern(record));
+        const nodes = await this.loader.loadChains(tx, this.graph, records);
+        for (const node of nodes) compiled.addCapability(node, this.patternOf(node.record));
         return found;
       });
       after = page.at(-1);
@@ -194,16 +191,20 @@ export class AuthorityCache {
     );
   }
 
-  /** Puts the current record into the graph and into the compiled authority of its holder. */
-  private async applyRecord(tx: ReadTx, record: CapabilityRecord | undefined): Promise<void> {
-    if (record === undefined) return;
-    const known = this.graph.nodes.get(record.id);
-    if (known !== undefined && known.record.holder !== record.holder) {
-      this.compiled.get(known.record.holder)?.removeCapability(known, this.patternOf(record));
+  /** Puts current records into the graph and into the compiled authority of their holders. */
+  private async applyRecords(tx: ReadTx, records: readonly CapabilityRecord[]): Promise<void> {
+    for (const record of records) {
+      const known = this.graph.nodes.get(record.id);
+      if (known === undefined) continue;
+      if (known.record.holder !== record.holder) {
+        this.compiled.get(known.record.holder)?.removeCapability(known, this.patternOf(record));
+      }
+      known.record = this.interner.intern(record);
     }
-    const node = await this.loader.loadChain(tx, this.graph, record);
-    node.record = this.interner.intern(record);
-    this.compiled.get(record.holder)?.addCapability(node, this.patternOf(record));
+    for (const node of await this.loader.loadChains(tx, this.graph, records)) {
+      node.record = this.interner.intern(node.record);
+      this.compiled.get(node.record.holder)?.addCapability(node, this.patternOf(node.record));
+    }
   }
 
   private patternOf({ resource }: CapabilityRecord) {

@@ -73,6 +73,33 @@ export class GraphLoader {
     }
   }
 
+  /** As `loadChain` for many: what they have in common, and each step towards the roots, is read together. */
+  async loadChains(tx: ReadTx, graph: AuthorityGraph, records: readonly CapabilityRecord[]): Promise<GraphNode[]> {
+    const [only] = records;
+    if (only !== undefined && records.length === 1) return [await this.loadChain(tx, graph, only)];
+    const nodes = records.map((record) => {
+      const node = graph.nodes.get(record.id) ?? { record };
+      graph.nodes.set(record.id, node);
+      return node;
+    });
+    let level: readonly CapabilityRecord[] = nodes.map(({ record }) => record);
+    while (level.length > 0) {
+      await this.loadHolders(tx, graph, level);
+      const above = new Set(level.flatMap(({ parent }) => parent ?? []));
+      const missing = [...above].filter((id) => !graph.nodes.has(id));
+      for (const record of await this.repository.findAll(tx, missing)) graph.nodes.set(record.id, { record });
+      // What was in the graph before has its holders there, and those of everything above it.
+      level = missing.flatMap((id) => graph.nodes.get(id)?.record ?? []);
+    }
+    return nodes;
+  }
+
+  private async loadHolders(tx: ReadTx, graph: AuthorityGraph, records: readonly CapabilityRecord[]): Promise<void> {
+    const pids = [...new Set(records.map(({ holder }) => holder))].filter((pid) => !graph.holders.has(pid));
+    const found = await this.repository.findHolders(tx, pids);
+    for (const pid of pids) graph.holders.set(pid, found.get(pid));
+  }
+
   async loadHolder(tx: ReadTx, graph: AuthorityGraph, pid: Pid): Promise<HolderState | undefined> {
     if (!graph.holders.has(pid)) graph.holders.set(pid, await this.repository.findHolder(tx, pid));
     return graph.holders.get(pid);

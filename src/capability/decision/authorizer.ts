@@ -7,7 +7,7 @@ import type { ApprovalRequest } from '../approval/approval.js';
 import { ApprovalLookup } from '../approval/approval-lookup.js';
 import type { CapabilityRecord } from '../holding/capability-record.js';
 import { CapabilityRepository } from '../holding/capability-repository.js';
-import { earliestExpiry, ruleIdsOf } from '../rule/rule.js';
+import { earliestExpiry, questionTimeOf, ruleIdsOf } from '../rule/rule.js';
 import type { CallContext } from '../rule/rule-gate.js';
 import { allows, hashOfArgs, type RawDecision } from './decide.js';
 import type { Decision } from './decision.js';
@@ -115,6 +115,9 @@ export function approvalRequestOf(
     expiresAt: earliestExpiry(chain),
     rules: ruleIdsOf(asks),
     spec: null,
+    expiresInMs: questionTimeOf(asks),
+    isEditable: question.isEditable === true,
+    ...(question.edit === undefined ? {} : { edit: question.edit }),
     dependsOn: { processes: chain.map((record) => record.holder), expiresAt: earliestExpiry([...chain, ...asks]) },
   };
 }

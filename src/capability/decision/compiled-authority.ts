@@ -1,6 +1,5 @@
 import { PatternIndex } from '../resource/pattern-index.js';
-import type { Pattern, Request } from '../resource/resource.js';
-import { matches } from '../resource/resource-matching.js';
+import { matches, type Pattern, type Request } from '../resource/resource.js';
 import type { RuleRecord } from '../rule/rule.js';
 import { namesForRulesOf } from '../rule/rules.js';
 import type { GraphNode } from './authority-graph.js';

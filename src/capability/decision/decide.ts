@@ -1,8 +1,7 @@
 import type { Pid } from '../../base/ids.js';
-import { canonicalJson, type JsonValue, sha256Hex } from '../../base/json.js';
+import { canonicalJson, isObject, type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ConstraintEnv, Constraints } from '../constraint/atoms.js';
 import { type Acceptance, accepts, constrainsEnvironment } from '../constraint/constraints.js';
-import { isObject } from '../constraint/json-compare.js';
 import type { CapabilityStatus } from '../holding/capability.js';
 import { byPreference, type CapabilityRecord } from '../holding/capability-record.js';
 import type { HolderState } from '../holding/capability-repository.js';
@@ -53,7 +52,8 @@ export function decide(question: Question, input: DecisionInput, env: DecisionEn
   if (denies.length > 0) return rawDecision(input, 'DENY_RULE', undefined, none, denies);
   const decision = isKin(question, input) ? rawDecision(input, 'KIN') : decideByCapability(question, input, env);
   if (!allows(decision.code)) return decision;
-  const asks = applicableRules('ask', input.rules, question, env.now);
+  const { ownAsks = none } = question;
+  const asks = [...applicableRules('ask', input.rules, question, env.now), ...ownAsks];
   return asks.length === 0 ? decision : rawDecision(input, 'ASK', decision.node, none, none, asks);
 }
 

@@ -5,7 +5,7 @@ import type { CapabilityRecord } from '../holding/capability-record.js';
 import { Holdings } from '../holding/holdings.js';
 import { FilePlaces } from '../resource/workspace-files.js';
 import { Rules } from '../rule/rules.js';
-import { AuthorityGraph, GraphLoader } from './authority-graph.js';
+import { AuthorityGraph, GraphLoader, type GraphNode } from './authority-graph.js';
 import { decide, kinTargetOf, type RawDecision } from './decide.js';
 import type { Question } from './question.js';
 
@@ -35,6 +35,17 @@ export class Evaluator {
     return graph.statusOf(await this.loader.loadChain(tx, graph, record), now);
   }
 
+  /** Those that are live, as `statusOf` says it. */
+  async filterLive(
+    tx: ReadTx,
+    records: readonly CapabilityRecord[],
+    now: number,
+  ): Promise<readonly CapabilityRecord[]> {
+    const graph = new AuthorityGraph();
+    const nodes = await this.loader.loadChains(tx, graph, records);
+    return records.filter((_record, index) => graph.statusOf(nodes[index] as GraphNode, now) === 'live');
+  }
+
   private async decideWith(
     tx: ReadTx,
     question: Question,
@@ -47,10 +58,9 @@ export class Evaluator {
     if (holder?.live !== true) return decide(question, { holder, rules: [], matching: [], graph }, { now });
     const kinTarget = kinTargetOf(right, request);
     if (kinTarget !== undefined) await this.loader.loadHolder(tx, graph, kinTarget);
-    const matching = [];
-    for (const record of await this.holdings.findMatching(tx, question)) {
-      if (using === undefined || record.id === using) matching.push(await this.loader.loadChain(tx, graph, record));
-    }
+    const found = await this.holdings.findMatching(tx, question);
+    const usable = found.filter(({ id }) => using === undefined || id === using);
+    const matching = await this.loader.loadChains(tx, graph, usable);
     const input = {
       holder,
       rules: await this.rules.findForQuestion(tx, holder, question),

@@ -1,15 +1,15 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { invalidInput, KernelError } from '../../base/errors.js';
-import type { CapabilityId, Pid } from '../../base/ids.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { ApprovalId, CapabilityId, Pid } from '../../base/ids.js';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
-import { isObject } from '../constraint/json-compare.js';
 import { CaseFolding } from '../resource/case-folding.js';
 import { ProgramNames } from '../resource/program-names.js';
 import { parseRequest, type Request } from '../resource/resource.js';
 import { parseRight, type Right } from '../resource/rights.js';
 import { FilePlaces } from '../resource/workspace-files.js';
+import type { RuleRecord } from '../rule/rule.js';
 
 /** May `pid` do this? */
 export interface Question {
@@ -43,6 +43,12 @@ export interface Question {
   readonly continues?: CapabilityId;
   /** The right that a refusal names where the process has neither: which one is needed tells what exists. */
   readonly refusedAs?: Right;
+  /** Ask rules that the call has by itself. */
+  readonly ownAsks?: readonly RuleRecord[];
+  /** Whether the caller can put the arguments of an answer in place. */
+  readonly isEditable?: boolean;
+  /** The answer that the arguments come from. */
+  readonly edit?: AnswerUse;
   /** Only this capability counts. */
   readonly using?: CapabilityId;
   /**
@@ -50,6 +56,13 @@ export interface Question {
    * a getter: it is read only where a person is asked.
    */
   readonly argsForApproval?: JsonValue;
+}
+
+/** An answer with edited arguments, which a call is made under. */
+export interface AnswerUse {
+  readonly approval: ApprovalId;
+  /** The call is repeated by a rerun: it has used the answer up already. */
+  readonly isContinued: boolean;
 }
 
 /** A question about a resource that goes by one name. */

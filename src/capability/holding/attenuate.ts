@@ -1,7 +1,7 @@
 import type { Constraints } from '../constraint/atoms.js';
 import { checkNarrower, constrainsEnvironment, meetConstraints } from '../constraint/constraints.js';
 import { constraintsExcess } from '../constraint/constraints-spec.js';
-import { covers } from '../resource/resource-matching.js';
+import { covers } from '../resource/resource.js';
 import { type Right, rightsBeyond } from '../resource/rights.js';
 import type { Authority } from './capability.js';
 import type { StatedAuthority } from './capability-spec.js';

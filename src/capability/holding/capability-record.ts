@@ -1,10 +1,10 @@
 import type { CapabilityId, Pid } from '../../base/ids.js';
+import type { JsonObject } from '../../base/json.js';
 import type { Constraints } from '../constraint/atoms.js';
 import { storedPattern } from '../resource/resource.js';
 import { maskOfRights, rightsOfMask } from '../resource/rights.js';
 import type { DerivedAuthority } from './attenuate.js';
-import type { Capability, CapabilityStatus } from './capability.js';
-import { depthLimit } from './capability.js';
+import { type Capability, type CapabilityStatus, depthLimit } from './capability.js';
 
 /** One row of the capability table. Sets of rights are masks. */
 export interface CapabilityRecord {
@@ -142,4 +142,39 @@ export function newDerivedRecord(
     grantedBy,
     createdAt: to.at,
   };
+}
+
+/**
+ * Audit facts of capabilities that a process gets together with something else, as with its spawn. Their resources are text,
+ * and stand in the payload in the same order. `target` is the process that the record is about.
+ */
+export function grantFacts(
+  records: readonly CapabilityRecord[],
+  target: Pid,
+): { readonly authority: readonly JsonObject[] } {
+  return {
+    authority: records.map((record) => ({
+      capability: record.id,
+      ...(record.holder === target ? {} : { to: record.holder }),
+      from: record.grantedBy,
+      rights: [...rightsOfMask(record.rights)],
+      ...(record.parent === null ? {} : { parent: record.parent }),
+      ...limitFacts(record),
+    })),
+  };
+}
+
+/**
+ * Audit facts of the limits of a new capability. Every record of a grant has them, also where there are no limits: records
+ * of older versions do not, and what they granted may have had some.
+ */
+export function limitFacts({ expiresAt, uses }: Pick<CapabilityRecord, 'expiresAt' | 'uses'>): {
+  readonly limits: JsonObject;
+} {
+  return { limits: { ...(expiresAt === null ? {} : { expiresAt }), ...(uses === null ? {} : { uses }) } };
+}
+
+/** The payload that belongs to `grantFacts`; none where there is no capability. */
+export function grantPayload(records: readonly CapabilityRecord[]): { readonly payload?: JsonObject } {
+  return records.length === 0 ? {} : { payload: { resources: records.map(({ resource }) => resource) } };
 }

@@ -177,12 +177,13 @@ export class Grants {
     }
   }
 
-  async findLive(tx: ReadTx, pid: Pid, now: number): Promise<CapabilityRecord[]> {
-    const live: CapabilityRecord[] = [];
-    for (const record of await this.repository.findByHolder(tx, pid)) {
-      if ((await this.evaluator.statusOf(tx, record, now)) === 'live') live.push(record);
-    }
-    return live;
+  /** Reads what these processes hold together, for a unit that will ask for one after another. */
+  load(tx: WriteTx, pids: readonly Pid[]): Promise<void> {
+    return this.repository.loadHolders(tx, pids);
+  }
+
+  async findLive(tx: ReadTx, pid: Pid, now: number): Promise<readonly CapabilityRecord[]> {
+    return this.evaluator.filterLive(tx, await this.repository.findByHolder(tx, pid), now);
   }
 
   private nextId(): CapabilityId {
@@ -195,11 +196,8 @@ export class Grants {
     to: 'read' | 'grant',
     now: number,
   ): Promise<CapabilityRecord | undefined> {
-    for (const record of records) {
-      const mask = to === 'read' ? record.rights : record.grantable;
-      if ((mask & readMask) !== 0 && (await this.evaluator.statusOf(tx, record, now)) === 'live') return record;
-    }
-    return undefined;
+    const able = records.filter(({ rights, grantable }) => ((to === 'read' ? rights : grantable) & readMask) !== 0);
+    return (await this.evaluator.filterLive(tx, able, now))[0];
   }
 }
 

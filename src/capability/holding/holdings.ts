@@ -3,9 +3,8 @@ import type { Pid } from '../../base/ids.js';
 import type { ReadTx } from '../../base/store.js';
 import type { Question } from '../decision/question.js';
 import { CaseFolding } from '../resource/case-folding.js';
-import { coveringTexts } from '../resource/covering-texts.js';
-import type { Pattern, Request, ResourceKind } from '../resource/resource.js';
-import { covers, matches } from '../resource/resource-matching.js';
+import { coveringTexts } from '../resource/pattern-index.js';
+import { covers, matches, type Pattern, type Request, type ResourceKind } from '../resource/resource.js';
 import type { CapabilityRecord } from './capability-record.js';
 import { CapabilityRepository } from './capability-repository.js';
 

@@ -54,21 +54,18 @@ export class RevocationSweep {
 
   /** Returns whether there is more to do. */
   private async sweepBatch(tx: WriteTx): Promise<boolean> {
-    const revoked: CapabilityId[] = [];
-    const under: CapabilityId[] = [];
-    for (const parent of await this.repository.findSweeping(tx, batchRows)) {
-      const room = batchRows - revoked.length;
-      if (room === 0) break;
-      const below = await this.repository.pageLiveBelow(tx, parent, 0, room);
-      for (const capability of below) {
-        await this.repository.revoke(tx, capability);
-        revoked.push(capability.id);
-      }
-      if (below.length > 0) under.push(parent);
-      if (below.length < room) await this.repository.endSweeping(tx, parent);
-    }
-    if (revoked.length > 0) this.record(tx, under, revoked);
-    return (await this.repository.findSweeping(tx, 1)).length > 0;
+    const sweeping = await this.repository.findSweeping(tx, batchRows);
+    const below = await this.repository.findLiveBelow(tx, sweeping, batchRows);
+    await this.repository.revokeAll(tx, below);
+    const under = new Set(below.flatMap(({ parent }) => parent ?? []));
+    const isWhole = below.length < batchRows;
+    const last = below.at(-1)?.parent;
+    // When the batch is full, more may be left of the last parent, and of those that it has not come to.
+    const swept = isWhole ? sweeping : [...under].filter((parent) => parent !== last);
+    await this.repository.endSweeping(tx, swept);
+    const revoked = below.map(({ id }) => id);
+    if (revoked.length > 0) this.record(tx, [...under], revoked);
+    return !isWhole || sweeping.length === batchRows || below.some(({ hasBelow }) => hasBelow);
   }
 
   private record(tx: WriteTx, under: CapabilityId[], capabilities: CapabilityId[]): void {

@@ -10,7 +10,7 @@ import { applicableRules, hashOfArgs } from '../decision/decide.js';
 import { CapabilityRepository, type HolderState } from '../holding/capability-repository.js';
 import { type Pattern, parseRequest } from '../resource/resource.js';
 import type { Right } from '../resource/rights.js';
-import { earliestExpiry, isInForce, type RuleRecord, ruleIdsOf } from './rule.js';
+import { earliestExpiry, isInForce, questionTimeOf, type RuleRecord, ruleIdsOf } from './rule.js';
 import { type Handover, Rules, type TreePosition } from './rules.js';
 
 /** The face that a call came through, and its time. */
@@ -171,9 +171,19 @@ function toApprovalRequest(
 ): ApprovalRequest | undefined {
   if (asks.length === 0) return undefined;
   const { pid } = subject;
-  const call = { pid, holder: subject, right, resource, args, argsHash: hashOfArgs(args), spec: null };
+  const call = {
+    pid,
+    holder: subject,
+    right,
+    resource,
+    args,
+    argsHash: hashOfArgs(args),
+    spec: null,
+    isEditable: false,
+  };
+  const expiresInMs = questionTimeOf(asks);
   const dependsOn = { processes: [], expiresAt: earliestExpiry(asks) };
-  return { ...call, capability: null, chain: [], expiresAt: null, rules: ruleIdsOf(asks), dependsOn };
+  return { ...call, capability: null, chain: [], expiresAt: null, rules: ruleIdsOf(asks), expiresInMs, dependsOn };
 }
 
 /** The rules as a fact of an error; a process learns only that there is one. */

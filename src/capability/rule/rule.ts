@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Pid, RuleId } from '../../base/ids.js';
-import { amount, reasonText } from '../../base/spec.js';
+import { amount, reasonText, timeLimitMs } from '../../base/spec.js';
 import type { Resources } from '../holding/capability.js';
 import { listOfResources, resourcesSchema } from '../holding/capability-spec.js';
 import { parsePattern } from '../resource/resource.js';
@@ -20,6 +20,8 @@ export interface RuleSpec<Resource extends Resources = string> {
   readonly reason?: string;
   /** When it stops to bind, in milliseconds since 1970; absent: never. */
   readonly expiresAt?: number;
+  /** Of a rule that asks: how long a question waits for its answer; the call is denied then. Absent: without limit. */
+  readonly expiresInMs?: number;
 }
 
 /** A rule of the host. It binds one process and everything spawned under it, or every process. */
@@ -46,6 +48,8 @@ export interface RuleRecord {
   readonly argsHash: string | null;
   readonly reason: string | null;
   readonly expiresAt: number | null;
+  /** How long a question that it raises waits for its answer; null: without limit. */
+  readonly expiresInMs: number | null;
   readonly createdAt: number;
 }
 
@@ -63,16 +67,20 @@ export const ruleSpec = z.strictObject({
   rights: z.array(z.enum(rights)).max(64),
   reason: reasonText.optional(),
   expiresAt: amount.optional(),
+  expiresInMs: timeLimitMs.optional(),
 });
 
 /** A rule to be set: the fields of its row that a spec states, in canonical form, and the id that the caller chose. */
-export type StatedRule = Pick<RuleRecord, 'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt'> & {
+export type StatedRule = Pick<
+  RuleRecord,
+  'resource' | 'rights' | 'argsHash' | 'reason' | 'expiresAt' | 'expiresInMs'
+> & {
   readonly id?: RuleId;
 };
 
 /** The rule for each resource of the spec. Throws INVALID_INPUT. */
 export function parseRules(spec: z.output<typeof ruleSpec>): StatedRule[] {
-  const { id, resource: resources, reason = null, expiresAt = null } = spec;
+  const { id, resource: resources, reason = null, expiresAt = null, expiresInMs = null } = spec;
   return listOfResources(resources).map((resource, index) => {
     const { kind, text } = parsePattern(resource);
     return {
@@ -82,6 +90,7 @@ export function parseRules(spec: z.output<typeof ruleSpec>): StatedRule[] {
       argsHash: null,
       reason,
       expiresAt,
+      expiresInMs,
     };
   });
 }
@@ -93,7 +102,7 @@ export function listedRuleId(id: RuleId, index: number): RuleId {
 
 /** As users see it. */
 export function toRule(record: RuleRecord): Rule {
-  const { id, effect, pid, resource, rights: mask, argsHash, reason, expiresAt } = record;
+  const { id, effect, pid, resource, rights: mask, argsHash, reason, expiresAt, expiresInMs } = record;
   return {
     id,
     effect,
@@ -103,6 +112,7 @@ export function toRule(record: RuleRecord): Rule {
     ...(argsHash === null ? {} : { argsHash }),
     ...(reason === null ? {} : { reason }),
     ...(expiresAt === null ? {} : { expiresAt }),
+    ...(expiresInMs === null ? {} : { expiresInMs }),
   };
 }
 
@@ -113,6 +123,12 @@ export function ruleIdsOf(rules: readonly RuleRecord[]): RuleId[] {
 /** When the first of them expires; null when none does. */
 export function earliestExpiry(all: readonly { readonly expiresAt: number | null }[]): number | null {
   const times = all.flatMap(({ expiresAt }) => expiresAt ?? []);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/** How long a question of these rules waits for its answer: the shortest time of any; null: without limit. */
+export function questionTimeOf(asks: readonly RuleRecord[]): number | null {
+  const times = asks.flatMap(({ expiresInMs }) => expiresInMs ?? []);
   return times.length === 0 ? null : Math.min(...times);
 }
 

@@ -1,6 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { invalidInput } from '../../base/errors.js';
+import { isLongerThan, type JsonObject, type JsonValue } from '../../base/json.js';
 import { label, parseId, parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
@@ -13,6 +14,7 @@ import {
   type ApprovalScope,
   approvalDecisions,
   approvalScopes,
+  isShownInFull,
   isValid,
   scopesOf,
 } from '../approval/approval.js';
@@ -20,10 +22,10 @@ import { noSuchApproval, notPending } from '../approval/approval-errors.js';
 import { ApprovalRepository } from '../approval/approval-repository.js';
 import { ApprovalValidity } from '../approval/approval-validity.js';
 import { WakePort } from '../approval/wake-port.js';
-import type { CapabilityRecord } from '../holding/capability-record.js';
+import { hashOfArgs } from '../decision/decide.js';
+import { type CapabilityRecord, limitFacts } from '../holding/capability-record.js';
 import { parseCapabilitySpec } from '../holding/capability-spec.js';
 import { assertNotExpired } from '../holding/expiry.js';
-import { limitFacts } from '../holding/grant-facts.js';
 import { Grants } from '../holding/grants.js';
 import { maskOfRights, rightsOfMask } from '../resource/rights.js';
 import { RuleWriter } from '../rule/rule-writer.js';
@@ -32,6 +34,7 @@ const answerSpec = z.strictObject({
   decision: z.enum(approvalDecisions),
   by: label,
   scope: z.enum(approvalScopes).optional(),
+  args: z.custom<JsonValue>().optional(),
 });
 
 /** Stores the answer of a person to a question that a rule asks, or to a request for a capability. */
@@ -50,10 +53,11 @@ export class Answer {
   /** Throws NO_SUCH_APPROVAL, CONFLICT for one that was answered or is void, INVALID_INPUT. */
   async run(approval: unknown, input: unknown): Promise<void> {
     const id = parseId(approval, 'approval');
-    const { decision, by, scope: stated } = parseSpec(answerSpec, input, 'answer');
+    const { decision, by, scope: stated, args } = parseSpec(answerSpec, input, 'answer');
     const call: Call = { caller: hostCaller, actor: 'host', action: 'approval.answer' };
     await this.units.commit(call, async (tx, act) => {
       const record = await this.findPending(tx, act, id);
+      const edit = editOf(record, decision, args);
       const scope = scopeOf(record, decision, stated);
       const granted = await this.carryOut(tx, act, record, decision, scope);
       await this.approvals.answer(tx, id, {
@@ -62,6 +66,8 @@ export class Answer {
         answeredBy: by,
         answeredAt: act.at,
         granted: granted?.id ?? null,
+        editedArgs: edit?.args ?? null,
+        editedHash: edit?.argsHash ?? null,
       });
       const { pid, right, resource, capability } = record;
       const data = { approval: id, decision, ...(scope === null ? {} : { scope }) };
@@ -76,8 +82,12 @@ export class Answer {
         capability: granted?.id ?? capability ?? undefined,
         approval: id,
         resource,
-        facts: granted === null ? data : { ...data, rights: [...rightsOfMask(granted.rights)], ...limitFacts(granted) },
-        payload: { by },
+        facts: {
+          ...data,
+          ...(granted === null ? {} : { rights: [...rightsOfMask(granted.rights)], ...limitFacts(granted) }),
+          ...(edit === undefined ? {} : hashesOf(record, edit)),
+        },
+        payload: { by, ...(edit === undefined ? {} : recordedArgs(edit)) },
         subject: pid,
       });
       await this.wakePort.wake(tx, act, pid, `approval:${id}`);
@@ -116,9 +126,39 @@ export class Answer {
     const { id, pid, n, right, resource, spec } = record;
     const argsHash = scope === 'args' ? record.argsHash : null;
     const rights = maskOfRights(spec?.rights ?? [right]);
-    const stated = { resource, rights, argsHash, reason: `approval ${id}`, expiresAt: null };
+    const stated = { resource, rights, argsHash, reason: `approval ${id}`, expiresAt: null, expiresInMs: null };
     await this.ruleWriter.set(tx, 'deny', { pid, n }, stated, act.at);
   }
+}
+
+/** Arguments that a person has put in the place of those of the call. */
+interface Edit {
+  readonly args: JsonValue;
+  readonly argsHash: string;
+}
+
+/** Undefined for the arguments that were asked about. Throws INVALID_INPUT where the answer cannot carry arguments. */
+function editOf(record: ApprovalRecord, decision: ApprovalDecision, args: JsonValue | undefined): Edit | undefined {
+  if (args === undefined) return undefined;
+  if (decision !== 'once') throw invalidInput('answer.args', `do not go with ${decision}`, onceOnly);
+  if (!record.isEditable) throw invalidInput('answer.args', 'cannot be put into this call', editableOnly);
+  const argsHash = hashOfArgs(args);
+  return argsHash === record.argsHash ? undefined : { args, argsHash };
+}
+
+const onceOnly = 'Only an answer for this one call has arguments: give the decision once.';
+const editableOnly =
+  'Only calls of tools and commands that the kernel runs take other arguments: see approval.editable.';
+
+function hashesOf(record: ApprovalRecord, { argsHash }: Edit): JsonObject {
+  return { editedHash: argsHash, ...(isShownInFull(record) ? { originalHash: record.argsHash } : {}) };
+}
+
+/** Of longer arguments only the hash is recorded. */
+const recordedArgsMax = 4_096;
+
+function recordedArgs({ args }: Edit): { args?: JsonValue } {
+  return isLongerThan(args, recordedArgsMax) ? {} : { args };
 }
 
 /** Throws INVALID_INPUT for a scope that the kernel has not offered, and for one that a single answer cannot have. */

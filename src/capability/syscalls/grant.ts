@@ -4,10 +4,9 @@ import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { Capability } from '../holding/capability.js';
-import { toCapability } from '../holding/capability-record.js';
+import { limitFacts, toCapability } from '../holding/capability-record.js';
 import { answerFor, capabilitySpec, parseCapabilitySpecs } from '../holding/capability-spec.js';
 import { assertNotExpired } from '../holding/expiry.js';
-import { limitFacts } from '../holding/grant-facts.js';
 import { Grants } from '../holding/grants.js';
 import { HolderLookup } from '../holding/holders.js';
 

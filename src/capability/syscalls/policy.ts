@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
-import { CapabilityError } from '../../base/errors.js';
+import { CapabilityError, type InputError, invalidInput } from '../../base/errors.js';
 import type { RuleId } from '../../base/ids.js';
 import { parseId, parseSpec, reasonText } from '../../base/spec.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
@@ -49,17 +49,32 @@ export class Policy {
   async set(effect: RuleEffect, input: unknown, spec: unknown): Promise<Rule | Rule[]> {
     const pid = parseId(input, 'pid');
     const parsed = parseSpec(ruleSpec, spec, 'spec');
-    const stated = parseRules(parsed);
+    // Throws before the unit.
+    parseRules(parsed);
     const call: Call = { caller: hostCaller, actor: 'host', action: `capability.${effect}`, target: pid };
     return this.units.commit(call, async (tx, act) => {
       const n = pid === '*' ? 0 : (await this.holderLookup.findAny(tx, pid)).n;
-      const existing = parsed.id === undefined ? [] : await this.findExisting(tx, parsed.id, effect, n, stated);
-      if (existing.length > 0) return answerFor(parsed.resource, existing.map(toRule));
-      assertNotExpired(parsed, act.at);
-      const set: Rule[] = [];
-      for (const one of stated) set.push(await this.setOne(tx, act, effect, { pid, n }, one));
-      return answerFor(parsed.resource, set);
+      return answerFor(parsed.resource, await this.setInUnit(tx, act, effect, { pid, n }, parsed));
     });
+  }
+
+  /** As `set`, in the unit of the caller; one rule for each resource. `path` names the spec. Throws INVALID_INPUT, CONFLICT. */
+  async setInUnit(
+    tx: WriteTx,
+    act: Act,
+    effect: RuleEffect,
+    target: RuleTarget,
+    spec: z.output<typeof ruleSpec>,
+    path?: string,
+  ): Promise<Rule[]> {
+    const stated = parseRules(spec);
+    if (effect === 'deny' && spec.expiresInMs !== undefined) throw denyWithoutQuestion(path);
+    const existing = spec.id === undefined ? [] : await this.findExisting(tx, spec.id, effect, target.n, stated);
+    if (existing.length > 0) return existing.map(toRule);
+    assertNotExpired(spec, act.at, path);
+    const set: Rule[] = [];
+    for (const one of stated) set.push(await this.setOne(tx, act, effect, target, one));
+    return set;
   }
 
   /** Those set on `pid` itself, or on any, oldest first; those that bind nobody any more only with `all`. */
@@ -108,7 +123,7 @@ export class Policy {
       outcome: 'ok',
       target: pid,
       resource,
-      facts: { rule: rule.id, rights: [...rightsOfMask(rule.rights)], expiresAt },
+      facts: { rule: rule.id, rights: [...rightsOfMask(rule.rights)], expiresAt, ...questionTimeFacts(rule) },
       ...(reason === null ? {} : { payload: { reason } }),
       ...(pid === '*' ? {} : { subject: pid }),
     });
@@ -139,13 +154,23 @@ export class Policy {
   }
 }
 
+function questionTimeFacts({ expiresInMs }: RuleRecord): { expiresInMs?: number } {
+  return expiresInMs === null ? {} : { expiresInMs };
+}
+
+function denyWithoutQuestion(path = 'spec'): InputError {
+  const hint = 'Only rules of capabilities.ask raise questions; expiresAt ends a rule itself.';
+  return invalidInput(`${path}.expiresInMs`, 'is of no use to a rule that denies', hint);
+}
+
 function isSameRule(rule: RuleRecord, stated: StatedRule | undefined): boolean {
   return (
     rule.id === stated?.id &&
     rule.resource === stated.resource &&
     rule.rights === stated.rights &&
     rule.reason === stated.reason &&
-    rule.expiresAt === stated.expiresAt
+    rule.expiresAt === stated.expiresAt &&
+    rule.expiresInMs === stated.expiresInMs
   );
 }
 

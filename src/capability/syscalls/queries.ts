@@ -6,15 +6,13 @@ import { parseId, parseSpec } from '../../base/spec.js';
 import { type ReadTx, Store } from '../../base/store.js';
 import { allows, kinTargetOf } from '../decision/decide.js';
 import { Evaluator } from '../decision/evaluator.js';
-import type { Question } from '../decision/question.js';
-import { QuestionParser } from '../decision/question.js';
+import { type Question, QuestionParser } from '../decision/question.js';
 import type { Capability } from '../holding/capability.js';
 import { CapabilityRepository, type NumberedCapability } from '../holding/capability-repository.js';
 import { CapabilityViews } from '../holding/capability-views.js';
 import { HolderLookup } from '../holding/holders.js';
 import { CaseFolding } from '../resource/case-folding.js';
-import type { Request } from '../resource/resource.js';
-import { matches } from '../resource/resource-matching.js';
+import { matches, type Request } from '../resource/resource.js';
 import { maskOfRight, type Right } from '../resource/rights.js';
 
 const listOptions = z.strictObject({

@@ -19,7 +19,7 @@ import { CapabilityViews } from '../holding/capability-views.js';
 import { assertNotExpired } from '../holding/expiry.js';
 import { HolderLookup } from '../holding/holders.js';
 import { CaseFolding } from '../resource/case-folding.js';
-import { covers } from '../resource/resource-matching.js';
+import { covers } from '../resource/resource.js';
 import { maskOfRights, type Right } from '../resource/rights.js';
 import { isInForce } from '../rule/rule.js';
 import { Rules } from '../rule/rules.js';
@@ -115,6 +115,8 @@ function toApprovalRequest(
     expiresAt: null,
     rules: [],
     spec,
+    expiresInMs: null,
+    isEditable: false,
     dependsOn: { processes: [], expiresAt: null },
   };
 }

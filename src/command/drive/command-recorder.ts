@@ -61,6 +61,12 @@ const storeRetryMs = 250;
 /** Attempts to write to a store that fails: the end of a program cannot be repeated. */
 const attemptsMax = 20;
 
+/** What the record of an intent tells of arguments that a person has edited. */
+export interface EditedIntent {
+  readonly facts: JsonObject;
+  readonly payload: JsonObject;
+}
+
 /** Records the start, the end and the adoption of commands, each in one unit that checks the fence. */
 @injectable()
 export class CommandRecorder {
@@ -86,12 +92,14 @@ export class CommandRecorder {
     row: ProcessRow,
     command: CommandRow,
     shownEnvironment: JsonObject,
+    edited?: EditedIntent,
   ): Promise<void> {
     const intent = this.recorder.recordAudit(tx, {
       ...act,
       ...effectOf(row, command),
       outcome: 'intent',
-      payload: { line: command.line, ...shownEnvironment },
+      ...(edited === undefined ? {} : { facts: edited.facts }),
+      payload: { line: command.line, ...shownEnvironment, ...edited?.payload },
     });
     await this.commands.setIntent(tx, row.n, intent);
   }

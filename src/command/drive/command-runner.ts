@@ -4,6 +4,10 @@ import { ToolError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { Store, type WriteTx } from '../../base/store.js';
+import { AnswerEdited } from '../../capability/approval/approval-errors.js';
+import { ApprovalLookup } from '../../capability/approval/approval-lookup.js';
+import { EditedAnswers } from '../../capability/approval/edited-answers.js';
+import { hashOfArgs } from '../../capability/decision/decide.js';
 import type { Question } from '../../capability/decision/question.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
 import type { CommandResult } from '../../kernel/command/command.js';
@@ -26,7 +30,8 @@ import { CommandPlanner } from '../plan/command-planner.js';
 import type { ParsedCommand, PlannedCommand } from '../plan/planned-command.js';
 import type { CommandDriver, DrivenCommand } from './command-driver.js';
 import { CommandDrivers } from './command-drivers.js';
-import { CommandRecorder } from './command-recorder.js';
+import { CommandRecorder, type EditedIntent } from './command-recorder.js';
+import { type EditedCommand, editCommand } from './edited-command.js';
 import { type Launch, launchOf } from './launch.js';
 
 /** A run whose folder and program were found before the unit. */
@@ -39,6 +44,8 @@ interface PreparedRun {
   /** The authority to read `cwd`, where the caller has chosen it. */
   readonly folderQuestion?: Question;
   readonly plan: PlannedCommand;
+  /** The arguments of a person that it was planned with. */
+  readonly edit?: EditedCommand;
 }
 
 /** A command whose process is created and whose program can be started. */
@@ -66,6 +73,8 @@ export class CommandRunner implements CommandRuns {
     @inject(CommandRecorder) private readonly commandRecorder: CommandRecorder,
     @inject(CommandDrivers) private readonly drivers: CommandDrivers,
     @inject(SpawnGate) private readonly gate: SpawnGate,
+    @inject(ApprovalLookup) private readonly approvals: ApprovalLookup,
+    @inject(EditedAnswers) private readonly editedAnswers: EditedAnswers,
   ) {}
 
   async begin(caller: ProcessCaller, rawSpec: unknown): Promise<Pid> {
@@ -102,17 +111,26 @@ export class CommandRunner implements CommandRuns {
     const { pid } = caller;
     const call = callOf(caller);
     let startable: StartableCommand | undefined;
-    await this.units.commitPrepared(
-      call,
-      async () => this.prepare(caller, spec, await this.units.read(call, (tx) => this.lookup.getSpawnable(tx, pid))),
-      async (tx, act, prepared) => {
-        const parent = await this.lookup.getSpawnable(tx, pid);
-        if (parent.cwd !== prepared.parentCwd) throw new OutdatedPreparation(pid);
-        await this.lease.assertLive(tx);
-        startable = await this.create(tx, act, parent, spec, prepared, driver.pid);
-        return driver.pid;
-      },
-    );
+    let edit: EditedCommand | undefined;
+    const prepare = async (outdated?: OutdatedPreparation) => {
+      if (outdated instanceof AnswerEdited) edit = editCommand(spec, edit, outdated);
+      const asked = edit === undefined ? spec : this.planner.parse(edit.spec, 'answer.args');
+      return this.prepare(caller, asked, await this.units.read(call, (tx) => this.lookup.getSpawnable(tx, pid)), edit);
+    };
+    const create = async (tx: WriteTx, act: Act, prepared: PreparedRun) => {
+      const parent = await this.lookup.getSpawnable(tx, pid);
+      if (parent.cwd !== prepared.parentCwd) throw new OutdatedPreparation(pid);
+      await this.lease.assertLive(tx);
+      startable = await this.create(tx, act, parent, prepared, driver.pid);
+      if (edit !== undefined) await this.approvals.useAll(tx, edit.approvals, pid, act.at);
+      return driver.pid;
+    };
+    try {
+      await this.units.commitPrepared(call, prepare, create);
+    } catch (error) {
+      await this.editedAnswers.settleRefusal(pid, edit?.approvals, error);
+      throw error;
+    }
     if (startable === undefined) throw new Error('The unit has committed without a command.');
     return startable;
   }
@@ -121,14 +139,18 @@ export class CommandRunner implements CommandRuns {
     caller: ProcessCaller,
     spec: ParsedCommand,
     { pid, cwd: parentCwd, env }: ProcessRow,
+    edit: EditedCommand | undefined,
   ): Promise<PreparedRun> {
     const { cwd, folderQuestion } = await this.folderOf(caller, spec.cwd, parentCwd);
     const realCwd = this.planner.realFolder(cwd);
     const { inherited } = env === null ? { inherited: {} } : await this.environments.ofProcess(pid);
     const named = spec.cwd === undefined ? spec : { ...spec, cwd };
-    const plan = this.planner.plan(named, { folder: realCwd, asker: pid, inherited }, this.planner.placeOf(cwd));
+    const use = edit === undefined ? {} : { edit: { approval: edit.approval, isContinued: false } };
+    const context = { folder: realCwd, asker: pid, inherited, isEditable: true, ...use };
+    const plan = this.planner.plan(named, context, this.planner.placeOf(cwd));
     await this.gate.check(callOf(caller), pid, { ...namesOf(spec), image: anonymousCommandImage, args: plan.args });
-    return { parentCwd, cwd, realCwd, plan, ...(folderQuestion === undefined ? {} : { folderQuestion }) };
+    const editing = edit === undefined ? {} : { edit };
+    return { parentCwd, cwd, realCwd, plan, ...editing, ...(folderQuestion === undefined ? {} : { folderQuestion }) };
   }
 
   /** The folder that a command runs in, and the authority that a named one needs. */
@@ -143,10 +165,10 @@ export class CommandRunner implements CommandRuns {
     tx: WriteTx,
     act: Act,
     parent: ProcessRow,
-    spec: ParsedCommand,
-    { plan, cwd, realCwd, folderQuestion }: PreparedRun,
+    { plan, cwd, realCwd, folderQuestion, edit }: PreparedRun,
     pid: Pid,
   ): Promise<StartableCommand> {
+    const { spec } = plan;
     const newProcess: NewProcess = {
       pid,
       parent,
@@ -175,7 +197,7 @@ export class CommandRunner implements CommandRuns {
     };
     const { row, command } = await this.spawning.create(tx, act, newProcess);
     if (command === undefined) throw new Error('A command process has no command row.');
-    await this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment);
+    await this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment, editFacts(plan, edit));
     const { token, survive } = command;
     const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {
@@ -183,6 +205,13 @@ export class CommandRunner implements CommandRuns {
       launch: launchOf(plan, realCwd),
     };
   }
+}
+
+/** What the record of the intent tells of arguments that a person has edited. */
+function editFacts(plan: PlannedCommand, edit: EditedCommand | undefined): EditedIntent | undefined {
+  if (edit === undefined) return undefined;
+  const { approval, originalHash, by } = edit;
+  return { facts: { argsHash: hashOfArgs(plan.args), originalHash, editedUnder: approval }, payload: { editedBy: by } };
 }
 
 function callOf(caller: ProcessCaller): Call {

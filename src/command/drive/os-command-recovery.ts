@@ -73,8 +73,14 @@ export class OsCommandRecovery implements CommandRecovery {
     return this.store.read(async (tx) => {
       const host = (await this.nodes.find(tx, node))?.host;
       const orphans: OrphanedCommand[] = [];
-      for (const row of await this.processes.findByNode(tx, node)) {
-        const command = row.kind === 'command' ? await this.commands.find(tx, row.n) : undefined;
+      const held = (await this.processes.findByNode(tx, node)).filter(({ kind }) => kind === 'command');
+      const commands = await this.commands.findAll(
+        tx,
+        held.map(({ n }) => n),
+      );
+      const byProcess = new Map(commands.map((command) => [command.process, command]));
+      for (const row of held) {
+        const command = byProcess.get(row.n);
         if (command === undefined || !this.drivers.isOpen || this.drivers.has(row.pid)) continue;
         const hasOutputLimit = (await this.accounts.report(tx, row, row.updatedAt)).outputBytes.left !== null;
         orphans.push({ row, command, host, hasOutputLimit });

@@ -3,6 +3,7 @@ import { inject, injectable } from 'inversify';
 import { InputError, invalidInput, ToolError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
+import type { AnswerUse } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import type { Environment } from '../../kernel/command/command.js';
 import type { CommandPlans, CommandSurroundings } from '../../kernel/command/command-ports.js';
@@ -24,6 +25,10 @@ export interface RunContext {
   readonly asker: Pid | null;
   /** The variables that its process, and the parent of an image's process, were spawned with. */
   readonly inherited: Environment;
+  /** Whether the caller can put the arguments of an answer in place. */
+  readonly isEditable?: boolean;
+  /** The answer that the command comes from. */
+  readonly edit?: AnswerUse;
 }
 
 /** Validates commands and finds their programs, before they are authorized and run. */
@@ -55,14 +60,16 @@ export class CommandPlanner implements CommandPlans {
   }
 
   /** Throws INVALID_INPUT for a program that no resource can name. */
-  plan(spec: ParsedCommand, { folder, asker, inherited }: RunContext, place: CommandPlace): PlannedCommand {
+  plan(spec: ParsedCommand, context: RunContext, place: CommandPlace): PlannedCommand {
+    const { folder, asker, inherited, isEditable = false, edit } = context;
     const [name = ''] = spec.argv;
     const { resource, file } = findProgram(name, folder, process.env.PATH ?? '');
     const findNames = () => this.programNames.find(name, folder);
     const program = { request: parseRequest(resource), findNames, ...(file === undefined ? {} : { file }) };
     const environment = commandEnvironment(spec, inherited);
     const commitmentOf = (env: Environment) => this.commitments.commitmentOf(env);
-    return new PlannedCommand(spec, program, environment, asker, commitmentOf, place);
+    const held = { isEditable, ...(edit === undefined ? {} : { edit }) };
+    return new PlannedCommand(spec, program, environment, asker, commitmentOf, place, held);
   }
 
   /** Constraints on `cwd` see the folder that a command runs in, whether it was named or not, and where its links lead. */

@@ -55,6 +55,7 @@ export class PlannedCommand implements CommandPlan {
     asker: Pid | null,
     private readonly commitmentOf: (env: Environment) => string,
     private readonly place: CommandPlace,
+    private readonly held: Pick<Question, 'isEditable' | 'edit'>,
   ) {
     const { timeoutMs, background, survive } = spec;
     this.resource = request.text;
@@ -124,6 +125,7 @@ export class PlannedCommand implements CommandPlan {
     return {
       ...plainQuestion(asker, 'call', request, this.args),
       ...this.folderArguments(),
+      ...this.held,
       get argsForApproval(): JsonValue {
         return shown();
       },

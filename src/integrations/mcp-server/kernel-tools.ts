@@ -1,11 +1,28 @@
 import type { Tool, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { Effect, JsonObject, JsonValue, ProcessFace, ToolInfo } from '../../index.js';
-import { toolNames } from '../tool-names.js';
+import { isCallable, toolNames } from '../tool-names.js';
 import type { McpTool } from './mcp-tool.js';
 
-/** The tools that the process sees, as they are at this moment. Throws PROCESS_TERMINATED. */
+/** The tools of the kernel that clients are offered as calls of the face, each with the name of that call. */
+export const offeredAsCalls: Readonly<Record<string, string>> = {
+  'process.spawn': 'spawn',
+  'process.wait': 'wait',
+  'process.list': 'list_children',
+  'process.signal': 'signal',
+  'message.send': 'send',
+  'message.receive': 'receive',
+  'memory.read': 'memory_read',
+  'memory.write': 'memory_write',
+  'memory.search': 'memory_search',
+  'capability.request': 'request_capability',
+};
+
+/** The other tools that the process sees, as they are at this moment. Throws PROCESS_TERMINATED. */
 export async function kernelTools({ tools }: ProcessFace): Promise<McpTool[]> {
-  const seen = new Map((await tools.list()).map((info) => [info.name, info]));
+  const callable = (await tools.list()).filter(isCallable);
+  const seen = new Map(
+    callable.filter(({ name }) => !Object.hasOwn(offeredAsCalls, name)).map((info) => [info.name, info]),
+  );
   return [...toolNames([...seen.values()], 'tool_')].flatMap(([offered, name]) => {
     const info = seen.get(name);
     return info === undefined ? [] : [toMcpTool(tools, offered, info)];

@@ -5,7 +5,7 @@ import { KernelError, limitPauses, type ProcessFace, ToolError } from '../../ind
 import { AnsweringTransport } from './answering-transport.js';
 import { isStillPaused, toAnswer, toPausedAnswer, toRefusal } from './answers.js';
 import { capabilityTools } from './capability-tools.js';
-import { kernelTools } from './kernel-tools.js';
+import { kernelTools, offeredAsCalls } from './kernel-tools.js';
 import type { McpTool } from './mcp-tool.js';
 import { memoryTools } from './memory-tools.js';
 import { messageTools } from './message-tools.js';
@@ -67,6 +67,7 @@ const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   kill: 'signal',
   send: 'send',
   receive: 'receive',
+  ask: 'tool_human_ask',
   exit: 'exit',
   memory: 'memory_read',
   capabilities: 'capabilities',
@@ -78,14 +79,14 @@ const offeredAs: Readonly<Record<keyof ProcessFace, string | null>> = {
   get: null,
   signal: null,
   call: null,
-  fork: null,
+  fork: 'tool_process_fork',
   exec: null,
   chdir: null,
   charge: null,
   reserve: null,
   settle: null,
   budget: null,
-  readOutput: null,
+  readOutput: 'tool_command_output',
   waitOutput: null,
   pid: null,
 };
@@ -210,7 +211,8 @@ class ProcessServer implements ServedProcess {
 }
 
 function noSuchTool(name: string, known: readonly McpTool[]): ToolError {
-  const other = Object.hasOwn(offeredAs, name) ? offeredAs[name as keyof ProcessFace] : null;
+  const twin = Object.entries(offeredAsCalls).find(([tool]) => name === `tool_${tool.replace('.', '_')}`)?.[1];
+  const other = twin ?? (Object.hasOwn(offeredAs, name) ? offeredAs[name as keyof ProcessFace] : null);
   return new ToolError('NO_SUCH_TOOL', `There is no call ${JSON.stringify(name.slice(0, 200))}.`, {
     facts: { tool: name.slice(0, 200), known: known.map(({ tool }) => tool.name).slice(0, 100) },
     hint: other === null ? 'Use one of those that are listed.' : `Use ${other}.`,

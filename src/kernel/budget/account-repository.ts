@@ -25,6 +25,12 @@ export interface Reservation {
 export interface AccountRepository {
   insert(tx: WriteTx, rowNumber: number, limits: Partial<Budget>, storedBytes: number): Promise<void>;
   find(tx: ReadTx, rowNumber: number): Promise<AccountRow | undefined>;
+  /** The accounts with these numbers, in their order. */
+  findAll(tx: ReadTx, rowNumbers: readonly number[]): Promise<AccountRow[]>;
+  /** The number of processes that were spawned under each of these and are not pruned, by its number. */
+  countSpawned(tx: ReadTx, rowNumbers: readonly number[]): Promise<ReadonlyMap<number, number>>;
+  /** Reads the accounts with these numbers together, for a unit that will ask for one after another. */
+  load(tx: WriteTx, rowNumbers: readonly number[]): Promise<void>;
   setLimits(tx: WriteTx, rowNumber: number, limits: Partial<Budget>): Promise<void>;
   /**
    * Counts one more live process below, with the bytes that are stored for it. `levels`: how far below it is; `isParent`:
@@ -40,6 +46,9 @@ export interface AccountRepository {
   addStored(tx: WriteTx, rowNumber: number, bytes: number): Promise<void>;
   insertReservation(tx: WriteTx, reservation: Reservation): Promise<void>;
   findReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined>;
+  findReservations(tx: ReadTx, ids: readonly ReservationId[]): Promise<Reservation[]>;
+  /** Reads the reservations of these processes together, for a unit that will ask for those of one after another. */
+  loadReservations(tx: WriteTx, pids: readonly Pid[]): Promise<void>;
   reservationsOf(tx: ReadTx, pid: Pid): Promise<Reservation[]>;
   deleteReservation(tx: WriteTx, id: ReservationId): Promise<void>;
   /** Removes the account of a pruned process; `above` is the row number of the process that it was spawned under. */

@@ -44,7 +44,7 @@ export class Accounts {
    * BUDGET_EXCEEDED for children, depth and storedBytes.
    */
   async takeChildSlot(tx: WriteTx, parent: ProcessRow, storedBytes: number): Promise<void> {
-    const path = accountPathOf(parent);
+    const path = await this.loadPath(tx, parent);
     for (const [index, rowNumber] of path.entries()) {
       const levels = path.length - index;
       if (await this.repository.takeChildSlot(tx, rowNumber, levels, levels === 1 ? 1 : 0, storedBytes)) continue;
@@ -60,6 +60,10 @@ export class Accounts {
     const counts = new Map<number, number>();
     for (const { path } of ended) for (const above of path) counts.set(above, (counts.get(above) ?? 0) + 1);
     const inOrder = [...counts].sort(([a], [b]) => a - b);
+    await this.repository.load(
+      tx,
+      inOrder.map(([rowNumber]) => rowNumber),
+    );
     const turns = new Turns();
     for (const [rowNumber, count] of inOrder) {
       await turns.next();
@@ -69,7 +73,7 @@ export class Accounts {
 
   /** Throws BUDGET_EXCEEDED. */
   async charge(tx: WriteTx, row: ProcessRow, usage: Usage): Promise<void> {
-    for (const rowNumber of accountPathOf(row)) {
+    for (const rowNumber of await this.loadPath(tx, row)) {
       if (await this.repository.charge(tx, rowNumber, usage)) continue;
       throw budgetExceededBy(await this.get(tx, rowNumber), usage);
     }
@@ -77,7 +81,7 @@ export class Accounts {
 
   /** `underway`: the effect that it is for has begun, so that it counts as used when the process ends. Throws BUDGET_EXCEEDED. */
   async reserve(tx: WriteTx, row: ProcessRow, usage: Usage, at: number, underway = false): Promise<ReservationId> {
-    for (const rowNumber of accountPathOf(row)) {
+    for (const rowNumber of await this.loadPath(tx, row)) {
       if (await this.repository.reserve(tx, rowNumber, usage)) continue;
       throw budgetExceededBy(await this.get(tx, rowNumber), usage);
     }
@@ -89,8 +93,7 @@ export class Accounts {
   /** Lowers `usage` to the room that every account above leaves. A dimension without any room is not lowered, so that it is refused. */
   async capToRoom(tx: ReadTx, row: ProcessRow, usage: Usage): Promise<Usage> {
     const capped = { ...usage };
-    for (const rowNumber of accountPathOf(row)) {
-      const account = await this.get(tx, rowNumber);
+    for (const account of await this.getPath(tx, row)) {
       for (const dimension of chargedDimensions) {
         const asked = capped[dimension];
         const room = roomOf(account[dimension]);
@@ -103,6 +106,10 @@ export class Accounts {
   /** Undefined for a reservation that was settled, or released when its process ended. */
   findReservation(tx: ReadTx, id: ReservationId): Promise<Reservation | undefined> {
     return this.repository.findReservation(tx, id);
+  }
+
+  findReservations(tx: ReadTx, ids: readonly ReservationId[]): Promise<Reservation[]> {
+    return this.repository.findReservations(tx, ids);
   }
 
   /** `owner`: the process that must have made it; absent: any. Throws NO_SUCH_RESERVATION. */
@@ -118,13 +125,30 @@ export class Accounts {
 
   /** Never refused: usage beyond the limit is shown as overrun, and the next charge is refused. */
   async settle(tx: WriteTx, row: ProcessRow, reservation: Reservation, used: Usage): Promise<void> {
-    for (const rowNumber of accountPathOf(row)) await this.repository.settle(tx, rowNumber, reservation.usage, used);
+    for (const rowNumber of await this.loadPath(tx, row)) {
+      await this.repository.settle(tx, rowNumber, reservation.usage, used);
+    }
     await this.repository.deleteReservation(tx, reservation.id);
   }
 
   /** Adds bytes that are stored in any case, or takes them back where negative. Never refused. */
   async addStored(tx: WriteTx, row: ProcessRow, bytes: number): Promise<void> {
-    for (const rowNumber of accountPathOf(row)) await this.repository.addStored(tx, rowNumber, bytes);
+    for (const rowNumber of await this.loadPath(tx, row)) await this.repository.addStored(tx, rowNumber, bytes);
+  }
+
+  /**
+   * Those of `rows` under which nothing that was spawned is left when the ones before them are pruned: children stand before
+   * their parents.
+   */
+  async filterPrunable(tx: ReadTx, rows: readonly ProcessRow[]): Promise<ProcessRow[]> {
+    const numbers = rows.map(({ n }) => n);
+    const left = new Map(await this.repository.countSpawned(tx, numbers));
+    return rows.filter(({ n, path }) => {
+      if (left.get(n) !== 0) return false;
+      const above = path.at(-1) ?? 0;
+      left.set(above, (left.get(above) ?? 0) - 1);
+      return true;
+    });
   }
 
   /** Removes the account of a pruned process, and what is stored for it from the accounts above. */
@@ -136,7 +160,7 @@ export class Accounts {
 
   /** Adds usage of something that has happened already. Never refused. */
   async addUsage(tx: WriteTx, row: ProcessRow, used: Usage): Promise<void> {
-    for (const rowNumber of accountPathOf(row)) await this.repository.settle(tx, rowNumber, {}, used);
+    for (const rowNumber of await this.loadPath(tx, row)) await this.repository.settle(tx, rowNumber, {}, used);
   }
 
   /** Releases all reservations of an ending process. Those for effects that have begun count as used, and are the answer. */
@@ -151,23 +175,55 @@ export class Accounts {
   async get(tx: ReadTx, rowNumber: number): Promise<AccountRow> {
     const account = await this.repository.find(tx, rowNumber);
     if (account !== undefined) return account;
-    throw new ProcessError('INTERNAL', `Account ${rowNumber} is missing.`, { hint: 'This is a defect of the kernel.' });
+    throw accountMissing(rowNumber);
+  }
+
+  /** Reads together what the ends of these processes change: their reservations, and the accounts that those are on. */
+  async loadEnds(tx: WriteTx, rows: readonly ProcessRow[]): Promise<void> {
+    await this.repository.loadReservations(
+      tx,
+      rows.map(({ pid }) => pid),
+    );
+    const numbers = new Set(rows.flatMap(({ path }) => path));
+    for (const { n, pid } of rows) {
+      if ((await this.repository.reservationsOf(tx, pid)).length > 0) numbers.add(n);
+    }
+    await this.repository.load(tx, [...numbers]);
+  }
+
+  /** Reads together all accounts that charges of these processes go to. */
+  async loadPaths(tx: WriteTx, rows: readonly ProcessRow[]): Promise<void> {
+    await this.repository.load(tx, [...new Set(rows.flatMap(accountPathOf))]);
+  }
+
+  /** The accounts that a charge of `row` goes to, root first, read together. */
+  private async getPath(tx: ReadTx, row: ProcessRow): Promise<AccountRow[]> {
+    const numbers = accountPathOf(row);
+    const path = await this.repository.findAll(tx, numbers);
+    if (path.length === numbers.length) return path;
+    throw accountMissing(numbers.find((n) => path.every((account) => account.n !== n)));
+  }
+
+  /** The numbers of the accounts that a charge of `row` goes to, root first. The accounts are read together. */
+  private async loadPath(tx: WriteTx, row: ProcessRow): Promise<readonly number[]> {
+    const numbers = accountPathOf(row);
+    if (numbers.length > 1) await this.repository.load(tx, numbers);
+    return numbers;
   }
 
   /** The room in each limited account that a charge of `row` goes to, by row number; negative: overrun. */
   async limited(tx: ReadTx, row: ProcessRow, dimension: keyof Usage): Promise<Map<number, number>> {
     const left = new Map<number, number>();
-    for (const rowNumber of accountPathOf(row)) {
-      const { limit, used, reserved } = (await this.get(tx, rowNumber))[dimension];
-      if (limit !== null) left.set(rowNumber, limit - used - reserved);
+    for (const account of await this.getPath(tx, row)) {
+      const { limit, used, reserved } = account[dimension];
+      if (limit !== null) left.set(account.n, limit - used - reserved);
     }
     return left;
   }
 
   /** The budget as it binds `row` at `now`. */
   async report(tx: ReadTx, row: ProcessRow, now: number): Promise<BudgetReport> {
-    const path: AccountRow[] = [];
-    for (const rowNumber of accountPathOf(row)) path.push(await this.get(tx, rowNumber));
+    const path = await this.getPath(tx, row);
     const line = (dimension: Dimension, balanceOf: (account: AccountRow, levels: number) => Balance) =>
       [
         dimension,
@@ -221,6 +277,10 @@ export class AccountCharges implements MemoryCharges {
 /** The accounts that a charge of `row` goes to, root first. */
 function accountPathOf(row: ProcessRow): readonly number[] {
   return [...row.path, row.n];
+}
+
+function accountMissing(rowNumber: number | undefined): ProcessError {
+  return new ProcessError('INTERNAL', `Account ${rowNumber} is missing.`, { hint: 'This is a defect of the kernel.' });
 }
 
 export function limitsOf(account: AccountRow): Partial<Budget> {

@@ -23,7 +23,7 @@ export const dimensionDescriptions: Readonly<Record<Dimension, string>> = {
   materializedTokens: 'Tokens of contexts that `memory.materialize` has rendered.',
   outputBytes: 'Bytes that commands have written to their output.',
   storedBytes:
-    'Bytes of JSON that the process has stored: objects and their versions, messages, log lines, and goals and arguments of children.',
+    'Bytes of JSON that the process has stored: objects and their versions, messages, log lines, turns of agents, states of renewed bodies, and goals and arguments of children.',
   children: 'Processes below it, counted when they are created.',
   depth: 'Levels of processes below it. A root without this limit gets 64.',
   wallMs: 'Milliseconds since its creation. At the end the process is stopped with the outcome `timed_out`.',

@@ -47,6 +47,7 @@ export interface CommandRepository {
   /** Replaces the command that the process had before. */
   put(tx: WriteTx, command: CommandRow): Promise<void>;
   find(tx: ReadTx, process: number): Promise<CommandRow | undefined>;
+  findAll(tx: ReadTx, processes: readonly number[]): Promise<CommandRow[]>;
   /** All commands that nodes hold, in the order of creation. */
   findHeld(tx: ReadTx): Promise<HeldCommand[]>;
   update(tx: WriteTx, command: CommandRow): Promise<void>;

@@ -27,6 +27,6 @@ export interface EffectRepository {
   findByNode(tx: ReadTx, node: NodeId): Promise<EffectRow[]>;
   /** All nodes of effects, also those that have no row. */
   findNodes(tx: ReadTx): Promise<NodeId[]>;
-  remove(tx: WriteTx, id: string): Promise<void>;
+  remove(tx: WriteTx, ids: readonly string[]): Promise<void>;
 }
 export const EffectRepository: Token<EffectRepository> = token('EffectRepository');

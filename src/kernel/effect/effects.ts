@@ -93,22 +93,33 @@ export class Effects {
   /** Settles the effect and records the outcome. Does nothing when that was done for a node that was taken for lost. */
   async finish(tx: WriteTx, act: Act, id: string, outcome: EffectOutcome): Promise<void> {
     const effect = await this.repository.find(tx, id);
-    if (effect !== undefined) await this.end(tx, act, effect, outcome);
+    if (effect === undefined) return;
+    await this.end(tx, act, effect, outcome);
+    await this.repository.remove(tx, [id]);
   }
 
   /** Settles the effects of a lost node: nobody knows whether they happened, so they count as if they had. */
   async settleLost(tx: WriteTx, act: Act, node: NodeId): Promise<void> {
-    for (const effect of await this.repository.findByNode(tx, node)) {
-      const used = (await this.accounts.findReservation(tx, effect.reservation))?.usage ?? {};
+    const lost = await this.repository.findByNode(tx, node);
+    if (lost.length === 0) return;
+    const processes = await this.processes.findAll(tx, [...new Set(lost.map(({ pid }) => pid))]);
+    await this.accounts.loadPaths(tx, processes);
+    const ids = lost.map(({ reservation }) => reservation);
+    const open = new Map((await this.accounts.findReservations(tx, ids)).map(({ id, usage }) => [id, usage]));
+    for (const effect of lost) {
+      const used = open.get(effect.reservation) ?? {};
       await this.end(tx, act, effect, { outcome: 'unknown', used, code: 'OUTCOME_UNKNOWN', facts: { node } });
     }
+    await this.repository.remove(
+      tx,
+      lost.map(({ id }) => id),
+    );
   }
 
   private async end(tx: WriteTx, act: Act, effect: EffectRow, outcome: EffectOutcome): Promise<void> {
     const { id, pid, resource } = effect;
     const { outcome: result, code, object } = outcome;
     const used = (await this.settle(tx, effect, outcome.used)) as JsonObject;
-    await this.repository.remove(tx, id);
     const optional = { ...(object === undefined ? {} : { object }), ...(code === undefined ? {} : { code }) };
     const data = { tool: toolOf(resource), effect: id, outcome: result, used, ...optional };
     this.recorder.recordEvent(tx, { type: 'tool.returned', at: act.at, pid, data });

@@ -1,10 +1,12 @@
 import type { Pid } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
 import type { Schema, SchemaOutput } from '../../base/schema/schema-types.js';
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
 import type { NamedFace, OwnFace } from '../../unit/faces.js';
 import type { CommandHandle, CommandResult, CommandSpec } from '../command/command.js';
 import type { Message, ReceiveOptions } from '../message/message.js';
+import type { AskOptions } from '../question/question.js';
 import type { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './process-syscalls.js';
 import type { ProcessTools } from './process-tools.js';
 import type { OwnTypedCalls } from './typed-calls.js';
@@ -13,7 +15,7 @@ import type { OwnTypedCalls } from './typed-calls.js';
 export interface ProcessFace
   extends Omit<OwnFace<SharedSyscalls>, keyof OwnTypedCalls>,
     NamedFace<TargetSyscalls>,
-    Omit<OwnFace<ProcessSyscalls>, 'run' | 'receive' | keyof OwnTypedCalls>,
+    Omit<OwnFace<ProcessSyscalls>, 'run' | 'receive' | 'ask' | keyof OwnTypedCalls>,
     OwnTypedCalls {
   /** The process. */
   readonly pid: Pid;
@@ -27,6 +29,19 @@ export interface ProcessFace
   receive<const S extends Schema>(options: ReceiveOptions & { readonly schema: S }): Promise<Message<SchemaOutput<S>>>;
   /** The oldest message in the mailbox, or the next that comes. Throws WAIT_TIMEOUT, CANCELLED, PROCESS_TERMINATED. */
   receive(options?: ReceiveOptions): Promise<Message>;
+  /**
+   * Asks a person, and waits for an answer that fits `schema`: its type is that of the schema's output. Throws WAIT_TIMEOUT,
+   * CANCELLED, PROCESS_TERMINATED, TOO_MANY_QUESTIONS, INVALID_INPUT.
+   */
+  ask<const S extends Schema>(
+    question: string,
+    options: AskOptions & { readonly schema: S; readonly choices?: readonly JsonValue[] },
+  ): Promise<SchemaOutput<S>>;
+  /** As above, for an answer that is one of `choices`; without them, for any JSON. */
+  ask<const Choice extends JsonValue = JsonValue>(
+    question: string,
+    options?: AskOptions & { readonly choices?: readonly Choice[] },
+  ): Promise<Choice>;
   /** The tools that it sees. */
   readonly tools: ProcessTools;
   /** The objects that it may use. */

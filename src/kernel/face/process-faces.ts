@@ -1,13 +1,15 @@
 import { inject, injectable } from 'inversify';
+import { invalidInput, ProcessError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { CapabilityFaces, type ProcessCapabilities } from '../../capability/process-capabilities.js';
 import { MemorySyscalls, type ProcessMemory, processMemory } from '../../memory/object-memory.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
 import { addSyscalls, sealFaces } from '../../unit/faces.js';
 import { parsePid } from '../specs.js';
+import { openToolCall } from './open-tool-call.js';
 import type { ProcessFace } from './process-face.js';
 import { ProcessSyscalls, SharedSyscalls, TargetSyscalls } from './process-syscalls.js';
-import { type ProcessTools, sealedTools } from './process-tools.js';
+import { type ProcessTools, sealedTools, tellEdit } from './process-tools.js';
 import { ToolGate } from './tool-gate.js';
 
 /** Makes process faces. */
@@ -43,6 +45,24 @@ export function nameCause(face: ProcessFace, cause: string): ProcessFace {
   return CallerFace.nameCause(face, cause);
 }
 
+/**
+ * The face of a child, by the face of its parent: for a program that acts for a whole tree and was given one of its faces. Throws
+ * NOT_A_CHILD, PROCESS_TERMINATED for a child that has ended, INVALID_INPUT for a face that is not one of `kernel.as`.
+ *
+ * @example
+ * const child = await face.spawnChild({ name: 'reviewer' });
+ * await (await childFace(face, child)).exit({ result: 'reviewed' });
+ */
+export async function childFace(face: ProcessFace, child: Pid): Promise<ProcessFace> {
+  const made = CallerFace.withPid(face, parsePid(child));
+  if (made === undefined) throw invalidInput('face', 'is not one of kernel.as', 'Give kernel.as(pid) of the parent.');
+  if ((await made.parent()) === face.pid) return made;
+  throw new ProcessError('NOT_A_CHILD', `Process ${child} is no child of ${face.pid}.`, {
+    facts: { pid: face.pid, child },
+    hint: 'Give the face of the process that has spawned it.',
+  });
+}
+
 class CallerFace {
   readonly #caller: ProcessCaller;
   readonly #faces: ProcessFaces;
@@ -65,6 +85,11 @@ class CallerFace {
     return new CallerFace({ ...own.#caller, cause }, own.#faces) as CallerFace & ProcessFace;
   }
 
+  static withPid(face: ProcessFace, pid: Pid): ProcessFace | undefined {
+    const own: object = face;
+    return #caller in own ? own.#faces.of(pid) : undefined;
+  }
+
   get pid(): Pid {
     return this.#caller.pid;
   }
@@ -80,10 +105,13 @@ class CallerFace {
   get tools(): ProcessTools {
     const caller = this.#caller;
     const gate = this.#faces.tools;
+    const face = this as object as ProcessFace;
     return sealedTools({
       list: async () => gate.list(caller),
-      call: async (tool, args = {}, options = {}) =>
-        gate.call({ caller, face: this as object as ProcessFace, tool, args, options }),
+      call: async (tool, args = {}, given = {}) =>
+        tellEdit(given, (options, onEdited) => gate.call({ caller, face, tool, args, options, onEdited })),
+      open: (tool, args = {}, options = {}) =>
+        openToolCall(async (external) => gate.call({ caller, face, tool, args, options, external })),
     });
   }
 

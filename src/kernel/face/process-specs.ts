@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { CapabilitySpec, DelegationSpec, Resources } from '../../capability/holding/capability.js';
 import type { Right } from '../../capability/resource/rights.js';
+import type { RuleSpec } from '../../capability/rule/rule.js';
 import type { ForkMode, ObjectHandle, ObjectRef, ObjectType } from '../../memory/object/object.js';
 import type { Budget } from '../budget/budget.js';
 import type { Environment } from '../command/command.js';
@@ -34,6 +35,8 @@ export interface SpawnSpec {
   readonly onConflict?: 'refuse' | 'keep';
   /** Root grants. */
   readonly capabilities?: readonly CapabilitySpec<Resources>[];
+  /** Rules that want a person to approve something, set on it in the commit of the spawn: see `capabilities.ask`. */
+  readonly ask?: readonly RuleSpec<Resources>[];
   /** Limits on what it and everything under it use; absent ones are those above it. */
   readonly budget?: Partial<Budget>;
   /** Default `refuse`. */
@@ -51,7 +54,7 @@ export interface SpawnSpec {
 }
 
 /** A child to be created. */
-export interface ChildSpec extends Omit<SpawnSpec, 'capabilities'> {
+export interface ChildSpec extends Omit<SpawnSpec, 'capabilities' | 'ask'> {
   /** Drawn from what the parent holds and may hand on. */
   readonly delegate?: readonly DelegationSpec<Resources>[];
 }

@@ -19,8 +19,10 @@ import { exitValueOf } from '../process/exit-value.js';
 import type { ProcessRecord, ProcessResult } from '../process/process.js';
 import type { ProcessFilter } from '../process/process-filter.js';
 import type { ImageReference } from '../process/typed-image.js';
+import type { AskOptions } from '../question/question.js';
 import type { SignalReport, UserSignal } from '../signal/signal.js';
 import { cancelOptions, parse, payloadOptions, userSignalName } from '../specs.js';
+import { Ask } from '../syscalls/ask.js';
 import { Budgets } from '../syscalls/budgets.js';
 import { Chdir } from '../syscalls/chdir.js';
 import { Exec } from '../syscalls/exec.js';
@@ -191,7 +193,18 @@ export class ProcessSyscalls {
     @inject(Queries) private readonly queries: Queries,
     @inject(Signal) private readonly signalling: Signal,
     @inject(Units) private readonly units: Units,
+    @inject(Ask) private readonly asking: Ask,
   ) {}
+
+  /** Asks a person, and waits for the answer. Throws WAIT_TIMEOUT, CANCELLED, TOO_MANY_QUESTIONS, INVALID_INPUT. */
+  ask(
+    caller: ProcessCaller,
+    pid: Pid,
+    question: string,
+    options?: AskOptions & { readonly schema?: Schema; readonly choices?: readonly JsonValue[] },
+  ): Promise<unknown> {
+    return this.asking.run(caller, pid, question, options);
+  }
 
   /** The parent that the process has now; null for a root. Throws PROCESS_TERMINATED. */
   async parent(caller: ProcessCaller, pid: Pid): Promise<Pid | null> {

@@ -2,8 +2,9 @@ import type { CapabilityId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { type Token, token } from '../../base/token.js';
 import type { ProcessCaller } from '../../unit/caller.js';
+import type { ExternalWork } from './open-tool-call.js';
 import type { ProcessFace } from './process-face.js';
-import type { ToolInfo } from './process-tools.js';
+import type { EditedCall, ToolInfo } from './process-tools.js';
 
 /** The context of a tool call that the body of a process makes. */
 interface ToolRun {
@@ -21,7 +22,15 @@ interface ToolRun {
 export interface PaidCall {
   /** The uses of capabilities that it took; undefined where it took none. */
   readonly uses: TakenUses | undefined;
+  /** The arguments of a person that it was made with. */
+  readonly edit: CallEdit | undefined;
 }
+
+/** Arguments of a person in the place of those of a call, as the journal keeps them. */
+export type CallEdit = EditedCall & {
+  /** The hash of the arguments that the call was asked for with. */
+  readonly originalHash: string;
+};
 
 /** The uses of capabilities that a call took. They hold for the same arguments only. */
 export interface TakenUses {
@@ -32,7 +41,7 @@ export interface TakenUses {
 
 /** The answers of the units of a call: the replay journal of the run stores them in the same commit. */
 export type ToolStage =
-  | { readonly stage: 'intent'; readonly uses: TakenUses | undefined }
+  | { readonly stage: 'intent'; readonly uses: TakenUses | undefined; readonly edit: CallEdit | undefined }
   | { readonly stage: 'returned'; readonly value: JsonValue }
   | { readonly stage: 'failed'; readonly error: unknown };
 
@@ -52,4 +61,8 @@ export interface GatedCall {
   readonly args: unknown;
   readonly options: unknown;
   readonly run?: ToolRun;
+  /** Told of the arguments of a person, when the intent of the call is on record. */
+  readonly onEdited?: (edit: CallEdit) => void;
+  /** The work of an open call; absent for a tool that the kernel runs. */
+  readonly external?: ExternalWork;
 }

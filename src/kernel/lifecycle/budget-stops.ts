@@ -39,7 +39,7 @@ export class BudgetStops implements RefusalObserver {
       tx,
       { ...act, actor: 'kernel' },
       {
-        rows: await this.processes.findLiveTree(tx, pid),
+        rows: await this.processes.findLiveTrees(tx, [pid]),
         order: { kind: 'budget_exhausted', reason: dimension, by: 'kernel' },
         action: 'process.budgetExhausted',
       },

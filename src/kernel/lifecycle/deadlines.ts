@@ -31,7 +31,7 @@ export class Deadlines {
   async stopLate(tx: WriteTx, act: Act, rows: readonly ProcessRow[]): Promise<void> {
     const late = rows.filter((row) => this.isPassed(row, act.at));
     const all = new Map(late.map((row) => [row.pid, row]));
-    for (const { pid } of late) for (const row of await this.processes.findLiveTree(tx, pid)) all.set(row.pid, row);
+    for (const row of await this.processes.findLiveTrees(tx, [...all.keys()])) all.set(row.pid, row);
     await this.processEnds.stop(tx, act, {
       rows: [...all.values()],
       order: { kind: 'timed_out', by: 'kernel' },

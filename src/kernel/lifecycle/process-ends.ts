@@ -1,10 +1,9 @@
 import { inject, injectable } from 'inversify';
-import type { ObjectId, Pid } from '../../base/ids.js';
+import type { Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
-import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
-import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
+import { type CapabilityRecord, grantFacts, grantPayload } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import type { Act } from '../../unit/act.js';
 import type { AuditAction } from '../../unit/actions.js';
@@ -24,30 +23,7 @@ import { ProcessRepository, saveProcess } from '../process/process-repository.js
 import { nextState } from '../process/transitions.js';
 import { ExitFollowUps } from '../waiting/exit-follow-ups.js';
 import { Waker } from '../waiting/waker.js';
-
-/** The end of one process. */
-export interface End {
-  readonly row: ProcessRow;
-  /** The row after the transition to its last state. Absent: that of a stop without a grace. */
-  readonly ended?: ProcessRow;
-  readonly outcome: Outcome;
-  readonly action: AuditAction;
-  readonly message?: string;
-  readonly result?: ObjectId;
-  /** The capability by which the parent may read a result outside of the namespace of the process. */
-  readonly shared?: CapabilityRecord;
-  /** Added to the message that the parent of a background command gets. */
-  readonly notice?: JsonObject;
-}
-
-/** Processes to be stopped. Those that a node drives, or that acknowledge a stop, get the grace; the others end at once. */
-export interface Stop {
-  readonly rows: readonly ProcessRow[];
-  readonly order: StopOrder;
-  /** Absent: the default of the process's kind. */
-  readonly graceMs?: number | undefined;
-  readonly action: AuditAction;
-}
+import { type CausedRecord, type End, EndPlan, type Stop, UnitRecords } from './end-plan.js';
 
 /**
  * Ends processes, for whatever reason. The consequences are part of the same unit: child slots and reservations are freed,
@@ -55,8 +31,6 @@ export interface Stop {
  */
 @injectable()
 export class ProcessEnds {
-  private endsCount = 0;
-
   constructor(
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
@@ -69,12 +43,13 @@ export class ProcessEnds {
   ) {}
 
   end(tx: WriteTx, act: Act, end: End): Promise<void> {
-    return this.apply(tx, act, new Plan([end]));
+    return this.apply(tx, act, new EndPlan([end]));
   }
 
   /** Ends a process that is being stopped, with the outcome of its stop order. */
-  endStopping(tx: WriteTx, act: Act, row: ProcessRow, action: AuditAction): Promise<void> {
-    const outcome: Outcome = stopOrderOf(row) ?? { kind: 'cancelled' };
+  endStopping(tx: WriteTx, act: Act, row: ProcessRow, action: AuditAction, evidence?: JsonObject): Promise<void> {
+    const order: Outcome = stopOrderOf(row) ?? { kind: 'cancelled' };
+    const outcome = evidence === undefined ? order : { ...order, evidence: { ...order.evidence, ...evidence } };
     return this.end(tx, act, { row, ended: nextState(row, 'end'), outcome, action });
   }
 
@@ -82,19 +57,36 @@ export class ProcessEnds {
   async kill(tx: WriteTx, act: Act, rows: readonly ProcessRow[], order: StopOrder): Promise<void> {
     const action = 'process.kill';
     const [driven, others] = [rows.filter(isDrivenCommand), rows.filter((row) => !isDrivenCommand(row))];
-    const plan = new Plan(others.map((row) => ({ row, ended: nextState(row, 'kill'), outcome: { ...order }, action })));
+    const plan = new EndPlan(
+      others.map((row) => ({ row, ended: nextState(row, 'kill'), outcome: { ...order }, action })),
+    );
     plan.stop({ rows: driven, order, graceMs: 0, action }, true);
     await this.apply(tx, act, plan);
   }
 
   stop(tx: WriteTx, act: Act, stop: Stop): Promise<void> {
-    const plan = new Plan([]);
+    const plan = new EndPlan([]);
     plan.stop(stop);
     return this.apply(tx, act, plan);
   }
 
-  private async apply(tx: WriteTx, act: Act, plan: Plan): Promise<void> {
+  /** Reads together what the ends of these processes need: to be called by a unit that ends several, one after another. */
+  async load(tx: WriteTx, rows: readonly ProcessRow[]): Promise<void> {
+    if (rows.length < 2) return;
+    const pids = rows.map(({ pid }) => pid);
+    await this.processes.findAll(tx, [...new Set(rows.flatMap(({ parent }) => parent ?? []))]);
+    await this.processes.loadLiveChildren(tx, pids);
+    await this.accounts.loadEnds(tx, rows);
+    await this.messages.loadInboxes(tx, pids);
+  }
+
+  private async apply(tx: WriteTx, act: Act, plan: EndPlan): Promise<void> {
     const orphans = await this.addEndingChildren(tx, plan);
+    const heirs = await this.findHeirs(tx, plan, orphans);
+    await this.load(
+      tx,
+      [...plan.ends.values()].map(({ row }) => row),
+    );
     const records = new UnitRecords(plan, () => this.recorder.newRecordId());
     const turns = new Turns();
     for (const { row, stop } of plan.stopping.values()) {
@@ -112,9 +104,13 @@ export class ProcessEnds {
       tx,
       [...plan.ends.values()].map(({ row }) => row),
     );
+    const trees = await this.findTrees(
+      tx,
+      orphans.filter((child) => heirs.get(child) === undefined),
+    );
     for (const child of orphans) {
       await turns.next();
-      await this.moveOrphan(tx, act, plan, child);
+      await this.moveOrphan(tx, act, child, heirs.get(child), trees);
     }
     for (const { holder, grantedBy: child } of inherited) {
       await turns.next();
@@ -124,21 +120,38 @@ export class ProcessEnds {
   }
 
   /** Adds the children that end with their parents to the plan, level by level, and answers with those that live on. */
-  private async addEndingChildren(tx: WriteTx, plan: Plan): Promise<ProcessRow[]> {
+  private async addEndingChildren(tx: WriteTx, plan: EndPlan): Promise<ProcessRow[]> {
     const orphans: ProcessRow[] = [];
-    const turns = new Turns();
     for (let level = [...plan.ends.keys()]; level.length > 0; ) {
       const endsBefore = plan.ends.size;
-      for (const { pid, parent } of await this.processes.findLiveChildren(tx, level)) {
-        await turns.next();
-        const child = plan.has(pid) ? undefined : await this.processes.find(tx, pid);
-        if (child === undefined || child.status === 'stopping') continue;
-        if (child.onParentExit !== 'cancel') orphans.push(child);
-        else plan.stop(stopAfterParent(parent ?? 'host', await this.processes.findLiveTree(tx, pid)));
-      }
+      const children = await this.processes.findLiveChildren(tx, level);
+      const left = children.filter(({ pid, status }) => status !== 'stopping' && !plan.has(pid));
+      const [ending, living] = [left.filter(endsWithParent), left.filter((child) => !endsWithParent(child))];
+      orphans.push(...living);
+      const trees = await this.findTrees(tx, ending);
+      for (const child of ending) plan.stop(stopAfterParent(child.parent ?? 'host', trees.get(child.pid) ?? []));
       level = [...plan.ends.keys()].slice(endsBefore);
     }
     return orphans.filter(({ pid }) => !plan.has(pid));
+  }
+
+  private async findTree(tx: WriteTx, top: ProcessRow): Promise<readonly ProcessRow[]> {
+    return (await this.findTrees(tx, [top])).get(top.pid) ?? [];
+  }
+
+  /** The live trees under these processes, each by its topmost process; they are read together. */
+  private async findTrees(tx: WriteTx, tops: readonly ProcessRow[]): Promise<Map<Pid, ProcessRow[]>> {
+    const trees = new Map<Pid, ProcessRow[]>(tops.map(({ pid }) => [pid, []]));
+    const treeOf = new Map(trees);
+    const turns = new Turns();
+    const rows = await this.processes.findLiveTrees(tx, [...trees.keys()]);
+    for (const row of rows) {
+      await turns.next();
+      const tree = treeOf.get(row.pid) ?? treeOf.get(row.parent ?? '') ?? [];
+      tree.push(row);
+      treeOf.set(row.pid, tree);
+    }
+    return trees;
   }
 
   private async writeStopping(
@@ -182,7 +195,7 @@ export class ProcessEnds {
       message: message ?? null,
       result: result ?? null,
       exitedAt: act.at,
-      exitOrder: ++this.endsCount,
+      exitOrder: await this.processes.nextExit(tx),
       updatedAt: act.at,
     };
     await saveProcess(this.processes, tx, next);
@@ -223,37 +236,59 @@ export class ProcessEnds {
     }
   }
 
-  private async moveOrphan(tx: WriteTx, act: Act, plan: Plan, child: ProcessRow): Promise<void> {
-    const heir = child.onParentExit === 'reparent' ? await this.findLiveAncestor(tx, plan, child) : undefined;
+  private async moveOrphan(
+    tx: WriteTx,
+    act: Act,
+    child: ProcessRow,
+    to: Pid | undefined,
+    trees: ReadonlyMap<Pid, readonly ProcessRow[]>,
+  ): Promise<void> {
+    // It may itself have been moved before, in this unit.
+    const heir = to === undefined ? undefined : await this.processes.find(tx, to);
     const root = heir?.root ?? child.pid;
-    const tree = root === child.root ? [child] : await this.processes.findLiveTree(tx, child.pid);
-    for (const row of tree) {
+    for (const row of root === child.root ? [child] : (trees.get(child.pid) ?? (await this.findTree(tx, child)))) {
       const parent = row.pid === child.pid ? (heir?.pid ?? null) : row.parent;
       const moved = { ...row, parent, root, version: row.version + 1, updatedAt: act.at };
       await saveProcess(this.processes, tx, moved);
     }
-    const to = heir?.pid ?? null;
     this.recorder.record(
       tx,
       act,
       { ...child, root },
       {
         event: 'process.reparented',
-        data: { from: child.parent, to },
+        data: { from: child.parent, to: heir?.pid ?? null },
         action: 'process.reparent',
-        facts: { from: child.parent, to },
+        facts: { from: child.parent, to: heir?.pid ?? null },
         lineage: true,
       },
     );
   }
 
-  private async findLiveAncestor(tx: WriteTx, plan: Plan, child: ProcessRow): Promise<ProcessRow | undefined> {
-    const ancestors = await this.processes.findAncestors(tx, child.pid);
-    return ancestors.find((row) => !isTerminal(row.status) && !plan.ends.has(row.pid));
+  /** The new parent of each orphan that gets one; the others become roots. */
+  private async findHeirs(tx: WriteTx, plan: EndPlan, orphans: readonly ProcessRow[]): Promise<Map<ProcessRow, Pid>> {
+    const heirs = new Map<ProcessRow, Pid>();
+    const heirOf = new Map<Pid | null, Pid | undefined>();
+    for (const child of orphans) {
+      const { pid, parent, onParentExit } = child;
+      if (onParentExit !== 'reparent') continue;
+      if (!heirOf.has(parent)) {
+        const ancestors = await this.processes.findAncestors(tx, pid);
+        heirOf.set(parent, ancestors.find((row) => !isTerminal(row.status) && !plan.ends.has(row.pid))?.pid);
+      }
+      const heir = heirOf.get(parent);
+      if (heir !== undefined) heirs.set(child, heir);
+    }
+    return heirs;
   }
 
   /** Lets the parent read the result and the other objects of the process, unless the parent has ended, or ends as well. */
-  private async passToParent(tx: WriteTx, act: Act, plan: Plan, { row }: End): Promise<CapabilityRecord | undefined> {
+  private async passToParent(
+    tx: WriteTx,
+    act: Act,
+    plan: EndPlan,
+    { row }: End,
+  ): Promise<CapabilityRecord | undefined> {
     if (row.parent === null || plan.ends.has(row.parent)) return undefined;
     const parent = await this.processes.find(tx, row.parent);
     if (parent === undefined || isTerminal(parent.status)) return undefined;
@@ -264,60 +299,8 @@ export class ProcessEnds {
   }
 }
 
-/** The processes that end and those that begin to stop in one unit, each once. */
-class Plan {
-  readonly ends: Map<Pid, End>;
-  readonly stopping = new Map<Pid, { readonly row: ProcessRow; readonly stop: Stop }>();
-
-  constructor(ends: readonly End[]) {
-    this.ends = new Map(ends.map((end) => [end.row.pid, end]));
-  }
-
-  has(pid: Pid): boolean {
-    return this.ends.has(pid) || this.stopping.has(pid);
-  }
-
-  /** `isRepeated`: processes that are stopping already get the grace of this stop instead of their own. */
-  stop(stop: Stop, isRepeated = false): void {
-    const { order, action } = stop;
-    const outcome: Outcome = { ...order };
-    for (const row of stop.rows) {
-      if (this.has(row.pid) || (row.status === 'stopping' && !isRepeated)) continue;
-      if (hasGrace(row)) this.stopping.set(row.pid, { row, stop });
-      else this.ends.set(row.pid, { row, outcome, action });
-    }
-  }
-}
-
-/** The id of the record of a stop or an end, and of the record that caused it. */
-interface CausedRecord {
-  readonly record: string;
-  readonly cause: string | undefined;
-}
-
-/**
- * The records of one unit. What is stopped or ends together with its parent follows from the record of the parent, and the end
- * of what was being stopped from the record of the stop.
- */
-class UnitRecords {
-  private readonly ids = new Map<Pid, string>();
-
-  constructor(
-    private readonly plan: Plan,
-    private readonly newId: () => string,
-  ) {}
-
-  of({ pid, parent, status, stop }: ProcessRow): CausedRecord {
-    const ofStop = status === 'stopping' ? stop?.record : undefined;
-    const ofParent = parent !== null && this.plan.has(parent) ? this.idOf(parent) : undefined;
-    return { record: this.idOf(pid), cause: ofStop ?? ofParent };
-  }
-
-  private idOf(pid: Pid): string {
-    const id = this.ids.get(pid) ?? this.newId();
-    this.ids.set(pid, id);
-    return id;
-  }
+function endsWithParent({ onParentExit }: ProcessRow): boolean {
+  return onParentExit === 'cancel';
 }
 
 function stopAfterParent(by: Pid, rows: readonly ProcessRow[]): Stop {
@@ -341,11 +324,6 @@ function withStop(outcome: Outcome, row: ProcessRow): Outcome {
   const stop = stopOrderOf(row);
   const isOwn = outcome.kind === 'completed' || outcome.kind === 'failed';
   return isOwn && row.status === 'stopping' && stop !== null ? { ...outcome, stop } : outcome;
-}
-
-/** Whether somebody is to stop it before it ends: the node that drives it, or its worker outside. */
-function hasGrace(row: ProcessRow): boolean {
-  return isDriven(row) || row.acknowledgesStop === true;
 }
 
 function isDrivenCommand(row: ProcessRow): boolean {

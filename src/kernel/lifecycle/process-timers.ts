@@ -112,6 +112,10 @@ export class ProcessTimers {
       const due = await this.processes.findDue(tx, act.at, dueRowsMax);
       for (const row of due) if (isTimerOver(row, act.at)) await this.waker.wakeRow(tx, act, row, 'timer');
       await this.deadlines.stopLate(tx, act, due);
+      await this.processEnds.load(
+        tx,
+        due.filter(({ status }) => status === 'stopping'),
+      );
       for (const { pid } of due) await this.endStopping(tx, act, await this.processes.find(tx, pid));
     });
     await this.expectNext();

@@ -6,10 +6,14 @@ import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
 import type { Authority } from '../../capability/holding/capability.js';
-import type { CapabilityRecord, Receiver } from '../../capability/holding/capability-record.js';
+import {
+  type CapabilityRecord,
+  grantFacts,
+  grantPayload,
+  type Receiver,
+} from '../../capability/holding/capability-record.js';
 import type { StatedAuthority } from '../../capability/holding/capability-spec.js';
 import { Derivation } from '../../capability/holding/derivation.js';
-import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { type Pattern, parsePattern } from '../../capability/resource/resource.js';
 import { factsOfApprovals, RuleGate } from '../../capability/rule/rule-gate.js';

@@ -28,6 +28,8 @@ export interface MessageRepository {
   count(tx: ReadTx, to: Pid): Promise<number>;
   /** The messages that `from` itself has sent, without those of the kernel about it. */
   countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number>;
+  /** The ids of all of them. */
+  waitingIds(tx: ReadTx, to: Pid): Promise<string[]>;
   /** Whether there is a message, from `from` if that is given. */
   has(tx: ReadTx, to: Pid, from?: Pid): Promise<boolean>;
   /** The oldest message, from `from` if that is given. */
@@ -35,5 +37,7 @@ export interface MessageRepository {
   /** Removes the oldest message, from `from` if that is given, and answers with it. */
   take(tx: WriteTx, to: Pid, from?: Pid): Promise<StoredMessage | undefined>;
   clear(tx: WriteTx, to: Pid): Promise<void>;
+  /** Reads what waits for all of these together, for a unit that will ask for one after another. */
+  loadInboxes(tx: WriteTx, receivers: readonly Pid[]): Promise<void>;
 }
 export const MessageRepository: Token<MessageRepository> = token('MessageRepository');

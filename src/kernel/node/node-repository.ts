@@ -27,6 +27,8 @@ interface OfferedImage {
   readonly build: string;
   /** The tools that a process of it needs, as names or patterns. */
   readonly tools: readonly string[];
+  /** Whether its processes are conversations; absent: no. */
+  readonly conversation?: boolean;
 }
 
 /** A kernel that runs processes, with its lease. */
@@ -52,6 +54,8 @@ export type NodeLeaseState = Pick<NodeRow, 'epoch' | 'endedAt'>;
 
 export interface NodeRepository {
   find(tx: ReadTx, id: NodeId): Promise<NodeRow | undefined>;
+  /** The rows of these nodes, in their order, without those that are not there. */
+  findAll(tx: ReadTx, ids: readonly NodeId[]): Promise<NodeRow[]>;
   /** The part of the row that says whether its lease stands. */
   findLease(tx: ReadTx, id: NodeId): Promise<NodeLeaseState | undefined>;
   /** Nodes whose epoch has not ended. */

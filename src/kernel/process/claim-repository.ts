@@ -16,10 +16,19 @@ export interface RunnableCount {
   readonly first: number;
 }
 
+/** A part of the runnable processes, in the order of creation. */
+export interface RunnablePage {
+  readonly limit: number;
+  /** Those after the row with this number; absent: from the oldest. */
+  readonly after?: number;
+  /** Those that have lost fewer starts in a row; absent: all. */
+  readonly recoveriesBelow?: number;
+}
+
 /** Finds processes that nodes can claim. It only reads: a claim is an update of the row in the process table. */
 export interface ClaimRepository {
-  /** Up to `limit` runnable processes in the order of creation. */
-  findRunnable(tx: ReadTx, claimable: Claimable, limit: number): Promise<Pid[]>;
+  /** The oldest runnable processes. */
+  findRunnable(tx: ReadTx, claimable: Claimable, page: RunnablePage): Promise<Pid[]>;
   /** The number of runnable processes of each image and queue, with the oldest row of each; up to `limit` groups. */
   countRunnable(tx: ReadTx, limit: number): Promise<RunnableCount[]>;
   /** Up to `limit` processes that wait for code, in the order of creation. */

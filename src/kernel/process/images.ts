@@ -20,6 +20,8 @@ export interface ImageFacts {
   readonly acknowledgesStop: boolean;
   /** Whether processes of it keep children running that it names. */
   readonly isSupervisor: boolean;
+  /** Whether its processes answer messages, and end only when they are told to. */
+  readonly isConversation: boolean;
   /** The command that a process of it runs, where it is a program of the operating system. Throws INVALID_INPUT. */
   readonly command?: (args: JsonValue) => CommandSpec;
   /** Validates arguments by the input schema of the image and answers with its output. Throws INVALID_INPUT. */
@@ -75,5 +77,6 @@ export const anonymousCommandImage: ImageFacts = {
   retry: null,
   acknowledgesStop: false,
   isSupervisor: false,
+  isConversation: false,
   parseArgs: async (args) => args,
 };

@@ -23,6 +23,8 @@ export interface NumberedEnd {
 /** Rows of the process table. Every method works inside the caller's unit. */
 export interface ProcessRepository {
   find(tx: ReadTx, pid: Pid): Promise<ProcessRow | undefined>;
+  /** The rows of these processes, in their order, without those that are not there. */
+  findAll(tx: ReadTx, pids: readonly Pid[]): Promise<ProcessRow[]>;
   findByNumber(tx: ReadTx, rowNumber: number): Promise<ProcessRow | undefined>;
   /** Answers with the number of the row. */
   insert(tx: WriteTx, row: Omit<ProcessRow, 'n'>): Promise<number>;
@@ -33,13 +35,17 @@ export interface ProcessRepository {
   /** Up to `limit` rows after number `after`, in the order of creation. */
   scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
   /** The live children of all of `parents`, those of one parent in the order of creation. */
-  findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<{ readonly pid: Pid; readonly parent: Pid | null }[]>;
-  /** The live processes at and below `pid`, parents before children. */
-  findLiveTree(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
+  findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<ProcessRow[]>;
+  /** Reads the live children of all of `parents` together, for a unit that will ask for those of one after another. */
+  loadLiveChildren(tx: WriteTx, parents: readonly Pid[]): Promise<void>;
+  /** The live processes at and below each of `pids`, once each, parents before children. */
+  findLiveTrees(tx: ReadTx, pids: readonly Pid[]): Promise<ProcessRow[]>;
   /** All processes at and below `pid`, down to `depth` levels below it, parents before children. */
   findTree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]>;
   /** The parents of `pid`, nearest first. */
   findAncestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
+  /** The place of the next process that ends among all that have ended in this store. Each is given once. */
+  nextExit(tx: WriteTx): Promise<number>;
   /** The processes that `node` runs or drives, in the order of creation. */
   findByNode(tx: ReadTx, node: NodeId): Promise<ProcessRow[]>;
   /** All nodes that run or drive a process, also those that have no row. */
@@ -51,14 +57,15 @@ export interface ProcessRepository {
   /** The earliest `alarmAt` of the rows that `findDue` would find. */
   findNextAlarm(tx: ReadTx): Promise<number | null>;
   /**
-   * The row, if its process ended before that time and nothing needs it: no process is left that was spawned under it, its
-   * parent is no live process whose body may replay a wait for it, and no effect of it is under way.
+   * Of the rows with these numbers, newest first, those whose processes ended before that time and that no other row needs:
+   * the parent is no live process whose body may replay a wait for it, and no effect of it is under way. Processes that were
+   * spawned under it may be left.
    */
-  findPrunable(tx: ReadTx, rowNumber: number, endedBefore: number): Promise<ProcessRow | undefined>;
+  findPrunable(tx: ReadTx, rowNumbers: readonly number[], endedBefore: number): Promise<ProcessRow[]>;
   /** When the processes of up to `limit` rows before number `before` ended, newest rows first. */
   pageEnds(tx: ReadTx, before: number, limit: number): Promise<readonly NumberedEnd[]>;
-  /** Removes the row with its tags. Its number is never given again. */
-  delete(tx: WriteTx, row: ProcessRow): Promise<void>;
+  /** Removes the rows with their tags. Their numbers are never given again. */
+  delete(tx: WriteTx, rows: readonly ProcessRow[]): Promise<void>;
 }
 export const ProcessRepository: Token<ProcessRepository> = token('ProcessRepository');
 

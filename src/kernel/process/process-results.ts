@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { ObjectId } from '../../base/ids.js';
-import type { ReadTx } from '../../base/store.js';
+import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { rightsOfMask } from '../../capability/resource/rights.js';
@@ -37,6 +37,15 @@ export class ProcessResults {
       ...(outcome.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
       usage: usageOf(await this.accounts.get(tx, row.n)),
     };
+  }
+
+  /** Reads together what the goals of these processes need, for a unit that will ask for one after another. */
+  async loadGoals(tx: WriteTx, rows: readonly ProcessRow[]): Promise<void> {
+    await this.objects.load(tx, [...new Set(rows.map(({ goal }) => goal))]);
+    await this.grants.load(
+      tx,
+      rows.map(({ pid }) => pid),
+    );
   }
 
   /** A handle to the goal of a process, for the process itself; without rights when it may not read the goal any more. */

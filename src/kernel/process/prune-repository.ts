@@ -23,11 +23,11 @@ export interface InheritedCapability {
 /** Removes what hangs on processes, in bounded parts. Every method works inside the caller's unit. */
 export interface PruneRepository {
   /**
-   * Removes up to about `limit` rows that belong to an ended process, besides its own row and account: capabilities from
-   * which nothing was derived that others hold, its view, journal, mailbox, signals, logs, rules on it, and open approvals. Answers whether none is
-   * left.
+   * Removes up to about `limit` rows that belong to these ended processes, besides their own rows and accounts: capabilities
+   * from which nothing was derived that others hold, views, journals, mailboxes, signals, logs, questions, rules on them, and
+   * open approvals. Answers whether none is left of any of them.
    */
-  clear(tx: WriteTx, row: ProcessRow, limit: number): Promise<boolean>;
+  clear(tx: WriteTx, rows: readonly ProcessRow[], limit: number): Promise<boolean>;
   /** Removes all that is kept by pid of a process without a row, so that a new process can have the pid. */
   clearPid(tx: WriteTx, pid: Pid): Promise<void>;
   /** Looks through up to `limit` rows after number `after` for those whose process has no row. */

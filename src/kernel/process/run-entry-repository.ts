@@ -28,6 +28,8 @@ export interface RunEntry {
 export interface RunEntryRepository {
   /** The entries of one process, in the order of the answers. */
   findAll(tx: ReadTx, process: number): Promise<RunEntry[]>;
+  /** Reads the journals of these processes together, for a unit that will ask for one after another. */
+  load(tx: WriteTx, processes: readonly number[]): Promise<void>;
   put(tx: WriteTx, entry: RunEntry): Promise<void>;
   remove(tx: WriteTx, process: number, key: string): Promise<void>;
   clear(tx: WriteTx, process: number): Promise<void>;

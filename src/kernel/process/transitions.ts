@@ -12,6 +12,7 @@ export const processEventDescriptions = {
   release: 'Its node gives it up.',
   backoff: 'Its body failed and is run again after a delay.',
   park: 'It waits for code that can replay its journal.',
+  renew: 'Its body begins anew, with a state and an empty journal.',
   stop: 'It is cancelled, its time or budget is over, or its parent has ended.',
   exit: 'It ends with a result.',
   fail: 'It ends with an error.',
@@ -66,7 +67,7 @@ const run = {
 export const transitions = {
   created: { ...unstarted, ...ends },
   runnable: { ...unstarted, ...ends },
-  running: { block: 'waiting', ...run },
+  running: { block: 'waiting', renew: 'runnable', ...run },
   waiting: { wake: '@run', ...run },
   paused: {
     wake: 'paused',
@@ -84,6 +85,9 @@ export const transitions = {
   abandoned: {},
 } as const satisfies TransitionTable;
 
+/** Columns of a process whose body begins. */
+const begun = { attempt: 1, recoveries: 0, failedBuilds: null, wait: null, node: null } as const;
+
 /** Throws as `nextState` does, without making the next row. */
 export function assertTransition(row: ProcessRow, event: ProcessEvent): void {
   targetOf(row, event);
@@ -98,10 +102,10 @@ export function nextState(row: ProcessRow, event: ProcessEvent): ProcessRow {
   const pausedBy = after.status === 'paused' ? row.pausedBy : null;
   const next = { ...row, ...after, pausedBy, version: row.version + 1 };
   switch (event) {
-    case 'exec': {
-      const reset = { attempt: 1, recoveries: 0, failedBuilds: null, wait: null, node: null };
-      return { ...next, ...reset, generation: row.generation + 1, fence: row.fence + 1 };
-    }
+    case 'exec':
+      return { ...next, ...begun, generation: row.generation + 1, fence: row.fence + 1 };
+    case 'renew':
+      return { ...next, ...begun, fence: row.fence + 1 };
     case 'release':
     case 'backoff':
     case 'park':
@@ -165,6 +169,7 @@ const impossible: Readonly<Record<ProcessEvent, string>> = {
   release: 'no node can give it up',
   backoff: 'it cannot be retried',
   park: 'it cannot wait for code',
+  renew: 'its body cannot begin anew',
   stop: 'it cannot be cancelled',
   exit: 'it cannot exit',
   fail: 'it cannot fail',

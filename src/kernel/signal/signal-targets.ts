@@ -24,16 +24,10 @@ export class SignalTargets {
     if (typeof target === 'string') {
       const row = await this.lookup.get(tx, target);
       if (!tree || isTerminal(row.status)) return [row];
-      return [...(await this.processes.findLiveTree(tx, target)), ...(await this.findStoppingOrphans(tx, row))];
+      return [...(await this.processes.findLiveTrees(tx, [target])), ...(await this.findStoppingOrphans(tx, row))];
     }
-    const selected = await this.select(tx, target);
-    if (!tree) return selected;
-    const matched = new Map<string, ProcessRow>();
-    for (const row of selected) {
-      if (matched.has(row.pid)) continue;
-      for (const live of await this.processes.findLiveTree(tx, row.pid)) matched.set(live.pid, live);
-    }
-    return [...matched.values()];
+    const pids = (await this.select(tx, target)).map(({ pid }) => pid);
+    return tree ? this.processes.findLiveTrees(tx, pids) : this.processes.findAll(tx, pids);
   }
 
   /**
@@ -41,20 +35,20 @@ export class SignalTargets {
    * belong to the tree in which they were spawned.
    */
   private async findStoppingOrphans(tx: ReadTx, top: ProcessRow): Promise<ProcessRow[]> {
-    const orphans: ProcessRow[] = [];
-    for (const row of await this.scan(tx, { status: 'stopping' })) {
-      if (row.parent === null || !row.path.includes(top.n)) continue;
-      const parent = await this.processes.find(tx, row.parent);
-      if (parent !== undefined && isTerminal(parent.status)) orphans.push(row);
-    }
-    return orphans;
+    const stopping = (await this.scan(tx, { status: 'stopping' })).filter(({ path }) => path.includes(top.n));
+    const parents = await this.processes.findAll(
+      tx,
+      stopping.flatMap(({ parent }) => parent ?? []),
+    );
+    const ended = new Set(parents.filter(({ status }) => isTerminal(status)).map(({ pid }) => pid));
+    return stopping.filter(({ parent }) => parent !== null && ended.has(parent));
   }
 
   private async select(tx: ReadTx, { tree, ...scope }: Exclude<Target, string>): Promise<ProcessRow[]> {
     const filter = { ...scope, live: true };
     if (tree !== undefined) {
       await this.lookup.get(tx, tree);
-      return (await this.processes.findLiveTree(tx, tree)).filter((row) => matchesFilter(filter, row));
+      return (await this.processes.findLiveTrees(tx, [tree])).filter((row) => matchesFilter(filter, row));
     }
     return this.scan(tx, filter);
   }

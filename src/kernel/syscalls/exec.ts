@@ -4,8 +4,12 @@ import { ProcessError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { ReadTx } from '../../base/store.js';
-import type { CapabilityRecord, Receiver } from '../../capability/holding/capability-record.js';
-import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
+import {
+  type CapabilityRecord,
+  grantFacts,
+  grantPayload,
+  type Receiver,
+} from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { maskOfRights } from '../../capability/resource/rights.js';
 import { RuleGate } from '../../capability/rule/rule-gate.js';

@@ -110,7 +110,7 @@ export class Prune {
     return pruned;
   }
 
-  /** Removes those of the rows that can be. Of a process with much that hangs on it, one unit removes only a part. */
+  /** Removes those of the rows that can be. Of processes with much that hangs on them, one unit removes only a part. */
   private pruneUnit(
     caller: Caller,
     pace: UnitPace,
@@ -122,18 +122,12 @@ export class Prune {
       this.units.commit(call, async (tx, act) => {
         begin();
         const numbers = rest.slice(0, pace.partOf(unitProcesses));
-        const rows: ProcessRow[] = [];
-        let looked = 0;
-        for (const n of numbers) {
-          const row = await this.processes.findPrunable(tx, n, endedBefore);
-          if (row !== undefined) {
-            if (!(await this.repository.clear(tx, row, pace.partOf(unitRows)))) break;
-            await this.accounts.close(tx, row);
-            await this.processes.delete(tx, row);
-            rows.push(row);
-          }
-          looked++;
-        }
+        const ended = await this.processes.findPrunable(tx, numbers, endedBefore);
+        const rows = await this.accounts.filterPrunable(tx, ended);
+        if (!(await this.repository.clear(tx, rows, pace.partOf(unitRows)))) return { rows: [], looked: 0 };
+        await this.accounts.loadPaths(tx, rows);
+        for (const row of rows) await this.accounts.close(tx, row);
+        await this.processes.delete(tx, rows);
         const count = rows.length;
         if (count > 0) {
           this.recorder.recordEvent(tx, { type: 'processes.pruned', at: act.at, data: { count } });
@@ -145,7 +139,7 @@ export class Prune {
             facts: { endedBefore, pids },
           });
         }
-        return { rows, looked };
+        return { rows, looked: numbers.length };
       });
     return pace.measure(unit);
   }

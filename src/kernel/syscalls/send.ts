@@ -5,13 +5,12 @@ import type { JsonObject } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion, type Question } from '../../capability/decision/question.js';
-import type { CapabilityRecord } from '../../capability/holding/capability-record.js';
-import { limitFacts } from '../../capability/holding/grant-facts.js';
+import { type CapabilityRecord, limitFacts } from '../../capability/holding/capability-record.js';
 import { parseRequest } from '../../capability/resource/resource.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { MemoryCharges } from '../../memory/memory-charges.js';
 import type { Act } from '../../unit/act.js';
-import type { Caller } from '../../unit/caller.js';
+import type { Call, Caller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import { type Attached, Attachments } from '../message/attachments.js';
@@ -70,14 +69,17 @@ export class Send {
   async runAsHost(caller: Caller, rawTo: unknown, message: unknown): Promise<void> {
     const to = parsePid(rawTo);
     const parsed = parseBody(message);
-    const { body, attachments } = parsed;
     await this.checks.checkMessage(to, parsed);
-    await this.units.commit({ caller, actor: 'host', action: 'message.send', target: to }, async (tx, act) => {
-      const receiver = await this.lookup.getLive(tx, to);
-      await this.assertRoom(tx, 'host', to);
-      const attached = await this.attachments.attach(tx, act, 'host', to, attachments);
-      await this.deliver(tx, act, receiver, { from: 'host', body }, { capability: 'host' }, attached);
-    });
+    const call: Call = { caller, actor: 'host', action: 'message.send', target: to };
+    await this.units.commit(call, async (tx, act) => void (await this.deliverFromHost(tx, act, to, parsed)));
+  }
+
+  /** Sends a message of the host in the unit of the caller, and answers with its id. Throws as `runAsHost`. */
+  async deliverFromHost(tx: WriteTx, act: Act, to: Pid, { body, attachments }: ParsedBody): Promise<string> {
+    const receiver = await this.lookup.getLive(tx, to);
+    await this.assertRoom(tx, 'host', to);
+    const attached = await this.attachments.attach(tx, act, 'host', to, attachments);
+    return this.deliver(tx, act, receiver, { from: 'host', body }, { capability: 'host' }, attached);
   }
 
   private async deliver(
@@ -87,7 +89,7 @@ export class Send {
     { from, body }: Omit<SentMessage, 'id'>,
     authority: SendAuthority,
     attached: Attached,
-  ): Promise<void> {
+  ): Promise<string> {
     const { pid: to } = receiver;
     const id = this.ids.next('message');
     const handles = attached.handles.length === 0 ? null : attached.handles;
@@ -95,6 +97,7 @@ export class Send {
     this.recordSend(tx, act, receiver, { id, from, body }, authority, attached);
     await this.waker.wake(tx, act, to, 'message:*');
     await this.waker.wake(tx, act, to, `message:${from}`);
+    return id;
   }
 
   /** No sender can take the whole mailbox: the others still reach the process. Throws MAILBOX_FULL. */

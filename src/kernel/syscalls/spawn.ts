@@ -7,6 +7,8 @@ import { copyPlain, payloadLimits } from '../../base/spec.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { parseCapabilitySpecs, parseDelegationSpecs } from '../../capability/holding/capability-spec.js';
 import { assertNotExpired } from '../../capability/holding/expiry.js';
+import { parseRules } from '../../capability/rule/rule.js';
+import { Policy } from '../../capability/syscalls/policy.js';
 import { ObjectHandle } from '../../memory/object/object.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
 import type { Act } from '../../unit/act.js';
@@ -46,7 +48,7 @@ export interface Restart {
 }
 
 /** The fields that the specs of spawn, spawnChild and fork share; the image is the one that was found for it. */
-type CommonSpec = Omit<z.output<typeof spawnSpec>, 'capabilities' | 'image'> & { readonly image: string };
+type CommonSpec = Omit<z.output<typeof spawnSpec>, 'capabilities' | 'ask' | 'image'> & { readonly image: string };
 
 /** A whole spec as the caller gave it, before defaults of the parent were filled in. */
 type OriginalSpec = { readonly goal?: CommonSpec['goal']; readonly [property: string]: unknown };
@@ -92,6 +94,7 @@ export class Spawn {
     @inject(RootDefaults) private readonly rootDefaults: RootDefaults,
     @inject(SpawnGate) private readonly gate: SpawnGate,
     @inject(SpawnStarts) private readonly starts: SpawnStarts,
+    @inject(Policy) private readonly policy: Policy,
   ) {}
 
   /** Creates a root process with root grants. Throws NO_SUCH_IMAGE, INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, CONFLICT, SPAWN_REFUSED. */
@@ -99,6 +102,8 @@ export class Spawn {
     const given = parse(spawnSpec, withImageReference(this.images, input), 'spec', this.payloads.specLimits);
     const spec = { ...given, image: given.image ?? this.rootDefaults.image ?? defaultImage };
     const grants = spec.capabilities.flatMap((grant, at) => parseCapabilitySpecs(grant, `spec.capabilities.${at}`));
+    const asks = spec.ask ?? [];
+    for (const ask of asks) parseRules(ask);
     const call: Call = { caller, actor: 'host', action: 'process.spawn' };
     const prepare = () => this.prepare(caller, null, spec);
     using start = this.starts.attempt();
@@ -109,7 +114,10 @@ export class Spawn {
         assertNotExpired({ expiresAt }, act.at, `spec.capabilities.${index}`);
       const goal = await this.toGoal(tx, 'host', prepared.goal, act.at);
       const root = { cwd: '.', ...prepared, goal, parent: null, authority: { grants }, fork: null };
-      return (await this.spawning.create(tx, act, root, start)).row.pid;
+      const { row } = await this.spawning.create(tx, act, root, start);
+      for (const [index, ask] of asks.entries())
+        await this.policy.setInUnit(tx, act, 'ask', { pid: row.pid, n: row.n }, ask, `spec.ask.${index}`);
+      return row.pid;
     });
     start.keep();
     return pid;

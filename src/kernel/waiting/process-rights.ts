@@ -6,7 +6,7 @@ import { ApprovalNeeded } from '../../capability/approval/approval-errors.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import { plainQuestion, type Question } from '../../capability/decision/question.js';
 import { delegationDepthDefault } from '../../capability/holding/capability.js';
-import { grantFacts, grantPayload } from '../../capability/holding/grant-facts.js';
+import { grantFacts, grantPayload } from '../../capability/holding/capability-record.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { parsePattern, parseRequest } from '../../capability/resource/resource.js';
 import type { CallContext } from '../../capability/rule/rule-gate.js';

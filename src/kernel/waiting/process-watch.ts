@@ -51,7 +51,7 @@ export class ExitWatch extends ProcessWatch {
   }
 }
 
-/** Watches for messages and signals of processes, and for the ends and stops after which none can be taken. */
+/** Watches for messages, signals and answers of processes, and for the ends and stops after which none can be taken. */
 @injectable()
 export class InboxWatch extends ProcessWatch {
   constructor(@inject(EventFeed) feed: EventFeed) {
@@ -59,7 +59,22 @@ export class InboxWatch extends ProcessWatch {
     feed.subscribe('inbox', {
       'message.sent': this.notify,
       'process.signalled': this.notify,
+      'question.answered': this.notify,
       'process.stopping': this.notify,
+      'process.exited': this.notify,
+    });
+  }
+}
+
+/** Watches for turns, answers and questions of agents, and for their ends. */
+@injectable()
+export class AgentWatch extends ProcessWatch {
+  constructor(@inject(EventFeed) feed: EventFeed) {
+    super();
+    feed.subscribe('agents', {
+      'turn.committed': this.notify,
+      'turn.answered': this.notify,
+      'question.asked': this.notify,
       'process.exited': this.notify,
     });
   }

@@ -35,6 +35,8 @@ export interface ScannedObjects {
 export interface ObjectRepository {
   /** Finds deleted objects too. */
   find(tx: ReadTx, id: ObjectId): Promise<ObjectRecord | undefined>;
+  /** Reads these objects together, for a unit that will ask for one after another. */
+  load(tx: WriteTx, ids: readonly ObjectId[]): Promise<void>;
   /** The live object of this name. */
   findByName(tx: ReadTx, namespace: string, name: string): Promise<ObjectId | undefined>;
   /**

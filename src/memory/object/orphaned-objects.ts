@@ -5,9 +5,8 @@ import { type ReadTx, Store } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { CapabilityRepository } from '../../capability/holding/capability-repository.js';
 import { CaseFolding } from '../../capability/resource/case-folding.js';
-import { coveringTexts } from '../../capability/resource/covering-texts.js';
-import { parseRequest } from '../../capability/resource/resource.js';
-import { matches } from '../../capability/resource/resource-matching.js';
+import { coveringTexts } from '../../capability/resource/pattern-index.js';
+import { matches, parseRequest } from '../../capability/resource/resource.js';
 import { type Call, hostCaller } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { UnitPace } from '../../unit/unit-pace.js';
@@ -133,11 +132,11 @@ export class OrphanedObjects {
   ): Promise<boolean> {
     for (const name of [parseRequest(`ns:${namespace}/${id}`), parseRequest(`object:${id}`)]) {
       const texts = await coveringTexts(name, (prefix) => this.capabilities.hasMemoryPrefix(tx, prefix));
-      for (const record of await this.capabilities.findOnMemory(tx, texts)) {
-        if (goals.has(id) && record.grantedBy === owner) continue;
-        if (!matches(this.caseFolding.foldStored(record.resource), name)) continue;
-        if ((await this.evaluator.statusOf(tx, record, at)) === 'live') return true;
-      }
+      const matching = (await this.capabilities.findOnMemory(tx, texts)).filter(
+        ({ grantedBy, resource }) =>
+          !(goals.has(id) && grantedBy === owner) && matches(this.caseFolding.foldStored(resource), name),
+      );
+      if ((await this.evaluator.filterLive(tx, matching, at)).length > 0) return true;
     }
     return false;
   }

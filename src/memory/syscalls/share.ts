@@ -4,9 +4,8 @@ import type { ObjectId, Pid } from '../../base/ids.js';
 import type { WriteTx } from '../../base/store.js';
 import { Evaluator } from '../../capability/decision/evaluator.js';
 import { chainProblem } from '../../capability/errors.js';
-import { byPreference, type CapabilityRecord } from '../../capability/holding/capability-record.js';
+import { byPreference, type CapabilityRecord, limitFacts } from '../../capability/holding/capability-record.js';
 import { Derivation } from '../../capability/holding/derivation.js';
-import { limitFacts } from '../../capability/holding/grant-facts.js';
 import { Grants } from '../../capability/holding/grants.js';
 import { HolderLookup } from '../../capability/holding/holders.js';
 import { Holdings } from '../../capability/holding/holdings.js';
@@ -86,10 +85,8 @@ export class ShareObject {
     rights: readonly Right[],
   ): Promise<CapabilityRecord> {
     const mask = maskOfRights(rights);
-    const live: CapabilityRecord[] = [];
-    for (const record of await this.holdings.findMatching(tx, objectQuestion(from, 'read', object))) {
-      if ((await this.evaluator.statusOf(tx, record, at)) === 'live') live.push(record);
-    }
+    const readable = await this.holdings.findMatching(tx, objectQuestion(from, 'read', object));
+    const live = await this.evaluator.filterLive(tx, readable, at);
     if (live.length === 0) throw noVisibleObject(from, object.id);
     const granting = live.filter(({ grantable }) => (grantable & mask) === mask).sort(byPreference);
     for (const record of granting) if (!(await this.derivation.isInChain(tx, record, to))) return record;

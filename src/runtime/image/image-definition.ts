@@ -40,6 +40,7 @@ const definition = z.strictObject({
   supervision: z.custom<Supervision>().optional(),
   command: commandProgram.optional(),
   acknowledge: z.boolean().optional(),
+  conversation: z.boolean().optional(),
 });
 type Definition = z.output<typeof definition>;
 
@@ -93,6 +94,8 @@ function parseParts({ input, output, supervision, events, signals, messages, ...
     throw invalidImage('image.output', `does not go with ${kind === 'command' ? 'kind command' : 'a supervisor'}`);
   if (facts.acknowledge !== undefined && kind !== 'external')
     throw invalidImage('image.acknowledge', `does not go with kind ${kind}`);
+  if (facts.conversation !== undefined && run === undefined)
+    throw invalidImage('image.conversation', 'goes only with a body');
   assertExchanges({ events, signals, messages }, supervision === undefined ? kind : 'supervisor');
   return {
     ...facts,

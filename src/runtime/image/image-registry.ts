@@ -64,6 +64,7 @@ export class MemoryImageRegistry implements ImageRegistry, Images {
       retry: retry === undefined ? null : toStoredRetry(retry),
       acknowledgesStop: parsed.acknowledge === true,
       isSupervisor: parsed.supervision !== undefined,
+      isConversation: parsed.conversation === true,
       ...(command === undefined ? {} : { command: (args) => commandSpecOf(command, args) }),
       parseArgs: async (args) =>
         input === undefined ? args : ((await validate(input, args, argsContext(reference))) as JsonValue),

@@ -5,7 +5,7 @@ import type { CapabilitySpec, Resources } from '../../capability/holding/capabil
 import type { ProcessKind, RecoveryDisposition } from '../../kernel/process/process.js';
 import type { TypedImage } from '../../kernel/process/typed-image.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
-import type { Syscalls } from '../run/body-context.js';
+import type { Syscalls } from '../run/body-syscalls.js';
 import type { RetryPolicy } from '../step/retry.js';
 import type { StepSpec } from '../step/step-list.js';
 import type { Supervision } from '../supervision/supervision.js';
@@ -39,6 +39,8 @@ export interface Image<Input = unknown, Output = unknown, Args = Input> extends 
   readonly signals?: Readonly<Record<string, Schema>>;
   /** The schema of messages that are sent to its processes. */
   readonly messages?: Schema;
+  /** Whether `kernel.agents.say` takes messages to its processes. */
+  readonly conversation?: boolean;
   /** Names the code behind this version. */
   readonly build?: string;
   /** The largest number of runs in a row that may be lost with their nodes. */
@@ -95,6 +97,11 @@ interface ImageParts<Input, Result> extends BodyOptions {
   readonly signals?: Readonly<Record<string, Schema>>;
   /** The schema of the bodies of messages that are sent to its processes. */
   readonly messages?: Schema;
+  /**
+   * Whether its processes are conversations: the body takes messages with `ctx.receive`, answers them with
+   * `ctx.turns.answer`, and `kernel.agents.say` waits for that. Default false.
+   */
+  readonly conversation?: boolean;
   /** The body. What it returns is the result of the process. */
   readonly run: (ctx: Syscalls, args: Input) => Result | Promise<Result>;
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.js';
 import type { Schema, SchemaInput, SchemaOutput } from '../../base/schema/schema-types.js';
-import type { Syscalls } from '../run/body-context.js';
+import type { Syscalls } from '../run/body-syscalls.js';
 import type { StepSpec } from '../step/step-list.js';
 import type { Image, ImageSpec } from './image.js';
 

@@ -6,10 +6,11 @@ import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { ProcessEnds } from '../../kernel/lifecycle/process-ends.js';
-import { ClaimRepository } from '../../kernel/process/claim-repository.js';
+import { ClaimRepository, type RunnablePage } from '../../kernel/process/claim-repository.js';
 import { isParked, type Outcome, type ProcessRow } from '../../kernel/process/process.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { ProcessResults } from '../../kernel/process/process-results.js';
+import { isStateKey } from '../../kernel/process/renewed-state.js';
 import { type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import { nextState } from '../../kernel/process/transitions.js';
 import type { Act } from '../../unit/act.js';
@@ -22,23 +23,36 @@ import type { RunStart } from '../run/run.js';
 import { pathOf } from '../run/run-errors.js';
 import { NodeLease } from './node-lease.js';
 import { NodeOffering } from './node-offering.js';
-import { UnplacedProcesses } from './unplaced-processes.js';
+import type { SlotBatch } from './slots.js';
 
 /** The number of starts that may be lost with their nodes in a row, for images that do not say it. */
 const recoveriesMaxDefault = 5;
 /** A process that has lost this many starts in a row runs beside no other such process of the node. */
 const suspectRecoveries = 2;
-const claimableMax = 10_000;
+/** The most processes that one unit claims. */
+const claimedMax = 32;
+/** Images of one node that wait for other code are few: all of their processes are looked at. */
+const parkedMax = 10_000;
 
-/** A run to be started, or the process that has to get on first; undefined where there is nothing to claim. */
-export type ClaimResult = { readonly start: RunStart } | { readonly after: Pid } | undefined;
-
-/** A process that was failed, because its runs were lost with their nodes. */
-interface Poisoned {
-  readonly poisoned: JsonObject;
+/** What one unit has claimed. */
+export interface Claimed {
+  readonly starts: readonly RunStart[];
+  /** Whether there may be more that this node can claim. */
+  readonly hasMore: boolean;
+  /** A process that runs here, and that has to get on before others are claimed which have lost starts as it has. */
+  readonly suspect: Pid | undefined;
 }
 
-/** Claims runnable processes for this node, each in one unit: of two nodes that try, one gets it. */
+/** A unit that claims: it can be run again, and then begins anew. */
+interface ClaimUnit {
+  readonly starts: RunStart[];
+  readonly poisoned: JsonObject[];
+  readonly slots: SlotBatch;
+  /** Of this node, among those that were running before or that this unit has claimed. */
+  suspect: Pid | undefined;
+}
+
+/** Claims runnable processes for this node, many in one unit: of two nodes that try, each gets others. */
 @injectable()
 export class Claims {
   constructor(
@@ -48,7 +62,6 @@ export class Claims {
     @inject(NodeLease) private readonly lease: NodeLease,
     @inject(NodeOffering) private readonly offering: NodeOffering,
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
-    @inject(UnplacedProcesses) private readonly unplaced: UnplacedProcesses,
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(ClaimRepository) private readonly claimable: ClaimRepository,
     @inject(RunEntryRepository) private readonly entries: RunEntryRepository,
@@ -60,15 +73,34 @@ export class Claims {
   ) {}
 
   /**
-   * Makes the process `running` on this node and reads its journal. Undefined when it is not runnable, when it waits for
-   * other code than this node has, or when this node lacks its image or a tool that the image names, or does not claim from
-   * its queue. Throws LEASE_LOST when the epoch of this node has ended.
+   * Makes the oldest runnable processes that this node can run `running` on it, as many as there are slots, and reads their
+   * journals. `skipped` are left out. Throws LEASE_LOST when the epoch of this node has ended.
    */
-  async claim(pid: Pid): Promise<ClaimResult> {
-    const result = await this.store.write((tx) => this.claimIn(tx, pid));
-    if (result === undefined || !('poisoned' in result)) return result;
-    this.logger.error(result.poisoned, 'a process was failed as poisoned: its runs were lost with their nodes');
-    return undefined;
+  async claimOldest(slots: SlotBatch, skipped: ReadonlySet<Pid>): Promise<Claimed> {
+    return this.commit(slots, async (tx, unit) => {
+      const limit = Math.min(slots.free, claimedMax);
+      const pids = await this.findOldest(tx, { limit: limit + skipped.size }, skipped);
+      const rows = await this.processes.findAll(tx, pids.slice(0, limit));
+      await this.claimRows(tx, unit, rows);
+      const hasMore = pids.length >= limit && limit > 0;
+      if (hasMore && unit.suspect !== undefined && unit.slots.free > 0) {
+        await this.claimBehind(tx, unit, rows.at(-1)?.n ?? 0, skipped);
+      }
+      return hasMore;
+    });
+  }
+
+  /** Claims those of `pids` that this node can claim, runnable or waiting for code; more than there are slots are left. */
+  async claimThese(slots: SlotBatch, pids: readonly Pid[]): Promise<Claimed> {
+    return this.commit(slots, async (tx, unit) => {
+      const rows = await this.processes.findAll(tx, pids);
+      await this.claimRows(
+        tx,
+        unit,
+        rows.filter((row) => this.isClaimable(row)),
+      );
+      return false;
+    });
   }
 
   /** Whether a new process can be started in the unit that creates it. */
@@ -83,14 +115,24 @@ export class Claims {
     return this.start(tx, this.actAt(at), row);
   }
 
-  /** The runnable processes that this node can run. */
-  listClaimable(): Promise<Pid[]> {
-    return this.store.read((tx) => this.claimable.findRunnable(tx, this.offering.claimable, claimableMax));
+  /** Whether a process is runnable that this node can claim. `withSuspects`: also one that has lost several starts. */
+  hasRunnable(skipped: ReadonlySet<Pid>, withSuspects: boolean): Promise<boolean> {
+    const page = { limit: skipped.size + 1, ...(withSuspects ? {} : { recoveriesBelow: suspectRecoveries }) };
+    return this.store.read(async (tx) => (await this.findOldest(tx, page, skipped)).length > 0);
   }
 
-  /** The processes that wait for code, of images that this node can run. */
-  listParked(): Promise<Pid[]> {
-    return this.store.read((tx) => this.claimable.findParked(tx, this.offering.claimable, claimableMax));
+  /** The oldest runnable processes that this node can run. */
+  listOldest(skipped: ReadonlySet<Pid>): Promise<Pid[]> {
+    return this.store.read((tx) => this.findOldest(tx, { limit: claimedMax + skipped.size }, skipped));
+  }
+
+  /** The processes that wait for code and that this node has other code for; `pids`: only among these. */
+  listParked(pids?: readonly Pid[]): Promise<Pid[]> {
+    return this.store.read(async (tx) => {
+      const parked = pids ?? (await this.claimable.findParked(tx, this.offering.claimable, parkedMax));
+      const rows = await this.processes.findAll(tx, parked);
+      return rows.filter((row) => this.isClaimable(row)).map(({ pid }) => pid);
+    });
   }
 
   /** Whether nothing runs on this node, nothing is runnable that it can run, and no command waits to be started by it. */
@@ -98,30 +140,69 @@ export class Claims {
     return this.store.read(async (tx) => {
       const { nodeId } = this.node;
       if (await this.processes.isRunningOn(tx, nodeId)) return false;
-      if ((await this.claimable.findRunnable(tx, this.offering.claimable, 1)).length > 0) return false;
+      if ((await this.claimable.findRunnable(tx, this.offering.claimable, { limit: 1 })).length > 0) return false;
       const { claimableCommands } = this.offering;
       if (claimableCommands.images.length === 0) return true;
       return (await this.claimable.findUnstarted(tx, claimableCommands, 1)).length === 0;
     });
   }
 
-  private async claimIn(tx: WriteTx, pid: Pid): Promise<ClaimResult | Poisoned> {
-    const row = await this.processes.find(tx, pid);
-    if (row?.status !== 'runnable' && row?.status !== 'waiting') return undefined;
-    const image = this.images.findRunnable(row.image);
-    if (image === undefined || !this.offering.canRun(row)) {
-      if (row.status === 'runnable') this.unplaced.checkSoon();
-      return undefined;
-    }
-    if (!isClaimable(row, image)) return undefined;
+  private async commit(slots: SlotBatch, work: (tx: WriteTx, unit: ClaimUnit) => Promise<boolean>): Promise<Claimed> {
+    const { unit, hasMore } = await this.store.write(async (tx) => {
+      slots.giveBack();
+      const begun: ClaimUnit = { starts: [], poisoned: [], slots, suspect: undefined };
+      return { hasMore: await work(tx, begun), unit: begun };
+    });
+    for (const facts of unit.poisoned)
+      this.logger.error(facts, 'a process was failed as poisoned: its runs were lost with their nodes');
+    return { starts: unit.starts, hasMore, suspect: unit.suspect };
+  }
+
+  private async findOldest(tx: ReadTx, page: RunnablePage, skipped: ReadonlySet<Pid>): Promise<Pid[]> {
+    const pids = await this.claimable.findRunnable(tx, this.offering.claimable, page);
+    return skipped.size === 0 ? pids : pids.filter((pid) => !skipped.has(pid));
+  }
+
+  /** Claims those behind the row with this number that have lost no starts: the ones before it may wait for a suspect. */
+  private async claimBehind(tx: WriteTx, unit: ClaimUnit, after: number, skipped: ReadonlySet<Pid>): Promise<void> {
+    const { free } = unit.slots;
+    const page = { limit: free + skipped.size, after, recoveriesBelow: suspectRecoveries };
+    const pids = await this.findOldest(tx, page, skipped);
+    await this.claimRows(tx, unit, await this.processes.findAll(tx, pids.slice(0, free)));
+  }
+
+  private async claimRows(tx: WriteTx, unit: ClaimUnit, rows: readonly ProcessRow[]): Promise<void> {
+    if (rows.length === 0) return;
     await this.lease.assertLive(tx);
-    const act = this.actAt(this.clock.now());
-    if (row.recoveries >= (image.recoveriesMax ?? recoveriesMaxDefault)) return this.failPoisoned(tx, act, row);
-    if (row.recoveries >= suspectRecoveries) {
-      const suspect = await this.claimable.findSuspect(tx, this.node.nodeId, suspectRecoveries);
-      if (suspect !== undefined) return { after: suspect };
+    if (this.recorded.calls === undefined) {
+      const begun = rows.filter(({ startedAt }) => startedAt !== null);
+      await this.entries.load(
+        tx,
+        begun.map(({ n }) => n),
+      );
     }
-    return { start: await this.start(tx, act, row) };
+    await this.results.loadGoals(tx, rows);
+    const act = this.actAt(this.clock.now());
+    for (const row of rows) await this.claimRow(tx, act, unit, row);
+  }
+
+  private async claimRow(tx: WriteTx, act: Act, unit: ClaimUnit, row: ProcessRow): Promise<void> {
+    const image = this.images.findRunnable(row.image);
+    if (image === undefined || !this.offering.canRun(row)) return;
+    if (row.recoveries >= (image.recoveriesMax ?? recoveriesMaxDefault)) {
+      unit.poisoned.push(await this.failPoisoned(tx, act, row));
+      return;
+    }
+    const isSuspect = row.recoveries >= suspectRecoveries;
+    if (isSuspect) unit.suspect ??= await this.claimable.findSuspect(tx, this.node.nodeId, suspectRecoveries);
+    if ((isSuspect && unit.suspect !== undefined) || !unit.slots.tryTake()) return;
+    unit.starts.push(await this.start(tx, act, row));
+    if (isSuspect) unit.suspect = row.pid;
+  }
+
+  private isClaimable(row: ProcessRow): boolean {
+    const image = this.images.findRunnable(row.image);
+    return image !== undefined && this.offering.canRun(row) && isClaimable(row, image);
   }
 
   private actAt(at: number): Act {
@@ -141,7 +222,7 @@ export class Claims {
     await saveProcess(this.processes, tx, started);
     const { kind, attempt, fence } = started;
     const node = this.node.nodeId;
-    const recorded = entries.length;
+    const recorded = entries.filter(({ key }) => !isStateKey(key)).length;
     const record = this.recorder.record(tx, act, started, {
       event: 'process.started',
       data: { kind, node, attempt, recorded },
@@ -163,7 +244,7 @@ export class Claims {
   }
 
   /** Fails a process whose body takes down every node that runs it. */
-  private async failPoisoned(tx: WriteTx, act: Act, row: ProcessRow): Promise<Poisoned> {
+  private async failPoisoned(tx: WriteTx, act: Act, row: ProcessRow): Promise<JsonObject> {
     const { pid, image, recoveries } = row;
     const underWay = lastBegun(await this.entries.findAll(tx, row.n));
     const step = underWay === undefined ? {} : { step: pathOf(underWay.key) };
@@ -178,7 +259,7 @@ export class Claims {
       action: 'process.poisoned',
       message,
     });
-    return { poisoned: { pid, image, recoveries, ...step } };
+    return { pid, image, recoveries, ...step };
   }
 }
 

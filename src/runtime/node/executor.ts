@@ -25,6 +25,7 @@ import { leaseLost, nodeShutdown, processOver, processStopping, RunEnded } from 
 import { RunOutcomes } from '../run/run-outcomes.js';
 import { RunTable } from '../run/run-table.js';
 import { guardHost } from '../run/unhandled-rejections.js';
+import { ClaimLoop } from './claim-loop.js';
 import { Claims } from './claims.js';
 import { NodeLease } from './node-lease.js';
 import { NodeOffering } from './node-offering.js';
@@ -45,21 +46,13 @@ type BodyOutcome = { readonly value: ImageResult } | { readonly error: unknown }
 @injectable()
 export class Executor implements ProcessStarter {
   private readonly runs = new Map<Pid, Run>();
-  /** Processes that may be runnable, in the order of their events. */
-  private readonly queue = new Set<Pid>();
-  /** Processes that are not claimed before another one gets on, by that one. */
-  private readonly postponed = new Map<Pid, Set<Pid>>();
-  /** Processes that got on, or ended, while claims were under way. */
-  private readonly changedMeanwhile = new Set<Pid>();
-  /** Processes that the store refused to claim. */
-  private readonly unclaimed = new Set<Pid>();
   /** Processes that were started in the unit that creates them, until its commit. */
   private readonly startedWithSpawn = new Map<Pid, RunStart | undefined>();
   private readonly context = new DetachedContext();
   private readonly slots: Slots;
+  private readonly claimLoop: ClaimLoop;
   /** Present while `idle` or `close` wait for a change. */
   private nextChange: Deferred | undefined;
-  private claiming = 0;
   private isOpen = false;
   private changes = 0;
   private subscriptions: Disposable[] = [];
@@ -83,7 +76,13 @@ export class Executor implements ProcessStarter {
     @inject(SpawnStarts) private readonly spawnStarts: SpawnStarts,
     @inject(Logger) private readonly logger: Logger,
   ) {
-    this.slots = new Slots(settings.concurrency, () => this.claimQueued());
+    this.slots = new Slots(settings.concurrency, () => this.claimLoop.wake());
+    this.claimLoop = new ClaimLoop({
+      ...{ claims, logger, slots: this.slots },
+      start: (start) => this.begin(start),
+      onNothing: () => this.unplaced.checkSoon(),
+      onChange: () => this.notifyChange(),
+    });
   }
 
   async open(): Promise<void> {
@@ -93,7 +92,7 @@ export class Executor implements ProcessStarter {
       this.feed.subscribe('executor', this.handlers()),
       this.spawnStarts.use(this),
       this.lease.onLost(() => this.endAllRuns()),
-      this.lease.onRenewed(() => void this.scanAgain()),
+      this.lease.onRenewed(() => void this.scan(() => this.claimLoop.scan())),
       this.offering.onChange(() => void this.scanAll()),
     ];
     this.unplaced.start();
@@ -119,7 +118,7 @@ export class Executor implements ProcessStarter {
 
   /** Whether no body is at work, and nothing is left to be claimed. */
   async isIdle(): Promise<boolean> {
-    if (this.queue.size > 0 || this.claiming > 0) return false;
+    if (this.claimLoop.isBusy) return false;
     if ([...this.runs.values()].some((run) => run.usesSlot)) return false;
     // A run that was woken by a commit whose event has not come yet is running in the table.
     return this.claims.isIdle();
@@ -131,7 +130,7 @@ export class Executor implements ProcessStarter {
    */
   async close(graceMs: number): Promise<Pid[]> {
     this.isOpen = false;
-    this.queue.clear();
+    this.claimLoop.close();
     for (const run of this.runs.values()) {
       this.progressReports.flush(run);
       run.close(nodeShutdown(run.pid));
@@ -146,33 +145,37 @@ export class Executor implements ProcessStarter {
   }
 
   private handlers(): EventHandlers<'executor'> {
-    const created = ({ pid = '', data }: KernelEvent<'process.spawned' | 'process.forked'>) => {
-      const isStarted = this.startedWithSpawn.has(pid);
-      if (!isStarted && (data.kind === 'agent' || data.kind === 'steps')) this.enqueue(pid);
+    const created = (event: KernelEvent<'process.spawned' | 'process.forked'>) => {
+      const { pid = '', data } = event;
+      const hasBody = data.kind === 'agent' || data.kind === 'steps';
+      if (hasBody && !this.startedWithSpawn.has(pid)) this.announce(event, data.image);
       this.notifyChange();
     };
     // The event comes with the next fence: a run of this process that is still open has lost it.
-    const claimAgain = ({ pid = '' }: KernelEvent) => {
+    const claimAgain = (event: KernelEvent) => {
+      const { pid = '' } = event;
       const run = this.runs.get(pid);
       run?.end(leaseLost(pid, run.fence));
-      this.enqueue(pid);
-      this.enqueuePostponed(pid);
+      this.announce(event);
+      this.claimLoop.onProgress(pid);
       this.notifyChange();
     };
-    const resumeOrClaim = ({ pid = '' }: KernelEvent) => {
-      const run = this.runs.get(pid);
-      if (run === undefined) this.enqueue(pid);
-      else run.resume();
+    const resumeOrClaim = (event: KernelEvent<'process.woken' | 'process.resumed'>) => {
+      const run = this.runs.get(event.pid ?? '');
+      if (run !== undefined) run.resume();
+      else if (event.data.status === 'runnable') this.announce(event);
+      else if (event.data.status === 'waiting') this.claimLoop.announceParked([event.pid ?? '']);
       this.notifyChange();
     };
     const blocked = ({ pid = '' }: KernelEvent) => {
-      this.enqueuePostponed(pid);
+      this.claimLoop.onProgress(pid);
       this.notifyChange();
     };
     return {
       'process.spawned': created,
       'process.forked': created,
       'process.execed': claimAgain,
+      'process.renewed': claimAgain,
       'process.released': claimAgain,
       'process.retrying': claimAgain,
       'process.woken': resumeOrClaim,
@@ -183,16 +186,17 @@ export class Executor implements ProcessStarter {
       },
       'process.exited': ({ pid = '' }) => {
         this.runs.get(pid)?.end(withoutStack(() => processOver(pid)));
-        this.enqueuePostponed(pid);
+        this.claimLoop.onProgress(pid);
         this.notifyChange();
       },
       'process.paused': blocked,
       'process.waiting': (event) => {
         const { pid = '', data } = event;
-        if (data.kind === 'code') this.enqueue(pid);
+        if (data.kind === 'code') this.claimLoop.announceParked([pid]);
         blocked(event);
       },
       'process.started': ({ pid = '' }) => {
+        this.claimLoop.forget(pid);
         this.beginSpawned(pid);
         this.notifyChange();
       },
@@ -200,7 +204,7 @@ export class Executor implements ProcessStarter {
   }
 
   async admit(tx: ReadTx, row: ProcessRow): Promise<StartFacts | undefined> {
-    if (!this.settings.startsAtSpawn || !this.isOpen || this.queue.size > 0) return undefined;
+    if (!this.settings.startsAtSpawn || !this.isOpen || this.claimLoop.hasWork) return undefined;
     if (!(await this.claims.canStart(tx, row)) || !this.slots.tryAcquire()) return undefined;
     this.startedWithSpawn.set(row.pid, undefined);
     const { attempt, fence } = row;
@@ -218,71 +222,32 @@ export class Executor implements ProcessStarter {
   /** Begins the body of a process that was started with its spawn, after the commit. */
   private beginSpawned(pid: Pid): void {
     const start = this.startedWithSpawn.get(pid);
-    const image = start === undefined ? undefined : this.images.findRunnable(start.row.image);
-    if (start === undefined || image === undefined) return;
+    if (start === undefined) return;
     this.startedWithSpawn.delete(pid);
-    this.startRun(start, image);
+    this.begin(start);
   }
 
-  private enqueue(pid: Pid): void {
+  /** Tells of a process that may be runnable. `image`: its image, where the event says it. */
+  private announce({ pid = '', node }: KernelEvent, image?: string): void {
     if (!this.isOpen) return;
-    this.queue.add(pid);
-    this.claimQueued();
-  }
-
-  private enqueuePostponed(after: Pid): void {
-    if (this.claiming > 0) this.changedMeanwhile.add(after);
-    const pids = this.postponed.get(after);
-    if (pids === undefined) return;
-    this.postponed.delete(after);
-    for (const pid of pids) this.enqueue(pid);
+    if (image !== undefined && this.images.findRunnable(image) === undefined) this.unplaced.checkSoon();
+    else this.claimLoop.announce(pid, node === this.node.nodeId);
   }
 
   /** Finds what no event has announced: processes that were there before, and those whose image or tools were registered since. */
   private async scanAll(): Promise<void> {
-    await this.scan(async () => [...(await this.claims.listClaimable()), ...(await this.claims.listParked())]);
-  }
-
-  /** Those that wait for code are many rows away from the others: of them only what could not be claimed is tried again. */
-  private async scanAgain(): Promise<void> {
     await this.scan(async () => {
-      const unclaimed = [...this.unclaimed];
-      this.unclaimed.clear();
-      return [...(await this.claims.listClaimable()), ...unclaimed];
+      await this.claimLoop.scan();
+      this.claimLoop.announceParked(await this.claims.listParked());
     });
   }
 
-  private async scan(list: () => Promise<readonly Pid[]>): Promise<void> {
+  private async scan(look: () => Promise<void>): Promise<void> {
     try {
-      for (const pid of await list()) this.enqueue(pid);
+      await look();
     } catch (error) {
       this.logger.error({ error: String(error) }, 'the scan for runnable processes failed');
     }
-  }
-
-  private claimQueued(): void {
-    for (const pid of this.queue) {
-      if (!this.isOpen || !this.slots.tryAcquire()) return;
-      this.queue.delete(pid);
-      this.claiming++;
-      void this.claim(pid);
-    }
-  }
-
-  private async claim(pid: Pid): Promise<void> {
-    const claimed = await this.claims.claim(pid).catch((error: unknown) => this.logClaimFailure(pid, error));
-    if (claimed !== undefined && 'after' in claimed) this.postpone(pid, claimed.after);
-    this.claiming--;
-    if (this.claiming === 0) this.changedMeanwhile.clear();
-    const start = claimed !== undefined && 'start' in claimed ? claimed.start : undefined;
-    const image = start === undefined ? undefined : this.images.findRunnable(start.row.image);
-    if (start === undefined || image === undefined) return this.releaseSlot();
-    this.startRun(start, image);
-  }
-
-  private postpone(pid: Pid, after: Pid): void {
-    if (this.changedMeanwhile.has(after)) this.queue.add(pid);
-    else this.postponed.set(after, (this.postponed.get(after) ?? new Set()).add(pid));
   }
 
   private releaseSlot(): void {
@@ -290,10 +255,11 @@ export class Executor implements ProcessStarter {
     this.notifyChange();
   }
 
-  /** With the next renewal of the lease it is tried again. */
-  private logClaimFailure(pid: Pid, error: unknown): undefined {
-    this.unclaimed.add(pid);
-    this.logger.error({ pid, error: String(error) }, 'a process could not be claimed');
+  /** Begins the body of a process that was started and has a slot. */
+  private begin(start: RunStart): void {
+    const image = this.images.findRunnable(start.row.image);
+    if (image === undefined) this.releaseSlot();
+    else this.startRun(start, image);
   }
 
   private startRun(start: RunStart, image: ParsedImage): void {
@@ -311,7 +277,7 @@ export class Executor implements ProcessStarter {
       this.runs.delete(run.pid);
       this.changes += run.callChanges;
     }
-    this.enqueuePostponed(run.pid);
+    this.claimLoop.onProgress(run.pid);
     if (this.runs.size === 0) {
       this.alive?.[Symbol.dispose]();
       this.alive = undefined;

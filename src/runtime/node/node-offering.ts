@@ -85,7 +85,8 @@ export class NodeOffering {
     const runnable = new Set<string>();
     for (const [reference, image] of this.images.listPrograms()) {
       const table = image.tools ?? [];
-      images[reference] = { build: buildOf(image), tools: table };
+      const conversation = image.conversation === true ? { conversation: true } : {};
+      images[reference] = { build: buildOf(image), tools: table, ...conversation };
       if (image.command === undefined && missingTools(table, names).length === 0) runnable.add(reference);
     }
     return { offers: { images, tools, queues: this.settings.queues }, runnable };

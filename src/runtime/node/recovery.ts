@@ -89,7 +89,7 @@ export class Recovery {
     try {
       const { live, ended } = await this.store.read(async (tx) => ({
         live: await this.nodes.findLive(tx),
-        ended: await this.listEndedHolders(tx),
+        ended: await this.filterEnded(tx, await this.processes.findNodes(tx)),
       }));
       for (const { node, reason } of this.watch.findGone(live)) {
         if (await this.recoverNode(node, reason)) ended.push(node.id);
@@ -125,11 +125,11 @@ export class Recovery {
   /** Releases what is held by nodes that have ended or have no row, as after restoring a copy of the database. */
   private async releaseOrphans(): Promise<void> {
     try {
-      const holders = await this.store.read(async (tx) => [
-        ...(await this.processes.findNodes(tx)),
-        ...(await this.effects.findNodes(tx)),
-      ]);
-      for (const holder of new Set(holders)) {
+      const holders = await this.store.read(async (tx) => {
+        const all = [...(await this.processes.findNodes(tx)), ...(await this.effects.findNodes(tx))];
+        return this.filterEnded(tx, [...new Set(all)]);
+      });
+      for (const holder of holders) {
         const recovered = await this.store.write((tx) => this.releaseOrphansOf(tx, holder));
         this.total = addReports(this.total, recovered);
       }
@@ -160,14 +160,10 @@ export class Recovery {
     }
   }
 
-  /** The nodes that hold a process and have ended, or have no row. */
-  private async listEndedHolders(tx: ReadTx): Promise<NodeId[]> {
-    const ended: NodeId[] = [];
-    for (const holder of await this.processes.findNodes(tx)) {
-      const node = await this.nodes.find(tx, holder);
-      if (node === undefined || node.endedAt !== null) ended.push(holder);
-    }
-    return ended;
+  /** Those that have ended, or have no row. */
+  private async filterEnded(tx: ReadTx, ids: readonly NodeId[]): Promise<NodeId[]> {
+    const nodes = new Map((await this.nodes.findAll(tx, ids)).map((node) => [node.id, node]));
+    return ids.filter((id) => nodes.get(id)?.endedAt !== null);
   }
 
   private async releaseOrphansOf(tx: WriteTx, holder: NodeId): Promise<RecoveryReport> {

@@ -39,7 +39,9 @@ export class Releases {
     await this.effects.settleLost(tx, act, node);
     const released: ReleasedProcess[] = [];
     const turns = new Turns();
-    for (const { pid } of await this.processes.findByNode(tx, node)) {
+    const held = await this.processes.findByNode(tx, node);
+    await this.processEnds.load(tx, held.filter(endsWithNode));
+    for (const { pid } of held) {
       await turns.next();
       // The end of its parent, earlier in this unit, may have ended it.
       const row = await this.processes.find(tx, pid);
@@ -53,7 +55,7 @@ export class Releases {
   async release(tx: WriteTx, act: Act, row: ProcessRow, reason: ReleaseReason): Promise<ReleaseResult> {
     if (row.kind === 'command') return 'unchanged';
     if (row.status === 'stopping') return this.endStop(tx, act, row);
-    if (row.recovery === 'fail' && row.startedAt !== null) return this.abandon(tx, act, row, reason);
+    if (endsWithNode(row)) return this.abandon(tx, act, row, reason);
     if (row.status === 'paused') {
       await this.requeue(tx, act, row, reason);
       return 'paused';
@@ -91,6 +93,11 @@ export class Releases {
       facts: { reason, node, fence: next.fence },
     });
   }
+}
+
+/** Whether its node goes, and the process with it: it was being stopped, or must never run again. */
+function endsWithNode({ kind, status, recovery, startedAt }: ProcessRow): boolean {
+  return kind !== 'command' && (status === 'stopping' || (recovery === 'fail' && startedAt !== null));
 }
 
 /** A start counts as lost when its node went while the process was running. A shutdown ends the count. */

@@ -3,14 +3,18 @@ export class Slots {
   private readonly waiting: (() => void)[] = [];
 
   constructor(
-    private free: number,
+    private freeSlots: number,
     private readonly onFree: () => void,
   ) {}
 
+  get free(): number {
+    return this.freeSlots;
+  }
+
   /** Takes a slot for a body that begins, if one is free. */
   tryAcquire(): boolean {
-    if (this.free === 0) return false;
-    this.free--;
+    if (this.freeSlots === 0) return false;
+    this.freeSlots--;
     return true;
   }
 
@@ -25,8 +29,30 @@ export class Slots {
   release(): void {
     const next = this.waiting.shift();
     if (next === undefined) {
-      this.free++;
+      this.freeSlots++;
       this.onFree();
     } else next();
+  }
+}
+
+/** The slots that a unit takes for the bodies that it starts, and gives back when it is not committed. */
+export class SlotBatch {
+  private taken = 0;
+
+  constructor(private readonly slots: Slots) {}
+
+  get free(): number {
+    return this.slots.free;
+  }
+
+  tryTake(): boolean {
+    const isTaken = this.slots.tryAcquire();
+    if (isTaken) this.taken++;
+    return isTaken;
+  }
+
+  /** To be called when the unit begins, also for another time, and when it was refused. */
+  giveBack(): void {
+    for (; this.taken > 0; this.taken--) this.slots.release();
   }
 }

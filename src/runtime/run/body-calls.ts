@@ -136,19 +136,20 @@ export class BodyCalls {
   }
 
   /** Makes the call by which a run ends its own process. Unlike others it begins while the node shuts down too. */
-  runLast(run: Run, live: (face: ProcessFace) => Promise<void>): Promise<void> {
+  runLast(run: Run, live: (face: ProcessFace, caller: ProcessCaller) => Promise<void>): Promise<void> {
     return this.runUnjournalled(run, live, async () => undefined);
   }
 
   private async runUnjournalled<T>(
     run: Run,
-    live: (face: ProcessFace) => Promise<T>,
+    live: (face: ProcessFace, caller: ProcessCaller) => Promise<T>,
     admit: (call: OpenCall) => Promise<void>,
   ): Promise<T> {
     const call = run.beginLive();
     try {
       await admit(call);
-      return await live(this.faces.of(run.pid, run.hooksFor(call)));
+      const hooks = run.hooksFor(call);
+      return await live(this.faces.of(run.pid, hooks), { face: 'process', pid: run.pid, run: hooks });
     } finally {
       run.finish(call);
     }
@@ -156,7 +157,7 @@ export class BodyCalls {
 
   /**
    * Answers from the journal, or with the answer of `make`, which journals it. `recordFailure` journals an error of `make`
-   * that is the failure of the call; without it, `make` journals its failures itself.
+   * that is the failure of the call; without it, `make` journals its failures itself. `onBegin` is told the call first.
    */
   async replayOrRun<T>(
     run: Run,
@@ -165,8 +166,10 @@ export class BodyCalls {
     codec: AnswerCodec<T>,
     make: (call: OpenCall) => Promise<T>,
     recordFailure?: (call: OpenCall, error: unknown) => Promise<void>,
+    onBegin?: (call: OpenCall) => void,
   ): Promise<T> {
     const call = run.beginJournalled(kind, name);
+    onBegin?.(call);
     let isMade = false;
     try {
       const replayed = await run.replayAnswer(call, async ({ status, value }) => {

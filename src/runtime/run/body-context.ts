@@ -1,9 +1,8 @@
 import { inject, injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { JsonValue } from '../../base/json.js';
 import { prepareSchema, takeSchema } from '../../base/schema/answer-schema.js';
 import { validate } from '../../base/schema/schema.js';
-import type { Schema, SchemaOutput } from '../../base/schema/schema-types.js';
 import { amount, parseSpec } from '../../base/spec.js';
 import type { ProcessCapabilities } from '../../capability/process-capabilities.js';
 import type { CommandResult, CommandSpec } from '../../kernel/command/command.js';
@@ -17,13 +16,18 @@ import { withValidBody } from '../../kernel/message/message-schema.js';
 import { exitValueOf } from '../../kernel/process/exit-value.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import type { SignalReport } from '../../kernel/signal/signal.js';
+import { Ask, validAnswer } from '../../kernel/syscalls/ask.js';
+import { Renew } from '../../kernel/syscalls/renew.js';
 import { WaitSignal } from '../../kernel/syscalls/wait-signal.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
 import type { ProcessMemory } from '../../memory/object-memory.js';
+import type { ProcessCaller } from '../../unit/caller.js';
 import { type NamedFace, type OwnFace, sealFaces } from '../../unit/faces.js';
+import { type AgentTurns, BodyTurns } from '../agent/body-turns.js';
 import { type StepOptions, Steps } from '../step/steps.js';
 import { BodyCalls, dataAnswer, messageAnswer, noAnswer, resultAnswer, resultsAnswer } from './body-calls.js';
 import { BodyLogs } from './body-logs.js';
+import type { Syscalls } from './body-syscalls.js';
 import { journalledCapabilities, journalledMemory } from './journalled-faces.js';
 import {
   type BodyCall,
@@ -46,56 +50,6 @@ import { RunTools } from './run-tools.js';
 import { Sleeps } from './sleeps.js';
 import { type DeclaredEvents, UserEvents } from './user-events.js';
 
-/**
- * The `ctx` that the body of an image receives: the face of its process, journalled and fenced. A call that has been
- * answered is answered the same when the body is run again; only reads are made anew.
- */
-export interface Syscalls extends Omit<ProcessFace, 'signal'> {
-  /** The arguments of the process. */
-  readonly args: JsonValue;
-  /** The object with its goal. */
-  readonly goal: ObjectHandle;
-  /** Its working directory, relative to the workspace. */
-  readonly cwd: string;
-  /** Aborts when the process is stopped, when the node shuts down, and when this run has lost its process. */
-  readonly signal: AbortSignal;
-  /** Counts from 1; grows when a body failed and its retry policy starts it again. */
-  readonly attempt: number;
-  /** Runs `work` once: its result is committed before the promise resolves, and a rerun gets the stored one. */
-  step<T>(name: string, work: () => T | Promise<T>, options?: StepOptions): Promise<T>;
-  /** `signal` of the face of the process, journalled. */
-  readonly sendSignal: ProcessFace['signal'];
-  /**
-   * The payload of a signal, which fits `schema`: its type is that of the schema's output. The signal is journalled as it was
-   * sent, and a rerun validates it again. Throws INVALID_INPUT for one that does not fit, and as without a schema.
-   */
-  waitSignal<const S extends Schema>(
-    name: string,
-    options: WaitOptions & { readonly schema: S },
-  ): Promise<SchemaOutput<S>>;
-  /** The n-th wait gets the n-th signal `user.NAME` that is sent to it. Throws WAIT_TIMEOUT, CANCELLED. */
-  waitSignal(name: string, options?: WaitOptions): Promise<JsonValue>;
-  /** Waits. The end of the wait is fixed when it begins, so that a rerun does not wait again. Throws CANCELLED. */
-  sleep(ms: number): Promise<void>;
-  /**
-   * Stores an event that the image declares in `events`, as `user.NAME`, with the output of its schema: at most 16 KiB of
-   * JSON. A rerun does not emit it again. Throws INVALID_INPUT, BUDGET_EXCEEDED.
-   */
-  emit(name: string, data?: JsonObject): Promise<void>;
-  /**
-   * Whether this process takes a changed way: true where its journal has the mark `name`; false while answers of earlier
-   * runs are left that no call has asked for; otherwise true, and the mark is journalled.
-   */
-  patched(name: string): Promise<boolean>;
-  /** Shown in the process table, at most a few times a second. */
-  progress(done: number, total?: number, text?: string): void;
-  /**
-   * Keeps a line with the process, without what looks like a secret: at most 4 KiB, the newest 1,000 lines, counted as
-   * `storedBytes`. A rerun does not log it again. `processes.logs` reads them. Throws INVALID_INPUT, BUDGET_EXCEEDED.
-   */
-  log(text: string, facts?: object): Promise<void>;
-}
-
 const noEvents: DeclaredEvents = new Map();
 
 /** Makes the `ctx` of runs. */
@@ -113,6 +67,9 @@ export class BodyContexts {
     @inject(CommandRuns) readonly commandRuns: CommandRuns,
     @inject(UserEvents) readonly userEvents: UserEvents,
     @inject(Patches) readonly patches: Patches,
+    @inject(Ask) readonly ask: Ask,
+    @inject(Renew) readonly renewal: Renew,
+    @inject(BodyTurns) readonly turns: BodyTurns,
   ) {}
 
   /** `events`: those that the image of the run declares. */
@@ -208,6 +165,15 @@ const journalling: Journallings<Omit<ProcessCalls, 'signal'>, BodyContexts> = {
   send: journalled(firstArgument, noAnswer),
   // Without a schema it goes on directly: thousands may wait, and each promise in between takes memory.
   receive: (deps, call) => (hasSchema(call.args[0]) ? receiveValid(deps, call) : receive(deps, toReceive(call))),
+  // The question is found again by the key of the call, and the answer is validated in every run: the output may be no JSON.
+  async ask(deps, { run, kind, args: [question, options] }) {
+    const { schema } = takeSchema(options);
+    const answer = await deps.calls.runJournalled(run, kind, '', dataAnswer<JsonValue>(), async (_, call, caller) => {
+      const limited = await remainingOptions(deps, run, call, options);
+      return deps.ask.askPlain(caller, run.pid, question, limited, run.identityOf(call));
+    });
+    return schema === undefined ? answer : validAnswer(schema, answer);
+  },
   // The pid is journalled in the commit that creates the command, so that later runs wait for the same one.
   async run(deps, { run, kind, args: [spec] }) {
     const { calls, commandRuns: commands } = deps;
@@ -226,12 +192,20 @@ const sendSignal: Journalling<Parameters<ProcessFace['signal']>, SignalReport> =
 
 /** For calls by which a run ends itself. Throws RunEnded after the commit. */
 async function endRun<Args extends readonly unknown[]>(
-  { calls, progressReports: reports, logs }: BodyContexts,
+  deps: BodyContexts,
   { run, args, make }: BodyCall<Args, void>,
+): Promise<never> {
+  return makeLastCall(deps, run, (face) => make(face, args));
+}
+
+async function makeLastCall(
+  { calls, progressReports: reports, logs }: BodyContexts,
+  run: Run,
+  make: (face: ProcessFace, caller: ProcessCaller) => Promise<void>,
 ): Promise<never> {
   reports.flush(run);
   await logs.settle(run);
-  await calls.runLast(run, (face) => make(face, args));
+  await calls.runLast(run, make);
   const ended = new RunEnded(run.pid);
   run.end(ended);
   throw ended;
@@ -288,6 +262,10 @@ class BodyContext {
     return this.#run.goal;
   }
 
+  get state(): JsonValue | undefined {
+    return structuredClone(this.#run.renewed?.state);
+  }
+
   get cwd(): string {
     return this.#run.cwd;
   }
@@ -312,6 +290,16 @@ class BodyContext {
 
   get tools(): ProcessTools {
     return this.#deps.runTools.of(this.#run);
+  }
+
+  get turns(): AgentTurns {
+    return this.#deps.turns.of(this.#run);
+  }
+
+  get renew(): Syscalls['renew'] {
+    const deps = this.#deps;
+    const run = this.#run;
+    return async (state) => makeLastCall(deps, run, (_face, caller) => deps.renewal.run(caller, run.pid, state));
   }
 
   get step(): Syscalls['step'] {

@@ -166,6 +166,17 @@ export function isMarkKey(key: string): boolean {
   return key.startsWith(markPrefix) && !key.includes('\n');
 }
 
+/** The key of the arguments of a person in the place of those of a tool call. */
+export function editKeyOf({ key }: OpenCall): string {
+  return `${key}\n${editLabel}`;
+}
+
+const editLabel = 'edit';
+
+export function isEditKey(key: string): boolean {
+  return key.endsWith(`\n${editLabel}`);
+}
+
 /** Whether the call with `key` was made within the step with the key `step`. */
 export function isWithinStep(key: string, step: string): boolean {
   return key.startsWith(`${step}\n`);

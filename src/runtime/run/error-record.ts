@@ -2,6 +2,7 @@ import type { KernelErrorCode } from '../../base/error/error-codes.js';
 import * as errors from '../../base/errors.js';
 import { errorText } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
+import { copyPlain } from '../../base/spec.js';
 
 const textMax = 2_000;
 const stackMax = 4_000;
@@ -38,11 +39,12 @@ export function errorFromRecord(recorded: JsonValue): Error {
   return typeof code === 'string' ? Object.assign(error, { code }) : error;
 }
 
-/** The evidence of an outcome: code, message, facts and a bounded stack. */
+/** The evidence of an outcome: code, message, facts and a bounded stack, beside what the body has given as `error.evidence`. */
 export function evidenceOf(error: unknown): JsonObject {
   const { name, code, message, facts } = toErrorRecord(error) as Record<string, JsonValue>;
   const stack = readSafely(() => (error as Error).stack);
   return {
+    ...givenEvidenceOf(error),
     name: name ?? 'Error',
     message: message ?? '',
     ...(code === undefined ? {} : { code }),
@@ -50,6 +52,14 @@ export function evidenceOf(error: unknown): JsonObject {
     ...(typeof stack === 'string' ? { stack: truncate(stack, stackMax) } : {}),
   };
 }
+
+/** JSON that the body has added to the error as `evidence`, such as how far it got; undefined where there is none that can be stored. */
+export function givenEvidenceOf(error: unknown): JsonObject | undefined {
+  const evidence = readSafely(() => copyPlain((error as { evidence?: unknown }).evidence, 'evidence', evidenceLimits));
+  const isObject = typeof evidence === 'object' && evidence !== null && !Array.isArray(evidence);
+  return isObject ? (evidence as JsonObject) : undefined;
+}
+const evidenceLimits = { bytesMax: 65_536, depthMax: 16 };
 
 /** The code of an error, or its name. */
 export function codeOfError(error: unknown): string {

@@ -3,7 +3,7 @@ import { StoreError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
 import { Accounts } from '../../kernel/budget/accounts.js';
-import type { TakenUses, ToolStage } from '../../kernel/face/tool-gate.js';
+import type { CallEdit, TakenUses, ToolStage } from '../../kernel/face/tool-gate.js';
 import { ProcessRepository, saveProcess } from '../../kernel/process/process-repository.js';
 import { type EntryStatus, type RunEntry, RunEntryRepository } from '../../kernel/process/run-entry-repository.js';
 import type { Act } from '../../unit/act.js';
@@ -12,7 +12,7 @@ import type { CallKind, RunHooks } from '../../unit/caller.js';
 import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { RetryPlan } from '../step/retry.js';
-import type { OpenCall } from './call-tree.js';
+import { editKeyOf, type OpenCall } from './call-tree.js';
 import { codeOfError, toErrorRecord } from './error-record.js';
 import type { Run } from './run.js';
 import { processStopping } from './run-errors.js';
@@ -61,6 +61,7 @@ export class ReplayJournal {
   ): Promise<void> {
     switch (stage.stage) {
       case 'intent':
+        await this.putEdit(tx, act, run, call, stage.edit);
         return this.put(tx, act, run, call, { status: 'started', attempt, ...toStoredUses(stage.uses) });
       case 'returned':
         return this.put(tx, act, run, call, { status: 'done', value: stage.value, attempt });
@@ -165,6 +166,27 @@ export class ReplayJournal {
     if (!isAnswer) return;
     run.replay.addAnswer(entry);
     await this.resetRecoveries(tx, run);
+  }
+
+  /** An edit of an earlier attempt does not count for this one. */
+  private async putEdit(tx: WriteTx, act: Act, run: Run, call: OpenCall, edit: CallEdit | undefined): Promise<void> {
+    const key = editKeyOf(call);
+    const process = run.row.n;
+    if (edit === undefined) {
+      if (run.replay.findEdit(call) !== undefined) await this.entries.remove(tx, process, key);
+      return;
+    }
+    const entry = {
+      process,
+      key,
+      seq: 0,
+      status: 'done',
+      attempt: 1,
+      dueAt: null,
+      fence: run.fence,
+      at: act.at,
+    } as const;
+    await this.entries.put(tx, { ...entry, value: edit as object as JsonValue });
   }
 
   /** A run with an answered call gets on: starts that are lost with their nodes are counted from the start. */

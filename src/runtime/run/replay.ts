@@ -1,6 +1,15 @@
-import type { PaidCall, TakenUses } from '../../kernel/face/tool-gate.js';
+import type { CallEdit, PaidCall, TakenUses } from '../../kernel/face/tool-gate.js';
+import { isStateKey } from '../../kernel/process/renewed-state.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
-import { enclosingStepsOf, isLogKey, isMarkKey, isWithinStep, type OpenCall } from './call-tree.js';
+import {
+  editKeyOf,
+  enclosingStepsOf,
+  isEditKey,
+  isLogKey,
+  isMarkKey,
+  isWithinStep,
+  type OpenCall,
+} from './call-tree.js';
 import { PatchMarks } from './patch-marks.js';
 import { nonDeterministic } from './run-errors.js';
 
@@ -35,12 +44,16 @@ export class Replay {
   private readonly deferred: DeferredCall[] = [];
   /** The keys of lines that are logged. They are not delivered, and may be missing or new in a rerun. */
   private logged: Set<string> | undefined;
+  /** By the key of their entry. Absent without any, to save memory. */
+  private edits: Map<string, CallEdit> | undefined;
   private isDelivering = false;
   /** The keys of calls that earlier runs had begun and this one has made again. Absent without any, to save memory. */
   private madeAgain: Set<string> | undefined;
 
   constructor(all: readonly RunEntry[]) {
-    const entries = all.filter(({ key }) => !isLogKey(key));
+    const entries = all.filter(({ key }) => !isLogKey(key) && !isStateKey(key) && !isEditKey(key));
+    const edits = all.filter(({ key }) => isEditKey(key));
+    if (edits.length > 0) this.edits = new Map(edits.map(({ key, value }) => [key, value as CallEdit]));
     if (entries.length < all.length) this.logged = new Set(all.map(({ key }) => key).filter(isLogKey));
     if (entries.some(({ key }) => isMarkKey(key))) this.knownMarks = new PatchMarks(entries);
     if (entries.length > 0) this.byKey = new Map(entries.map((entry) => [entry.key, entry]));
@@ -81,7 +94,13 @@ export class Replay {
   paymentFor(call: OpenCall): PaidCall | undefined {
     const entry = this.findUnanswered(call);
     if (entry === undefined || this.madeAgain?.has(call.key) === true) return undefined;
-    return { uses: entry.value === null ? undefined : (entry.value as object as TakenUses) };
+    const uses = entry.value === null ? undefined : (entry.value as object as TakenUses);
+    return { uses, edit: this.findEdit(call) };
+  }
+
+  /** The arguments of a person that the tool call was made with. */
+  findEdit(call: OpenCall): CallEdit | undefined {
+    return this.edits?.get(editKeyOf(call));
   }
 
   /** The payment of the earlier run is for one call: what a retry makes after it is charged. */

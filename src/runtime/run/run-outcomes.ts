@@ -20,7 +20,7 @@ import { Releases } from '../node/releases.js';
 import { isPermanent, type RetryPlan, type RetryPolicy, randomOf, retryDelayMs } from '../step/retry.js';
 import { BodyCalls } from './body-calls.js';
 import type { OpenCall } from './call-tree.js';
-import { codeOfError, evidenceOf, messageOf } from './error-record.js';
+import { codeOfError, evidenceOf, givenEvidenceOf, messageOf } from './error-record.js';
 import { ProcessReports } from './process-reports.js';
 import { ReplayJournal } from './replay-journal.js';
 import type { Run } from './run.js';
@@ -182,7 +182,8 @@ export class RunOutcomes {
   }
 
   private async failProcess(tx: WriteTx, act: Act, row: ProcessRow, error: unknown): Promise<void> {
-    if (row.status === 'stopping') return this.processEnds.endStopping(tx, act, row, 'process.stop');
+    if (row.status === 'stopping')
+      return this.processEnds.endStopping(tx, act, row, 'process.stop', givenEvidenceOf(error));
     const outcome: Outcome = { kind: 'failed', reason: codeOfError(error), evidence: evidenceOf(error) };
     const message = messageOf(error);
     await this.processEnds.end(tx, act, {

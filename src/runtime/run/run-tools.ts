@@ -1,12 +1,15 @@
 import { inject, injectable } from 'inversify';
-import { type JsonValue, sha256Hex } from '../../base/json.js';
+import type { JsonValue } from '../../base/json.js';
+import { type ExternalWork, openToolCall } from '../../kernel/face/open-tool-call.js';
 import { ProcessFaces } from '../../kernel/face/process-faces.js';
 import {
+  type EditedCall,
   nameOfTool,
   type ProcessTools,
   sealedTools,
   type ToolCallOptions,
   type TypedTool,
+  tellEdit,
 } from '../../kernel/face/process-tools.js';
 import { ToolGate, type ToolStage } from '../../kernel/face/tool-gate.js';
 import type { ProcessCaller, RunHooks } from '../../unit/caller.js';
@@ -31,17 +34,27 @@ export class RunTools {
   of(run: Run): ProcessTools {
     return sealedTools({
       list: async () => this.calls.runLive(run, (face) => face.tools.list()),
-      call: async (tool, args = {}, options = {}) => this.call(run, tool, args, options),
+      call: async (tool, args = {}, given = {}) =>
+        tellEdit(given, (options, remember) => this.call(run, tool, args, options, undefined, remember)),
+      open: (tool, args = {}, options = {}) =>
+        openToolCall(async (external) => this.call(run, tool, args, options, external)),
     });
   }
 
-  private call(run: Run, tool: string | TypedTool, args: JsonValue, options: ToolCallOptions): Promise<JsonValue> {
+  private call(
+    run: Run,
+    tool: string | TypedTool,
+    args: JsonValue,
+    options: ToolCallOptions,
+    external?: ExternalWork,
+    remember: (edit: EditedCall | undefined) => void = () => undefined,
+  ): Promise<JsonValue> {
     const progress = new CallProgress();
     const make = (call: OpenCall) => {
       const attempt = (run.replay.findUnanswered(call)?.attempt ?? 0) + 1;
       const paid = run.replay.paymentFor(call);
       const { signal } = run;
-      const idempotencyKey = idempotencyKeyOf(run, call);
+      const idempotencyKey = run.identityOf(call);
       return this.gate.call({
         caller: this.callerFor(run, call, attempt, progress),
         face: this.faces.of(run.pid, run.hooksFor(call)),
@@ -49,12 +62,17 @@ export class RunTools {
         args,
         options,
         run: { signal, attempt, idempotencyKey, ...(paid === undefined ? {} : { paid }) },
+        onEdited: remember,
+        ...(external === undefined ? {} : { external }),
       });
     };
     const recordFailure = async (call: OpenCall, error: unknown) => {
       if (error !== progress.failure) await this.journal.recordFailure(run, call, error);
     };
-    return this.calls.replayOrRun(run, 'tool', String(nameOfTool(tool)), dataAnswer<JsonValue>(), make, recordFailure);
+    const name = String(nameOfTool(tool));
+    return this.calls.replayOrRun(run, 'tool', name, dataAnswer<JsonValue>(), make, recordFailure, (call) =>
+      remember(run.replay.findEdit(call)),
+    );
   }
 
   private callerFor(run: Run, call: OpenCall, attempt: number, progress: CallProgress): ProcessCaller {
@@ -86,9 +104,4 @@ class CallProgress {
     this.hasBegun = true;
     if (stage.stage === 'failed') this.failure = stage.error;
   }
-}
-
-/** The same in every run, until `exec` gives the process another program. */
-function idempotencyKeyOf({ row }: Run, { key }: OpenCall): string {
-  return sha256Hex(`${row.pid}\n${row.generation}\n${key}`).slice(0, 32);
 }

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import { type JsonValue, sha256Hex } from '../../base/json.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { isTerminal, type ProcessRow, toActingProcess } from '../../kernel/process/process.js';
+import { findRenewedState, type RenewedState } from '../../kernel/process/renewed-state.js';
 import type { RunEntry } from '../../kernel/process/run-entry-repository.js';
 import { processTerminated } from '../../kernel/process/transitions.js';
 import type { ObjectHandle } from '../../memory/object/object.js';
@@ -64,6 +65,8 @@ export class Run {
   /** The id of the audit record of its start. */
   private readonly record: string;
   readonly replay: Replay;
+  /** The state that its body was renewed with; undefined for one that was not. */
+  readonly renewed: RenewedState | undefined;
   cwd: string;
   private readonly calls = new CallTree(() => {
     this.callChanges++;
@@ -99,6 +102,7 @@ export class Run {
     const { n, pid, root, image, generation, attempt } = row;
     this.row = { n, pid, root, image, generation, attempt };
     this.replay = new Replay(entries);
+    this.renewed = findRenewedState(entries);
     this.replayed = replayed;
     this.lastSeq = entries.at(-1)?.seq ?? 0;
   }
@@ -134,6 +138,13 @@ export class Run {
   /** The number of the next answer in the journal. */
   nextSeq(): number {
     return ++this.lastSeq;
+  }
+
+  /** A text that stands for the call in every run of this body, and for no other call of the process. */
+  identityOf({ key }: OpenCall): string {
+    const { row, renewed } = this;
+    const body = renewed === undefined ? `${row.generation}` : `${row.generation}.${renewed.renewals}`;
+    return sha256Hex(`${row.pid}\n${body}\n${key}`).slice(0, 32);
   }
 
   /** Begins a call that has an entry in the journal. Its key is fixed here. Throws the end reason, STEP_OVER. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Entropy } from '../../base/entropy.js';
+import { KernelError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 
 /** The number of tries of something that fails, and the delays between them. */
@@ -50,6 +51,13 @@ export function retryDelayMs(
   const delayMs = Math.min(maxMs, baseMs * factor ** (attempt - 1));
   return Math.round(delayMs * (1 - jitter * random()));
 }
+
+/** The delay that an error asks for with `retryAfterMs` in its facts; 0 for any other. At most an hour. */
+export function retryAfterOf(error: unknown): number {
+  const delayMs = error instanceof KernelError ? error.facts.retryAfterMs : undefined;
+  return typeof delayMs === 'number' && Number.isSafeInteger(delayMs) ? Math.min(Math.max(0, delayMs), hourMs) : 0;
+}
+const hourMs = 3_600_000;
 
 export function randomOf(entropy: Entropy): () => number {
   return () => (entropy.bytes(1)[0] ?? 0) / 256;

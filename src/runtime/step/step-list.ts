@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../base/json.js';
 import { label } from '../../base/spec.js';
-import type { Syscalls } from '../run/body-context.js';
+import type { Syscalls } from '../run/body-syscalls.js';
 import { type StepOptions, stepOptions } from './steps.js';
 
 /** One step of an image. Its state is the result of the step before it. None begins while the process is being stopped. */

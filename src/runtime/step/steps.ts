@@ -14,7 +14,7 @@ import { isFailureOfCall, ReplayJournal } from '../run/replay-journal.js';
 import type { Run } from '../run/run.js';
 import { stepOutcomeUnknown } from '../run/run-errors.js';
 import { Sleeps } from '../run/sleeps.js';
-import { isPermanent, type RetryPolicy, randomOf, retryDelayMs, retryPolicy } from './retry.js';
+import { isPermanent, type RetryPolicy, randomOf, retryAfterOf, retryDelayMs, retryPolicy } from './retry.js';
 
 /** Options of a step. */
 export interface StepOptions {
@@ -98,8 +98,9 @@ export class Steps {
   private async recordFailedAttempt(step: Step, attempt: number, error: unknown): Promise<number | undefined> {
     const { run, call, name, options } = step;
     const random = randomOf(this.entropy);
-    const delayMs = isPermanent(options.retry, error) ? undefined : retryDelayMs(options.retry, attempt, random);
-    if (delayMs === undefined) return this.fail(step, attempt, error);
+    const planned = isPermanent(options.retry, error) ? undefined : retryDelayMs(options.retry, attempt, random);
+    if (planned === undefined) return this.fail(step, attempt, error);
+    const delayMs = Math.max(planned, retryAfterOf(error));
     const droppedKeys = this.calls.failedKeysOf(error);
     return this.journal.recordStepFailure(run, call, { name, attempt }, error, { delayMs, droppedKeys });
   }

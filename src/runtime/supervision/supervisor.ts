@@ -5,7 +5,7 @@ import type { ChildSpec } from '../../kernel/face/process-specs.js';
 import type { ProcessResult } from '../../kernel/process/process.js';
 import { type Restart, Spawn } from '../../kernel/syscalls/spawn.js';
 import { BodyCalls, dataAnswer } from '../run/body-calls.js';
-import type { Syscalls } from '../run/body-context.js';
+import type { Syscalls } from '../run/body-syscalls.js';
 import { ReplayJournal } from '../run/replay-journal.js';
 import type { Run } from '../run/run.js';
 import { RestartWindow } from './restart-window.js';

@@ -1,20 +1,17 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { type Dialect, sqliteDialect } from '../statements/dialect.js';
 
 /** One row: the id of the log, which is part of every header. */
 export const auditLog = sqliteTable('audit_log', {
   id: text('id').primaryKey(),
 });
 
-/** A member of a body, NULL where the body is damaged. An index on it is computed by the database: there is no column to change. */
-export function memberOfBody(name: 'action' | 'after' | 'capability' | 'target'): SQL {
-  return sql.raw(`CASE WHEN json_valid("body") THEN "body" ->> '${name}' END`);
-}
-
 /** Records that tell the status of a process. */
-export const isStateRecord = sql`${memberOfBody('after')} IS NOT NULL`;
+export const isStateRecord = ({ memberOfBody }: Dialect) => sql`${memberOfBody('after')} IS NOT NULL`;
 /** Records that tell what became of a capability after its grant. */
-export const isChangeRecord = sql`${memberOfBody('action')} IN ('capability.transfer', 'capability.revoke', 'capability.spend')`;
+export const isChangeRecord = ({ memberOfBody }: Dialect) =>
+  sql`${memberOfBody('action')} IN ('capability.transfer', 'capability.revoke', 'capability.spend')`;
 
 export const auditRecords = sqliteTable(
   'audit_records',
@@ -27,8 +24,12 @@ export const auditRecords = sqliteTable(
   },
   (table) => [
     index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`),
-    index('audit_records_state').on(memberOfBody('target'), table.seq).where(isStateRecord),
-    index('audit_records_change').on(memberOfBody('capability'), table.seq).where(isChangeRecord),
+    index('audit_records_state')
+      .on(sqliteDialect.memberOfBody('target'), table.seq)
+      .where(isStateRecord(sqliteDialect)),
+    index('audit_records_change')
+      .on(sqliteDialect.memberOfBody('capability'), table.seq)
+      .where(isChangeRecord(sqliteDialect)),
   ],
 );
 

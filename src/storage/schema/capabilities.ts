@@ -62,6 +62,8 @@ export const rules = sqliteTable(
     argsHash: text('args_hash'),
     reason: text(),
     expiresAt: integer('expires_at'),
+    /** How long a question that it raises waits for its answer. */
+    expiresInMs: integer('expires_in_ms'),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [index('rules_process').on(table.n)],
@@ -96,6 +98,13 @@ export const approvals = sqliteTable(
     /** The capability that an approved request has granted. */
     granted: text(),
     spentAt: integer('spent_at'),
+    /** When the call is denied, if nobody has answered. */
+    deniedAt: integer('denied_at'),
+    /** Whether an answer may carry other arguments. */
+    isEditable: integer('is_editable', { mode: 'boolean' }).notNull().default(false),
+    /** The arguments of an answer that has edited them, and their hash. */
+    editedArgs: jsonText<JsonValue>('edited_args'),
+    editedHash: text('edited_hash'),
   },
   (table) => [
     index('approvals_open').on(table.n).where(sql`${table.spentAt} IS NULL`),

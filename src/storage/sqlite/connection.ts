@@ -1,13 +1,14 @@
 import Database from 'better-sqlite3';
-import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { type Dialect, sqliteDialect } from '../statements/dialect.js';
+import type { Db, RawStatement, StatementConnection } from '../statements/statement-connection.js';
 import { RowStatements } from '../working-set/row-statements.js';
 import type { TableDescription } from '../working-set/table-description.js';
 import { WorkingSet } from '../working-set/working-set.js';
 
-export type Db = BetterSQLite3Database;
-
 /** One SQLite connection with the statements that are prepared on it. */
-export class Connection {
+export class Connection implements StatementConnection {
+  readonly dialect: Dialect = sqliteDialect;
   readonly raw: Database.Database;
   readonly db: Db;
   private readonly prepared = new Map<unknown, unknown>();
@@ -25,22 +26,26 @@ export class Connection {
       this.raw.close();
       throw error;
     }
-    this.db = drizzle(this.raw);
+    this.db = drizzle(this.raw) as object as Db;
   }
 
   /** The statements that `build` prepares, prepared once per connection. */
-  statements<T>(build: (db: Db, raw: Database.Database) => T): T {
+  statements<T>(build: (db: Db, connection: StatementConnection) => T): T {
     let statements = this.prepared.get(build) as T | undefined;
     if (statements === undefined) {
-      statements = build(this.db, this.raw);
+      statements = build(this.db, this);
       this.prepared.set(build, statements);
     }
     return statements;
   }
 
+  prepare<Values extends readonly unknown[] = [], Row = unknown>(text: string): RawStatement<Values, Row> {
+    return this.raw.prepare(text) as object as RawStatement<Values, Row>;
+  }
+
   /** The statements that read and write whole rows of a table. */
   rowStatements(description: TableDescription): RowStatements {
-    this.rowStatementsOf[description.number] ??= new RowStatements(this.raw, description);
+    this.rowStatementsOf[description.number] ??= new RowStatements(this, description);
     return this.rowStatementsOf[description.number] as RowStatements;
   }
 

@@ -1,10 +1,6 @@
 // Generated from migrations/sqlite by scripts/generate-code.ts.
 
-/** A step from one schema to the next. */
-export interface Migration {
-  readonly name: string;
-  readonly sql: string;
-}
+import type { Migration } from '../files/migration.js';
 
 /** All migrations in order: a database of schema n has had the first n of them. */
 export const migrations: readonly Migration[] = [
@@ -478,5 +474,60 @@ ALTER TABLE \`user_signals\` ADD \`record\` text;`,
     name: '0010_recorded_states',
     sql: `CREATE INDEX \`audit_records_state\` ON \`audit_records\` (CASE WHEN json_valid("body") THEN "body" ->> 'target' END,\`seq\`) WHERE CASE WHEN json_valid("body") THEN "body" ->> 'after' END IS NOT NULL;--> statement-breakpoint
 CREATE INDEX \`audit_records_change\` ON \`audit_records\` (CASE WHEN json_valid("body") THEN "body" ->> 'capability' END,\`seq\`) WHERE CASE WHEN json_valid("body") THEN "body" ->> 'action' END IN ('capability.transfer', 'capability.revoke', 'capability.spend');`,
+  },
+  {
+    name: '0011_questions',
+    sql: `CREATE TABLE \`questions\` (
+	\`id\` text PRIMARY KEY NOT NULL,
+	\`pid\` text NOT NULL,
+	\`process\` integer NOT NULL,
+	\`generation\` integer NOT NULL,
+	\`key\` text,
+	\`question\` text NOT NULL,
+	\`schema\` text,
+	\`choices\` text,
+	\`lineage\` text NOT NULL,
+	\`created_at\` integer NOT NULL,
+	\`expires_at\` integer,
+	\`closed_at\` integer,
+	\`answer\` text,
+	\`answered_by\` text,
+	\`answered_at\` integer
+);
+--> statement-breakpoint
+CREATE INDEX \`questions_process\` ON \`questions\` (\`process\`);--> statement-breakpoint
+CREATE INDEX \`questions_open\` ON \`questions\` (\`id\`) WHERE "questions"."answered_at" IS NULL AND "questions"."closed_at" IS NULL;`,
+  },
+  {
+    name: '0012_agents',
+    sql: `CREATE TABLE \`agent_messages\` (
+	\`process\` integer NOT NULL,
+	\`id\` text NOT NULL,
+	\`message\` text NOT NULL,
+	\`text_hash\` text NOT NULL,
+	\`at\` integer NOT NULL,
+	\`reply\` text,
+	\`answered_at\` integer,
+	PRIMARY KEY(\`process\`, \`id\`)
+);
+--> statement-breakpoint
+CREATE INDEX \`agent_messages_open\` ON \`agent_messages\` (\`process\`) WHERE "agent_messages"."answered_at" IS NULL;--> statement-breakpoint
+CREATE TABLE \`agent_turns\` (
+	\`process\` integer NOT NULL,
+	\`seq\` integer NOT NULL,
+	\`turn\` integer NOT NULL,
+	\`at\` integer NOT NULL,
+	\`parts\` text NOT NULL,
+	PRIMARY KEY(\`process\`, \`seq\`)
+);
+`,
+  },
+  {
+    name: '0013_held_calls',
+    sql: `ALTER TABLE \`approvals\` ADD \`denied_at\` integer;--> statement-breakpoint
+ALTER TABLE \`approvals\` ADD \`is_editable\` integer DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE \`approvals\` ADD \`edited_args\` text;--> statement-breakpoint
+ALTER TABLE \`approvals\` ADD \`edited_hash\` text;--> statement-breakpoint
+ALTER TABLE \`rules\` ADD \`expires_in_ms\` integer;`,
   },
 ];

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { ReadTx } from '../../base/store.js';
+import { Fifo } from '../units/fifo.js';
 import type { Connection } from './connection.js';
-import { Fifo } from './fifo.js';
 import { backoff } from './file-lock.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
 import { type CommittedMemory, OutdatedRead, SqliteReadTx } from './sqlite-read-tx.js';

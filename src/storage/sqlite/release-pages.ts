@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { WriteTx } from '../../base/store.js';
-import type { Connection, Db } from './connection.js';
-import { prepareStatements, type SqliteTx } from './sqlite-tx.js';
+import { prepareStatements } from '../statements/prepare-statements.js';
+import type { Db, StatementConnection } from '../statements/statement-connection.js';
 
 /** The value of `auto_vacuum` with which free pages can be given back in parts. */
 const incremental = 2;
@@ -18,19 +18,19 @@ export function allowReleasingPages(raw: Database.Database): void {
   if (isEmptyFile(raw)) raw.pragma('auto_vacuum = INCREMENTAL');
 }
 
-const statements = prepareStatements((_db: Db, raw: Database.Database) => ({
+const statements = prepareStatements((_db: Db, raw: StatementConnection) => ({
   mode: raw.prepare<[], number>('PRAGMA auto_vacuum').pluck(),
   free: raw.prepare<[], number>('PRAGMA freelist_count').pluck(),
 }));
 
 /** Gives free pages back in the unit. Answers how many are left, or 0 where the file does not allow it. */
-export function releasePages(tx: WriteTx, limit: number): number {
+export async function releasePages(tx: WriteTx, limit: number, raw: Database.Database): Promise<number> {
   const { mode, free } = statements.read(tx);
-  const before = free.get() ?? 0;
-  if (mode.get() !== incremental || before === 0) return 0;
-  const { connection }: { connection: Connection } = statements.write(tx) && (tx as SqliteTx);
-  connection.raw.pragma(`incremental_vacuum(${limit})`);
-  const left = free.get() ?? 0;
+  const before = (await free.get()) ?? 0;
+  if ((await mode.get()) !== incremental || before === 0) return 0;
+  statements.write(tx);
+  raw.pragma(`incremental_vacuum(${limit})`);
+  const left = (await free.get()) ?? 0;
   return left < before ? left : 0;
 }
 

@@ -1,13 +1,13 @@
 import { strict as assert } from 'node:assert';
-import type Database from 'better-sqlite3';
 import type { ReadTx } from '../../base/store.js';
+import type { Db, StatementConnection } from '../statements/statement-connection.js';
 import type { RowStatements } from '../working-set/row-statements.js';
 import type { TableDescription } from '../working-set/table-description.js';
 import type { UnitAccess } from '../working-set/unit-access.js';
 import type { WorkingSet } from '../working-set/working-set.js';
-import type { Connection, Db } from './connection.js';
+import type { Connection } from './connection.js';
 
-const control = (_db: Db, raw: Database.Database) => ({
+const control = (_db: Db, raw: StatementConnection) => ({
   begin: raw.prepare('BEGIN'),
   commit: raw.prepare('COMMIT'),
 });
@@ -41,6 +41,10 @@ export class SqliteReadTx implements ReadTx, UnitAccess {
     if (this.memory === undefined) return undefined;
     if (this.memory.version !== this.version || this.memory.isInGroup) throw outdatedRead;
     return this.memory;
+  }
+
+  statements<T>(build: (db: Db, connection: StatementConnection) => T): T {
+    return this.connection.statements(build);
   }
 
   rowStatements(description: TableDescription): RowStatements {

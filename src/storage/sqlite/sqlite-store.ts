@@ -6,7 +6,9 @@ import { Listeners } from '../../base/listeners.js';
 import { type Logger, silentLogger } from '../../base/logger.js';
 import { installCommand } from '../../base/package/package-manager.js';
 import type { ReadTx, Store, WriteTx } from '../../base/store.js';
-import { Connection, type Db } from './connection.js';
+import type { Db, StatementConnection } from '../statements/statement-connection.js';
+import { storeClosed } from '../units/store-closed.js';
+import { Connection } from './connection.js';
 import { backoff, FileLock } from './file-lock.js';
 import { identify } from './identity.js';
 import { assertNotNewer, migrate, schemaNumber, schemaOf } from './migrate.js';
@@ -15,7 +17,7 @@ import { makePrivate } from './private-file.js';
 import { ReadQueue } from './read-queue.js';
 import { checkpoint, compact, releasePages } from './release-pages.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
-import { busyMs, storeClosed, WriteQueue } from './write-queue.js';
+import { busyMs, WriteQueue } from './write-queue.js';
 
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
@@ -30,7 +32,7 @@ const sqliteVersionMin = [3, 51, 3] as const;
 /** What nobody has asked for in this time is forgotten, at the latest after twice as long. */
 const agingMs = 1_000;
 
-const pragmas = (_db: Db, raw: Database.Database) => ({ dataVersion: raw.prepare('PRAGMA data_version').pluck() });
+const pragmas = (_db: Db, raw: StatementConnection) => ({ dataVersion: raw.prepare('PRAGMA data_version').pluck() });
 
 /** The store on one SQLite file: a writer connection with group commit, and a reader connection beside it. */
 export class SqliteStore implements Store {
@@ -82,7 +84,7 @@ export class SqliteStore implements Store {
     if (writer === undefined || writes === undefined) throw storeClosed();
     const left = await this.write(async (tx) => {
       begin();
-      return releasePages(tx, limit);
+      return releasePages(tx, limit, writer.raw);
     });
     // The file gets shorter when the log has been copied into it.
     if (left === 0) await writes.runAlone(() => checkpoint(writer.raw));

@@ -1,30 +1,19 @@
 import { performance } from 'node:perf_hooks';
-import type Database from 'better-sqlite3';
-import type { KernelError } from '../../base/errors.js';
-import { StoreError } from '../../base/errors.js';
-import type { Channel, WriteTx } from '../../base/store.js';
-import { Turns } from '../../base/turns.js';
-import type { Connection, Db } from './connection.js';
-import { Fifo } from './fifo.js';
+import type { WriteTx } from '../../base/store.js';
+import type { Db, StatementConnection } from '../statements/statement-connection.js';
+import { Fifo } from '../units/fifo.js';
+import { type GroupTransaction, groupMs, groupUnitsMax, type QueuedUnit, UnitGroup } from '../units/unit-group.js';
+import type { Connection } from './connection.js';
 import { backoff, type FileLock } from './file-lock.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
-import { SqliteTx } from './sqlite-tx.js';
 
-const groupUnitsMax = 256;
-const groupMs = 10;
-/** Rows that are written at the end of a group before the event loop may have a turn. */
-const rowsPerTurn = 250;
 export const busyMs = 5_000;
 
-interface Unit {
-  readonly work: (tx: WriteTx) => Promise<unknown>;
-  readonly mode: 'unit' | 'read';
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: KernelError) => void;
+interface Unit extends QueuedUnit {
   readonly queuedAt: number;
 }
 
-const control = (_db: Db, raw: Database.Database) => ({
+const control = (_db: Db, raw: StatementConnection) => ({
   begin: raw.prepare('BEGIN IMMEDIATE'),
   commit: raw.prepare('COMMIT'),
   dataVersion: raw.prepare('PRAGMA data_version').pluck(),
@@ -90,7 +79,7 @@ export class WriteQueue {
       return false;
     }
     this.busySince = undefined;
-    const group = new Group(this.connection);
+    const group = new UnitGroup(this.connection, this.transaction);
     const until = performance.now() + groupMs;
     try {
       while (group.size < groupUnitsMax && group.isIntact && performance.now() < until) {
@@ -102,13 +91,24 @@ export class WriteQueue {
       }
       await group.commit();
     } catch (error) {
-      group.fail(error);
+      await group.fail(error);
       return true;
     }
     if (group.hasWritten) this.onCommit();
     await group.settle();
     return true;
   }
+
+  /** How a group finds out about its transaction and ends it. */
+  private readonly transaction: GroupTransaction = {
+    isIntact: () => this.connection.raw.inTransaction,
+    commit: () => {
+      this.connection.statements(control).commit.run();
+      return undefined;
+    },
+    rollback: () => void this.connection.raw.exec('ROLLBACK'),
+    toKernelError,
+  };
 
   private begin(): void {
     const { raw, workingSet } = this.connection;
@@ -130,97 +130,4 @@ export class WriteQueue {
     const isRejected = (unit: Unit) => !isBusy(error) || now - Math.max(unit.queuedAt, since) >= busyMs;
     for (const unit of this.waiting.remove(isRejected)) unit.reject(toKernelError(error));
   }
-}
-
-/** The units of one transaction; their promises settle after its end. */
-class Group {
-  hasWritten = false;
-  private readonly units: Unit[] = [];
-  private readonly settlements: (() => void)[] = [];
-  private readonly deferred = new Map<Channel<unknown, unknown>, unknown[]>();
-  private readonly publications: (() => void)[] = [];
-  /** After long units, the COMMIT and each publication have turns of the event loop of their own. */
-  private readonly turns = new Turns();
-
-  constructor(private readonly connection: Connection) {}
-
-  get size(): number {
-    return this.units.length;
-  }
-
-  /**
-   * False when SQLite has ended the transaction itself, for example because the disk is full; the whole group is lost
-   * then.
-   */
-  get isIntact(): boolean {
-    return this.connection.raw.inTransaction;
-  }
-
-  async run(unit: Unit): Promise<void> {
-    this.units.push(unit);
-    const tx = new SqliteTx(this.connection, unit.mode);
-    try {
-      const value = await unit.work(tx);
-      tx.release();
-      this.collectDeferred(tx);
-      this.settlements.push(() => unit.resolve(value));
-      for (const queue of tx.followUps) queue();
-    } catch (error) {
-      if (!this.isIntact) throw error;
-      tx.rollback();
-      this.settlements.push(() => unit.reject(toKernelError(error)));
-    }
-  }
-
-  private collectDeferred(tx: SqliteTx): void {
-    this.hasWritten ||= tx.hasWritten;
-    for (const { channel, item } of tx.deferred) {
-      const items = this.deferred.get(channel);
-      if (items === undefined) this.deferred.set(channel, [item]);
-      else items.push(item);
-    }
-  }
-
-  async commit(): Promise<void> {
-    while (this.connection.workingSet.flushGroup(rowsPerTurn)) await this.turns.next();
-    const tx = new SqliteTx(this.connection, 'seal');
-    for (const [channel, items] of this.deferred) {
-      this.assertIntact();
-      const sealed = await channel.seal(tx, items);
-      this.publications.push(() => channel.committed(sealed));
-    }
-    await this.turns.next();
-    this.connection.statements(control).commit.run();
-    this.connection.workingSet.endGroup();
-  }
-
-  /** Rows that are written after the transaction has ended would be committed on their own. */
-  private assertIntact(): void {
-    if (this.isIntact) return;
-    throw new StoreError('STORE_FAILED', 'The transaction ended before it could be committed.', {
-      hint: 'Nothing of this call was kept; try again.',
-      retryable: true,
-    });
-  }
-
-  async settle(): Promise<void> {
-    for (const publish of this.publications) {
-      await this.turns.next();
-      publish();
-    }
-    for (const settle of this.settlements) settle();
-  }
-
-  fail(error: unknown): void {
-    if (this.isIntact) this.connection.raw.exec('ROLLBACK');
-    this.connection.workingSet.abandonGroup();
-    const refusal = toKernelError(error);
-    for (const unit of this.units) unit.reject(refusal);
-  }
-}
-
-export function storeClosed(): StoreError {
-  return new StoreError('KERNEL_CLOSED', 'The kernel has been shut down.', {
-    hint: 'Open a new one with createKernel.',
-  });
 }

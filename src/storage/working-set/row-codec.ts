@@ -40,6 +40,10 @@ export class RowCodec<T extends Table> {
     return position;
   }
 
+  columnOf(position: number): Column {
+    return this.columns[position] as Column;
+  }
+
   encode(row: Readonly<Record<string, unknown>>): unknown[] {
     const values: unknown[] = new Array(this.names.length);
     for (let index = 0; index < values.length; index++) {

@@ -1,4 +1,5 @@
-import type Database from 'better-sqlite3';
+import type { MaybePromise } from '../statements/maybe-promise.js';
+import type { RawStatement, StatementConnection } from '../statements/statement-connection.js';
 import type { StoredValues } from './row-codec.js';
 
 /** A table as its statements need it. */
@@ -19,49 +20,51 @@ export interface ListShape {
 /** Updates of a table differ by the columns that they set; more variants than this are written as updates of all columns. */
 const variantsMax = 64;
 
+type Statement = RawStatement<unknown[], StoredValues>;
+
 /** The prepared statements by which rows of one table are read and written whole, on one connection. */
 export class RowStatements {
-  private readonly selectByKey: Database.Statement;
-  private readonly lists = new Map<string, Database.Statement>();
-  private readonly updates = new Map<string, Database.Statement>();
-  private insertRow: Database.Statement | undefined;
-  private deleteRow: Database.Statement | undefined;
+  private readonly selectByKey: Statement;
+  private readonly lists = new Map<string, Statement>();
+  private readonly updates = new Map<string, Statement>();
+  private insertRow: Statement | undefined;
+  private deleteRow: Statement | undefined;
 
   constructor(
-    private readonly raw: Database.Database,
+    private readonly connection: StatementConnection,
     private readonly shape: TableShape,
   ) {
     this.selectByKey = this.selectBy(shape.keyColumns);
   }
 
-  find(key: readonly unknown[]): StoredValues | undefined {
-    return this.selectByKey.get(...key) as StoredValues | undefined;
+  find(key: readonly unknown[]): MaybePromise<StoredValues | undefined> {
+    return this.selectByKey.get(...key);
   }
 
-  findBy(column: string, value: unknown): StoredValues | undefined {
+  findBy(column: string, value: unknown): MaybePromise<StoredValues | undefined> {
     const id = `by ${column}`;
     const statement = this.lists.get(id) ?? this.selectBy([column]);
     this.lists.set(id, statement);
-    return statement.get(value) as StoredValues | undefined;
+    return statement.get(value);
   }
 
   /** Up to `limit` rows of a list, in no particular order. */
-  list(name: string, { column, condition }: ListShape, value: unknown, limit: number): StoredValues[] {
+  list(name: string, { column, condition }: ListShape, value: unknown, limit: number): MaybePromise<StoredValues[]> {
     let statement = this.lists.get(name);
     if (statement === undefined) {
       const where = `${quote(column)} = ?${condition === undefined ? '' : ` AND ${condition}`}`;
-      statement = this.raw.prepare(`${this.selectText()} WHERE ${where} LIMIT ?`).raw();
+      statement = this.connection.prepare<unknown[], StoredValues>(`${this.selectText()} WHERE ${where} LIMIT ?`).raw();
       this.lists.set(name, statement);
     }
-    return statement.all(value, limit) as StoredValues[];
+    return statement.all(value, limit);
   }
 
   insert(values: StoredValues): void {
     const { tableName, columnNames } = this.shape;
-    this.insertRow ??= this.raw.prepare(
+    this.insertRow ??= this.connection.prepare<unknown[], StoredValues>(
       `INSERT INTO ${quote(tableName)} (${columnNames.map(quote).join(', ')}) VALUES (${columnNames.map(() => '?').join(', ')})`,
     );
-    this.insertRow.run(values);
+    this.insertRow.run(...values);
   }
 
   /** Sets the columns whose values differ: SQLite rewrites the indexes of every column that an UPDATE names. */
@@ -76,7 +79,9 @@ export class RowStatements {
   }
 
   delete(key: readonly unknown[]): void {
-    this.deleteRow ??= this.raw.prepare(`DELETE FROM ${quote(this.shape.tableName)} WHERE ${this.keyText()}`);
+    this.deleteRow ??= this.connection.prepare<unknown[], StoredValues>(
+      `DELETE FROM ${quote(this.shape.tableName)} WHERE ${this.keyText()}`,
+    );
     this.deleteRow.run(...key);
   }
 
@@ -91,15 +96,17 @@ export class RowStatements {
     return { statement, positions };
   }
 
-  private prepareUpdate(positions: readonly number[]): Database.Statement {
+  private prepareUpdate(positions: readonly number[]): Statement {
     const { tableName, columnNames } = this.shape;
     const assignments = positions.map((index) => `${quote(columnNames[index] as string)} = ?`).join(', ');
-    return this.raw.prepare(`UPDATE ${quote(tableName)} SET ${assignments} WHERE ${this.keyText()}`);
+    return this.connection.prepare<unknown[], StoredValues>(
+      `UPDATE ${quote(tableName)} SET ${assignments} WHERE ${this.keyText()}`,
+    );
   }
 
-  private selectBy(columns: readonly string[]): Database.Statement {
+  private selectBy(columns: readonly string[]): Statement {
     const where = columns.map((column) => `${quote(column)} = ?`).join(' AND ');
-    return this.raw.prepare(`${this.selectText()} WHERE ${where}`).raw();
+    return this.connection.prepare<unknown[], StoredValues>(`${this.selectText()} WHERE ${where}`).raw();
   }
 
   private selectText(): string {

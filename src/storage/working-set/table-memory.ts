@@ -1,4 +1,5 @@
 import type { Table } from 'drizzle-orm';
+import { type MaybePromise, mapAnswer } from '../statements/maybe-promise.js';
 import { RecentMap } from './recent-map.js';
 import type { RowCodec, StoredValues } from './row-codec.js';
 import type { ListShape, RowStatements } from './row-statements.js';
@@ -98,26 +99,52 @@ export class TableMemory {
   }
 
   /** Reads the row from the database and remembers it. A key that is not known has no row that waits to be written. */
-  load(key: Key, parts: readonly unknown[]): unknown {
-    return this.remember(key, this.statements.find(parts) ?? null);
+  load(key: Key, parts: readonly unknown[]): MaybePromise<unknown> {
+    return mapAnswer(this.statements.find(parts), (values) => this.remember(key, values ?? null));
   }
 
-  loadOther(column: string, value: unknown): unknown {
-    const values = this.statements.findBy(column, value);
-    return values === undefined ? null : this.remember(this.keyOf(values), values);
+  loadOther(column: string, value: unknown): MaybePromise<unknown> {
+    return mapAnswer(this.statements.findBy(column, value), (values) =>
+      values === undefined ? null : this.remember(this.keyOf(values), values),
+    );
+  }
+
+  /** Keeps a row that was read, unless it is known; null: there is none. */
+  learn(key: Key, values: StoredValues | null): void {
+    this.remember(key, values);
   }
 
   /** Reads a list from the database; nothing may wait to be written. */
-  loadList(index: number, value: unknown): unknown[] | undefined {
+  loadList(index: number, value: unknown): MaybePromise<unknown[] | undefined> {
     const list = this.shape.lists[index] as MemoryList;
-    const found = this.statements.list(list.name, list, value, listRowsMax + 1);
-    const keys: Key[] = [];
-    for (const values of found) {
-      keys.push(this.keyOf(values));
-      this.remember(this.keyOf(values), values);
+    return mapAnswer(this.statements.list(list.name, list, value, listRowsMax + 1), (found) => {
+      const keys: Key[] = [];
+      for (const values of found) {
+        keys.push(this.keyOf(values));
+        this.remember(this.keyOf(values), values);
+      }
+      this.setList(index, value, found.length > listRowsMax ? 'many' : keys);
+      return this.peekList(index, value);
+    });
+  }
+
+  /** Keeps rows that were read from the database together; answers with them in the same order. */
+  rememberAll(found: readonly StoredValues[]): unknown[] {
+    return found.map((values) => this.remember(this.keyOf(values), values));
+  }
+
+  /** Whether a list is known, or known to have more rows than are kept. */
+  knowsList(index: number, value: unknown): boolean {
+    return this.lists[index]?.get(value) !== undefined;
+  }
+
+  /** Keeps lists whose rows were read from the database together; nothing may wait to be written. */
+  rememberLists(index: number, lists: ReadonlyMap<unknown, readonly StoredValues[]>): void {
+    for (const [value, found] of lists) {
+      const keys = found.map((values) => this.keyOf(values));
+      if (keys.length <= listRowsMax) this.rememberAll(found);
+      this.setList(index, value, keys.length > listRowsMax ? 'many' : keys);
     }
-    this.setList(index, value, found.length > listRowsMax ? 'many' : keys);
-    return this.peekList(index, value);
   }
 
   /** Makes known that a list has no rows, as those of something new. */
@@ -131,10 +158,13 @@ export class TableMemory {
   }
 
   /** Reads a row that is about to be changed, however long it is, unless it is known. */
-  know(key: Key, parts: readonly unknown[]): void {
+  know(key: Key, parts: readonly unknown[]): MaybePromise<void> {
     if (this.entries.get(key) !== undefined) return;
-    const values = this.isAbsentFromLists(key, parts) ? null : (this.statements.find(parts) ?? null);
-    this.entries.set(key, { values, stored: values, row: undefined });
+    const found = this.isAbsentFromLists(key, parts) ? undefined : this.statements.find(parts);
+    return mapAnswer(found, (row) => {
+      const values = row ?? null;
+      this.entries.set(key, { values, stored: values, row: undefined });
+    });
   }
 
   /** Changes a row; null: removes it. A key that is not known has no row. */

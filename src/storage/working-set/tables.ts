@@ -3,6 +3,7 @@ import { capabilities } from '../schema/capabilities.js';
 import { messages, nodes, runEntries } from '../schema/execution.js';
 import { objects, viewEntries, views } from '../schema/memory.js';
 import { processes, reaped } from '../schema/processes.js';
+import { settings } from '../schema/settings.js';
 import { Rows } from './rows.js';
 
 /*
@@ -26,4 +27,5 @@ export const viewEntryRows = new Rows(viewEntries, { key: ['n'], lists: { ofView
 export const runEntryRows = new Rows(runEntries, { key: ['process', 'key'], lists: { ofProcess: 'process' } });
 export const messageRows = new Rows(messages, { key: ['n'], lists: { ofReceiver: 'to' } });
 export const reapedRows = new Rows(reaped, { key: ['n'] });
+export const settingRows = new Rows(settings, { key: ['name'] });
 export const nodeRows = new Rows(nodes, { key: ['id'] });

@@ -1,3 +1,4 @@
+import type { Db, StatementConnection } from '../statements/statement-connection.js';
 import type { RowStatements } from './row-statements.js';
 import type { TableDescription } from './table-description.js';
 import type { WorkingSet } from './working-set.js';
@@ -8,6 +9,8 @@ export interface UnitAccess {
   readonly workingSet: WorkingSet | undefined;
   /** Of a read unit that is answered from memory: what is committed and known. Asked for before every read of it. */
   readonly committed: WorkingSet | undefined;
+  /** The statements that `build` prepares, prepared once per connection. */
+  statements<T>(build: (db: Db, connection: StatementConnection) => T): T;
   /** The statements by which rows are read by key. */
   rowStatements(description: TableDescription): RowStatements;
   /** Called before every statement that reads more than rows by key. */

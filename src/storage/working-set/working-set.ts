@@ -1,10 +1,11 @@
+import { type MaybePromise, mapAnswer } from '../statements/maybe-promise.js';
 import type { RowStatements } from './row-statements.js';
 import type { TableDescription } from './table-description.js';
 import { TableMemory } from './table-memory.js';
 import { UndoLog } from './undo-log.js';
 
 /** The connection on which the working set reads and writes rows. */
-interface RowConnection {
+export interface RowConnection {
   rowStatements(description: TableDescription): RowStatements;
 }
 
@@ -25,8 +26,13 @@ export class WorkingSet {
   private readonly tables: (TableMemory | undefined)[] = [];
   private readonly facts = new Map<string, unknown>();
   private readonly undoLog = new UndoLog();
+  private readonly factUndoLog = new UndoLog();
 
-  constructor(private readonly connection: RowConnection) {}
+  /** `keepsFacts`: facts are stored with each commit, so that only another commit makes them invalid. */
+  constructor(
+    private readonly connection: RowConnection,
+    private readonly keepsFacts = false,
+  ) {}
 
   tableOf(description: TableDescription): TableMemory {
     let table = this.tables[description.number];
@@ -38,9 +44,12 @@ export class WorkingSet {
   }
 
   /** The fact under `name`, or what `load` reads; nothing may wait to be written that `load` depends on. */
-  fact<T>(name: string, load: () => T): T {
-    if (!this.facts.has(name)) this.setFact(name, load());
-    return this.facts.get(name) as T;
+  fact<T>(name: string, load: () => MaybePromise<T>): MaybePromise<T> {
+    if (this.facts.has(name)) return this.facts.get(name) as T;
+    return mapAnswer(load(), (value) => {
+      if (!this.facts.has(name)) this.setFact(name, value);
+      return this.facts.get(name) as T;
+    }) as MaybePromise<T>;
   }
 
   peekFact(name: string): unknown {
@@ -50,7 +59,7 @@ export class WorkingSet {
   setFact(name: string, value: unknown): void {
     const [had, before] = [this.facts.has(name), this.facts.get(name)];
     this.facts.set(name, value);
-    this.undoLog.push(() => (had ? this.facts.set(name, before) : this.facts.delete(name)));
+    this.factUndoLog.push(() => (had ? this.facts.set(name, before) : this.facts.delete(name)));
   }
 
   /** Whether what is known is committed, and nobody else has committed since. */
@@ -58,16 +67,33 @@ export class WorkingSet {
     return !this.isInGroup && dataVersion === this.dataVersion;
   }
 
-  beginGroup(dataVersion: unknown): void {
-    if (dataVersion !== this.dataVersion) this.forget();
+  /** Forgets everything when the version is another one: answers whether it is not. */
+  beginGroup(dataVersion: unknown): boolean {
+    const isCurrent = dataVersion === this.dataVersion;
+    if (!isCurrent) this.forgetAll();
     this.dataVersion = dataVersion;
     this.isInGroup = true;
+    return isCurrent;
   }
 
-  /** After the COMMIT of a group. */
-  endGroup(): void {
+  /** All facts, as JSON. */
+  exportFacts(): string {
+    return JSON.stringify(Object.fromEntries(this.facts));
+  }
+
+  /** Takes facts that `exportFacts` has given, unless they are known. */
+  importFacts(json: string): void {
+    for (const [name, value] of Object.entries(JSON.parse(json) as Record<string, unknown>)) {
+      if (!this.facts.has(name)) this.facts.set(name, value);
+    }
+  }
+
+  /** After the COMMIT of a group. `dataVersion`: the version that it made, where a commit of its own changes it. */
+  endGroup(dataVersion = this.dataVersion): void {
     this.isInGroup = false;
+    this.dataVersion = dataVersion;
     this.undoLog.clear();
+    this.factUndoLog.clear();
     this.version++;
     let recent = 0;
     for (const table of this.tables) recent += table?.recentSize ?? 0;
@@ -83,19 +109,27 @@ export class WorkingSet {
   /** After a group that was not committed. */
   abandonGroup(): void {
     this.isInGroup = false;
-    this.forget();
+    this.forgetAll();
   }
 
   /** Adds the changes of a unit to those of its group. */
   keepUnit(): void {
     for (const table of this.tables) table?.keepUnit();
     this.undoLog.clear();
+    this.factUndoLog.clear();
   }
 
   /** Takes back the changes of a unit, of which nothing was written. */
   undoUnit(): void {
     for (const table of this.tables) table?.undoUnit();
     this.undoLog.undo();
+    this.factUndoLog.undo();
+  }
+
+  /** Takes back the changes of a unit, of which something was written: what is known of rows may come from it. */
+  forgetUnit(): void {
+    this.factUndoLog.undo();
+    this.forget();
   }
 
   get hasPending(): boolean {
@@ -115,11 +149,21 @@ export class WorkingSet {
     for (const table of this.tables) table?.flushUnit();
   }
 
-  /** Forgets everything that is known. Nothing may wait to be written. */
+  /** Forgets what is known of rows, and facts that are not stored. Nothing may wait to be written. */
   forget(): void {
     for (const table of this.tables) table?.clear();
-    if (this.facts.size > 0) this.facts.clear();
+    if (!this.keepsFacts) this.forgetFacts();
     this.undoLog.clear();
     this.version++;
+  }
+
+  private forgetAll(): void {
+    this.forget();
+    this.forgetFacts();
+  }
+
+  private forgetFacts(): void {
+    if (this.facts.size > 0) this.facts.clear();
+    this.factUndoLog.clear();
   }
 }

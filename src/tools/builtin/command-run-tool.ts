@@ -5,7 +5,7 @@ import { redactArguments } from '../../command/plan/redaction.js';
 import { type CommandResult, commandTimeoutMsDefault } from '../../kernel/command/command.js';
 import { defineTool, type Tool } from '../tool.js';
 
-const input = z.strictObject({
+const given = z.strictObject({
   argv: z
     .array(z.string())
     .min(1)
@@ -20,10 +20,19 @@ const input = z.strictObject({
     .int()
     .min(1)
     .max(timerMsMax)
-    .default(commandTimeoutMsDefault)
-    .describe('It is stopped after this many milliseconds.'),
+    .optional()
+    .describe('It is stopped after this many milliseconds; default 120,000, in the background: no limit.'),
+  background: z
+    .boolean()
+    .describe('Answers at once with its pid. Read its output with command.output; its end comes as a message.')
+    .optional(),
 });
-type Args = z.output<typeof input>;
+type Args = z.output<typeof given>;
+/** A command that nobody waits for runs until it is stopped. */
+const input = given.transform((args): Args => {
+  if (args.timeoutMs !== undefined || args.background === true) return args;
+  return { ...args, timeoutMs: commandTimeoutMsDefault };
+});
 
 /** Runs a program. It declares no resources: `process.run` itself requires the right to call the command. */
 export function commandRunTool(): Tool {
@@ -34,24 +43,30 @@ export function commandRunTool(): Tool {
     effect: 'once',
     input,
     paths: ['cwd'],
-    shown: ({ argv, cwd, env, timeoutMs }) => ({
+    shown: ({ argv, cwd, env, timeoutMs, background }) => ({
       argv: redactArguments(argv),
-      timeoutMs,
+      ...optionalLimit(timeoutMs),
+      ...(background === true ? { background } : {}),
       ...optionalCwd(cwd),
       ...optionalEnv(env),
     }),
     timeoutMs: timerMsMax,
     // Absolute, so that it is the folder that was decided on also after a change of the working directory.
-    run: async ({ argv, cwd, env, timeoutMs }, { process, workspace }) =>
-      withoutPaths(
-        await process.run({
-          argv,
-          timeoutMs,
-          ...optionalCwd(cwd === undefined ? cwd : path.join(workspace, cwd)),
-          ...optionalEnv(env),
-        }),
-      ),
+    run: async ({ argv, cwd, env, timeoutMs, background }, { process, workspace }) => {
+      const spec = {
+        argv,
+        ...optionalLimit(timeoutMs),
+        ...optionalCwd(cwd === undefined ? cwd : path.join(workspace, cwd)),
+        ...optionalEnv(env),
+      };
+      if (background === true) return { ...(await process.run({ ...spec, background })) };
+      return withoutPaths(await process.run(spec));
+    },
   });
+}
+
+function optionalLimit(timeoutMs: number | undefined): { timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs };
 }
 
 function optionalCwd(cwd: string | undefined): { cwd?: string } {

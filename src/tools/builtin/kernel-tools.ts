@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
+import { KernelError } from '../../base/errors.js';
 import { timerMsMax } from '../../base/spec.js';
 import type { CapabilitySpec } from '../../capability/holding/capability.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
-const sendArgs = z.strictObject({
-  to: z.string().min(1).describe('The pid of your parent, a child, or a process that you may send to.'),
-  message: z.json().describe('What is sent, as JSON.'),
-});
 const requestArgs = z.strictObject({
   resource: z.string().describe('What you want to use, as a pattern such as tool:search or fs:docs/**.'),
   rights: z.array(z.string()).min(1).describe('Such as ["call"] or ["read", "list"].'),
@@ -15,19 +12,15 @@ const requestArgs = z.strictObject({
   uses: z.number().int().min(1).describe('How often, when a few times are enough.').optional(),
 });
 
-/** The tools for messages, requests for authority and the time. */
+const askArgs = z.strictObject({
+  question: z.string().min(1).describe('What you want to know, in plain words.'),
+  choices: z.array(z.string()).min(1).max(256).describe('The answers to choose from; absent: any.').optional(),
+  timeoutMs: z.number().int().min(1).describe('Answers with answered: false when it takes longer.').optional(),
+});
+
+/** The tools for questions, requests for authority and the time. */
 export function kernelTools(clock: Clock): Tool[] {
   return [
-    defineTool({
-      name: 'message.send',
-      description: 'Sends a message to another process, which finds it in its mailbox.',
-      effect: 'once',
-      input: sendArgs,
-      run: async ({ to, message }: z.output<typeof sendArgs>, { process }) => {
-        await process.send(to, message);
-        return { sent: true };
-      },
-    }),
     defineTool({
       name: 'capability.request',
       description:
@@ -36,6 +29,14 @@ export function kernelTools(clock: Clock): Tool[] {
       input: requestArgs,
       timeoutMs: timerMsMax,
       run: request,
+    }),
+    defineTool({
+      name: 'human.ask',
+      description: 'Asks a person a question, and waits for the answer.',
+      effect: 'idempotent',
+      input: askArgs,
+      timeoutMs: timerMsMax,
+      run: ask,
     }),
     defineTool({
       name: 'clock.now',
@@ -53,4 +54,21 @@ export function kernelTools(clock: Clock): Tool[] {
 async function request(spec: z.output<typeof requestArgs>, { process }: ToolContext) {
   const { id, resource, rights } = await process.capabilities.request(spec as object as CapabilitySpec);
   return { capability: id, resource, rights: [...rights] };
+}
+
+/** A call that is repeated finds its question again by the key of the call. */
+async function ask(args: z.output<typeof askArgs>, { process, idempotencyKey, signal }: ToolContext) {
+  const { question, choices, timeoutMs } = args;
+  const options = {
+    id: idempotencyKey,
+    signal,
+    ...(choices === undefined ? {} : { choices }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+  try {
+    return { answered: true, answer: await process.ask(question, options) };
+  } catch (error) {
+    if (error instanceof KernelError && error.code === 'WAIT_TIMEOUT') return { answered: false };
+    throw error;
+  }
 }

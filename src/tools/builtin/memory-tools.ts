@@ -28,6 +28,14 @@ const searchArgs = z.strictObject({
   limit: z.number().int().min(1).max(100).describe('How many at most; default 20.').optional(),
 });
 
+const mergeArgs = z.strictObject({
+  child: z.string().min(1).describe('The pid of a child of process.fork that has ended.'),
+  policy: z
+    .enum(['fail', 'ours', 'theirs', 'fields'])
+    .describe('Of what both have changed: refuse (the default), keep yours, take theirs, or merge field by field.')
+    .optional(),
+});
+
 /** The tools for memory. */
 export function memoryTools(): Tool[] {
   return [
@@ -51,6 +59,13 @@ export function memoryTools(): Tool[] {
       effect: 'pure',
       input: searchArgs,
       run: search,
+    }),
+    defineTool({
+      name: 'memory.merge',
+      description: 'Takes over what a forked child has written to memory.',
+      effect: 'idempotent',
+      input: mergeArgs,
+      run: merge,
     }),
   ];
 }
@@ -91,6 +106,11 @@ async function search({ limit = 20, ...filter }: z.output<typeof searchArgs>, { 
   const { items, next } = await memory.query({ ...filter, limit } as Parameters<ProcessMemory['query']>[0]);
   const objects = items.map((stored) => ({ ...describeObject(stored), preview: previewOf(stored) }));
   return { objects, more: next !== undefined };
+}
+
+async function merge({ child, policy }: z.output<typeof mergeArgs>, { process: { memory } }: ToolContext) {
+  const { merged, adopted, skipped, conflicts } = await memory.merge(child, policy);
+  return { merged: [...merged], adopted: [...adopted], skipped: [...skipped], conflicts: conflicts.length };
 }
 
 function describeObject({ id, type, name, title, tags, version, createdBy }: StoredObject): JsonObject {

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { KernelError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { timerMsMax } from '../../base/spec.js';
-import type { ChildSpec } from '../../kernel/face/process-specs.js';
+import type { ChildSpec, ForkSpec } from '../../kernel/face/process-specs.js';
 import type { ProcessRecord, ProcessResult } from '../../kernel/process/process.js';
 import { controlSignals } from '../../kernel/signal/signal.js';
+import { forkModes } from '../../memory/object/object.js';
 import { defineTool, type Tool, type ToolContext } from '../tool.js';
 
 const child = z.string().min(1).describe('The pid of a child, as process.spawn or process.list gave it.');
@@ -21,6 +22,14 @@ const spawnArgs = z.strictObject({
     .optional(),
   budget: z.record(z.string(), z.number()).describe('Limits such as { tokens, toolCalls, children }.').optional(),
   deadlineMs: z.number().describe('It is stopped after this many milliseconds.').optional(),
+});
+const forkArgs = spawnArgs.extend({
+  mode: z
+    .enum(forkModes)
+    .describe(
+      'restricted (the default): reads your memory as it is now; worker: as it will be; copy and speculative: may write to a copy.',
+    )
+    .optional(),
 });
 const waitArgs = z.strictObject({
   pid: child,
@@ -50,6 +59,14 @@ export function processTools(): Tool[] {
       run: spawn,
     }),
     defineTool({
+      name: 'process.fork',
+      description:
+        'Starts a child process that knows what you know: it sees the objects of your memory. Otherwise as process.spawn. When it has ended, memory.merge takes over what it has changed.',
+      effect: 'idempotent',
+      input: forkArgs,
+      run: fork,
+    }),
+    defineTool({
       name: 'process.wait',
       description: 'Waits until a child process has ended, and gives its outcome and its result.',
       effect: 'pure',
@@ -77,10 +94,17 @@ export function processTools(): Tool[] {
   ];
 }
 
-/** Idempotent: the id of the child is made from the call, so that a call that is repeated finds the same child. */
 async function spawn(args: z.output<typeof spawnArgs>, context: ToolContext): Promise<JsonValue> {
-  const id = `t-${context.idempotencyKey.slice(-16)}`;
-  return { pid: await context.process.spawnChild({ ...(args as object as ChildSpec), id }) };
+  return { pid: await context.process.spawnChild({ ...(args as object as ChildSpec), id: childIdOf(context) }) };
+}
+
+async function fork(args: z.output<typeof forkArgs>, context: ToolContext): Promise<JsonValue> {
+  return { pid: await context.process.fork({ ...(args as object as ForkSpec), id: childIdOf(context) }) };
+}
+
+/** Made from the call, so that a call that is repeated finds the same child. */
+function childIdOf({ idempotencyKey }: ToolContext): string {
+  return `t-${idempotencyKey.slice(-16)}`;
 }
 
 async function wait({ pid, timeoutMs }: z.output<typeof waitArgs>, context: ToolContext): Promise<JsonValue> {

@@ -4,23 +4,24 @@ import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { InputError, KernelError } from '../../base/errors.js';
 import type { CapabilityId, Pid } from '../../base/ids.js';
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { copyPlain, parseSpec, payloadLimits } from '../../base/spec.js';
-import { isObject } from '../../capability/constraint/json-compare.js';
 import { AuthorityCache } from '../../capability/decision/authority-cache.js';
 import { allows, hashOfArgs } from '../../capability/decision/decide.js';
 import type { DecisionCode } from '../../capability/decision/decision.js';
-import { type Question, QuestionParser } from '../../capability/decision/question.js';
+import { type AnswerUse, type Question, QuestionParser } from '../../capability/decision/question.js';
 import { parseRequest } from '../../capability/resource/resource.js';
+import { maskOfRights } from '../../capability/resource/rights.js';
 import { FilePlaces } from '../../capability/resource/workspace-files.js';
+import type { RuleRecord } from '../../capability/rule/rule.js';
 import type { Effect } from '../../kernel/face/process-tools.js';
 import type { TakenUses } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { workspacePath } from '../../kernel/workspace/working-directory.js';
-import type { ToolPlace, ToolResource } from '../tool.js';
+import type { ApprovalFacts, ToolPlace, ToolResource } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { callCancelled, toolFailed } from '../tool-errors.js';
-import { type CallEnds, validateWithin } from './validate-within.js';
+import { type CallEnds, validateWithin } from './call-time-limit.js';
 
 /** A call with validated arguments, and the questions that decide whether it may run. The values that are checked are the values that run. */
 export interface PreparedCall {
@@ -31,6 +32,8 @@ export interface PreparedCall {
   /** The arguments as they may be recorded: without secrets. Absent for a call that was going to be refused. */
   readonly shown?: JsonValue;
   readonly effect: Effect;
+  /** What the tool is told to say whether a person has to approve it. */
+  readonly facts: ApprovalFacts;
   /** Everything that must be allowed: `call` on the tool first, then its resources. */
   readonly questions: readonly [Question, ...Question[]];
   /** The resources that the tool declared for these arguments. */
@@ -45,6 +48,8 @@ interface CallInput {
   readonly using: CapabilityId | undefined;
   /** The uses that an earlier run took for the same call. */
   readonly taken: TakenUses | undefined;
+  /** The answer that the arguments come from. */
+  readonly edit: AnswerUse | undefined;
 }
 
 const resourceList = z
@@ -95,14 +100,23 @@ export class CallPreparer {
     const call = continueUse(callWithArgs, taken, 0);
     const others = unpaid.map((question, index) => continueUse(question, taken, index + 1));
     const shown = await this.shownUnlessRefused(tool, args, [call, ...others], isRepeated);
+    const effect = callToolFunction(name, () => tool.effectOf?.(args as never)) ?? tool.effect;
+    const facts = { ...place, image: row.image, effect };
+    const held: Partial<Question> = {
+      ownAsks: ownAsksOf(tool, args, facts),
+      // The caller of an external tool has its arguments already.
+      isEditable: tool.external !== true,
+      ...(input.edit === undefined ? {} : { edit: input.edit }),
+    };
     return {
       tool,
       place,
       args,
       argsHash,
       ...shown,
-      effect: callToolFunction(name, () => tool.effectOf?.(args as never)) ?? tool.effect,
-      questions: [{ ...call, argsForApproval: shown.shown ?? null }, ...others],
+      effect,
+      facts,
+      questions: [{ ...call, ...held, argsForApproval: shown.shown ?? null }, ...others],
       resources,
       files: new Map(others.flatMap(({ request, real = request }) => this.filePathOf(request.text, real))),
     };
@@ -126,7 +140,7 @@ export class CallPreparer {
 
   /** The question of a call with other arguments, allowed by `continues` if that still does. Throws INVALID_INPUT. */
   questionWithArgs(
-    { tool, questions: [{ realArgs: _realArgs, ...call }] }: PreparedCall,
+    { tool, facts, questions: [{ realArgs: _realArgs, edit: _edit, ...call }] }: PreparedCall,
     rawArgs: unknown,
     continues: CapabilityId | undefined,
   ): Question {
@@ -134,6 +148,8 @@ export class CallPreparer {
     return {
       ...call,
       ...(continues === undefined ? {} : { continues }),
+      ownAsks: ownAsksOf(tool, args, facts),
+      isEditable: false,
       args,
       get argsForApproval(): JsonValue {
         return shownArgs(tool, args);
@@ -228,6 +244,21 @@ function callQuestion(
   const request = parseRequest(`tool:${name}`);
   const question: Question = { pid, right: 'call', request, names: [request] };
   return { ...question, ...(args === undefined ? {} : { args }), ...(using === undefined ? {} : { using }) };
+}
+
+/** The rule by which a tool itself asks a person, in the form of a rule of the host. Throws TOOL_FAILED. */
+function ownAsksOf(
+  { name, needsApproval, expiresInMs }: ParsedTool,
+  args: JsonValue,
+  facts: ApprovalFacts,
+): readonly RuleRecord[] {
+  if (needsApproval === undefined) return [];
+  const asks: unknown = needsApproval === true || callToolFunction(name, () => needsApproval(args as never, facts));
+  if (typeof asks !== 'boolean') throw toolFailed(name, new TypeError('needsApproval answered with no boolean'));
+  const resource = `tool:${name}`;
+  const rights = maskOfRights(['call']);
+  const rule = { id: resource, effect: 'ask', pid: '*', n: 0, resource, rights, argsHash: null, reason: null } as const;
+  return asks ? [{ ...rule, expiresAt: null, expiresInMs: expiresInMs ?? null, createdAt: 0 }] : [];
 }
 
 /** Stands for every path that is not in the workspace. No path pattern includes it. */

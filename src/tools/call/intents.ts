@@ -3,11 +3,14 @@ import { Clock, type KernelClock } from '../../base/clock.js';
 import type { CapabilityId } from '../../base/ids.js';
 import { canonicalJson, isLongerThan, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
+import { AnswerEdited } from '../../capability/approval/approval-errors.js';
+import { ApprovalLookup } from '../../capability/approval/approval-lookup.js';
+import { EditedAnswers } from '../../capability/approval/edited-answers.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
 import type { Question } from '../../capability/decision/question.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { Effects } from '../../kernel/effect/effects.js';
-import type { PaidCall, TakenUses } from '../../kernel/face/tool-gate.js';
+import type { CallEdit, PaidCall, TakenUses } from '../../kernel/face/tool-gate.js';
 import type { ProcessRow } from '../../kernel/process/process.js';
 import { ProcessLookup } from '../../kernel/process/process-lookup.js';
 import type { Act } from '../../unit/act.js';
@@ -17,6 +20,7 @@ import type { ParsedTool } from '../tool-definition.js';
 import { toolOutcomeUnknown } from '../tool-errors.js';
 import { CallPreparer, type PreparedCall } from './call-preparer.js';
 import type { CallTimeLimit } from './call-time-limit.js';
+import { continueEdit, nextEdit, type PendingEdit } from './pending-edit.js';
 
 /** A call as it was asked for, of a tool that the process sees. */
 export interface CallRequest {
@@ -48,6 +52,8 @@ export interface CallIntent {
   readonly isPaid: boolean;
   /** The uses of capabilities that were taken for the call, by this run or by an earlier one. */
   readonly uses: TakenUses | undefined;
+  /** The arguments of a person that it is made with. */
+  readonly edit: CallEdit | undefined;
 }
 
 /** Of longer arguments only the hash is recorded. */
@@ -63,6 +69,8 @@ export class ToolIntents {
     @inject(CallPreparer) private readonly preparer: CallPreparer,
     @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(Effects) private readonly effects: Effects,
+    @inject(ApprovalLookup) private readonly approvals: ApprovalLookup,
+    @inject(EditedAnswers) private readonly editedAnswers: EditedAnswers,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
@@ -72,23 +80,34 @@ export class ToolIntents {
     const hopeless = await this.preparer.hopelessQuestion(tool, pid, using, paid?.uses);
     if (hopeless !== undefined) await this.refuse(call, hopeless);
     let knownRow: ProcessRow | undefined = firstRow;
-    const prepare = async () => {
+    let edit = continueEdit(paid?.edit);
+    const prepare = async (outdated?: OutdatedPreparation) => {
+      if (outdated instanceof AnswerEdited) edit = nextEdit(edit, outdated);
       const isSecond = knownRow === undefined;
       const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.getLive(tx, pid)));
       // If there is a second preparation, the row has changed since.
       knownRow = undefined;
       const ends = { limit, callerSignal: call.signal };
-      const prepared = await this.preparer.prepare(tool, row, { args, using, taken: paid?.uses }, ends, isSecond);
+      const input = { args: edit === undefined ? args : edit.args, using, taken: paid?.uses, edit: edit?.use };
+      const prepared = await this.preparer.prepare(tool, row, input, ends, isSecond);
       if (isRepeated && prepared.effect === 'once') throw toolOutcomeUnknown(tool.name);
       return prepared;
     };
-    return this.units.commitPrepared(call, prepare, async (tx, act, prepared) => {
+    const intend = async (tx: WriteTx, act: Act, prepared: PreparedCall): Promise<CallIntent> => {
       const row = await this.lookup.getLive(tx, pid);
       if (row.cwd !== prepared.place.cwd) throw new OutdatedPreparation(pid);
       const isPaid = paid !== undefined;
-      const begun = await this.authorize(tx, act, row, prepared, isPaid);
-      return { stage: 'intent', prepared, ...begun, generation: row.generation, isPaid };
-    });
+      const begun = await this.authorize(tx, act, row, prepared, isPaid, edit);
+      if (edit !== undefined) await this.approvals.useAll(tx, edit.approvals, pid, act.at);
+      const made = edit === undefined ? undefined : toCallEdit(edit, prepared);
+      return { stage: 'intent', prepared, ...begun, generation: row.generation, isPaid, edit: made };
+    };
+    try {
+      return await this.units.commitPrepared(call, prepare, intend);
+    } catch (error) {
+      await this.editedAnswers.settleRefusal(pid, edit?.approvals, error);
+      throw error;
+    }
   }
 
   /** Throws the refusal; not if the call has become possible meanwhile. */
@@ -115,13 +134,16 @@ export class ToolIntents {
     row: ProcessRow,
     prepared: PreparedCall,
     isPaid: boolean,
+    edit: PendingEdit | undefined,
   ): Promise<Pick<CallIntent, 'effectId' | 'record' | 'capability' | 'uses'>> {
     const { tool, argsHash, questions } = prepared;
     const authorizations: Authorization[] = [];
     for (const question of questions) authorizations.push(await this.authorizer.authorize(tx, act, question));
     // It was prepared as a call that is refused.
     if (prepared.shown === undefined) throw new OutdatedPreparation(row.pid);
-    const [callAuthorization, ...resourceAuthorizations] = authorizations as [Authorization, ...Authorization[]];
+    const [given, ...resourceAuthorizations] = authorizations as [Authorization, ...Authorization[]];
+    // Also where nothing asks about the edited arguments: it is by the answer that they are run.
+    const callAuthorization = edit === undefined ? given : { ...given, approval: given.approval ?? edit.approval };
     const begun = await this.effects.begin(tx, act, {
       row,
       action: toolCall,
@@ -132,12 +154,13 @@ export class ToolIntents {
         tool: tool.name,
         effect: prepared.effect,
         argsHash,
+        ...(edit === undefined ? {} : { originalHash: edit.originalHash }),
         ...(resourceAuthorizations.length === 0
           ? {}
           : { alsoBy: [...new Set(resourceAuthorizations.map(({ capability }) => capability))] }),
-        ...factsOfApprovals(authorizations.flatMap(({ approval }) => approval ?? [])),
+        ...factsOfApprovals([callAuthorization, ...resourceAuthorizations].flatMap(({ approval }) => approval ?? [])),
       },
-      payload: recordedPayload(prepared.shown, questions),
+      payload: { ...recordedPayload(prepared.shown, questions), ...(edit === undefined ? {} : { editedBy: edit.by }) },
     });
     const uses = takenUsesOf(argsHash, questions, authorizations);
     return { ...begun, capability: callAuthorization.capability, uses };
@@ -155,6 +178,10 @@ function takenUsesOf(
     return isTaken && capability !== 'kin' ? capability : null;
   });
   return capabilities.every((capability) => capability === null) ? undefined : { argsHash, capabilities };
+}
+
+function toCallEdit({ by, approval, originalHash }: PendingEdit, { args }: PreparedCall): CallEdit {
+  return { args, by, approval, originalHash };
 }
 
 /** The arguments, unless they are too long, and the resources besides the tool itself. */

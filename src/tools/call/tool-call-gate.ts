@@ -6,6 +6,7 @@ import { CombinedSignal } from '../../base/on-abort.js';
 import { isAbortSignal, label, parseSpec, timeLimitMs } from '../../base/spec.js';
 import type { KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
+import type { ExternalWork } from '../../kernel/face/open-tool-call.js';
 import { nameCause } from '../../kernel/face/process-faces.js';
 import { nameOfTool, type ToolInfo } from '../../kernel/face/process-tools.js';
 import type { GatedCall, ToolGate } from '../../kernel/face/tool-gate.js';
@@ -16,7 +17,14 @@ import { type Call, type ProcessCaller, timeLimitOf } from '../../unit/caller.js
 import { Timers } from '../../unit/timers.js';
 import { Units } from '../../unit/units.js';
 import type { ParsedTool } from '../tool-definition.js';
-import { callCancelled, noSuchTool, otherToolRegistered, toolTimeout } from '../tool-errors.js';
+import {
+  callCancelled,
+  externalToolCalled,
+  noSuchTool,
+  otherToolRegistered,
+  ownToolOpened,
+  toolTimeout,
+} from '../tool-errors.js';
 import { ToolRegistry } from '../tool-registry.js';
 import { CallTimeLimit } from './call-time-limit.js';
 import { ToolIntents, toolCall } from './intents.js';
@@ -60,7 +68,7 @@ export class ToolCallGate implements ToolGate {
     });
   }
 
-  async call({ caller, face, tool: given, args, options, run }: GatedCall): Promise<JsonValue> {
+  async call({ caller, face, tool: given, args, options, run, onEdited, external }: GatedCall): Promise<JsonValue> {
     const { pid } = caller;
     const name = parseSpec(toolName, nameOfTool(given), 'name');
     const { using, timeoutMs, signal } = parseSpec(callOptions, options, 'options', isAbortSignal);
@@ -68,14 +76,18 @@ export class ToolCallGate implements ToolGate {
     const call: Call = { ...callOf(caller), kind: 'act', signal, timeLimit };
     using stop = this.stopSignal(pid, name, run?.signal);
     const { row, tool } = await this.findTool(call, pid, name, given);
+    assertRunBy(tool, external);
     const limit = new CallTimeLimit(this.timers, tool.name, shorterLimit(tool, timeoutMs));
     using ends = new CombinedSignal([stop.signal, signal, limit.signal]);
     using slot = await limit.count(() => this.concurrency.acquire(tool, pid, ends.signal));
     await this.lease.acquire();
     const isRepeated = run !== undefined && run.attempt > 1;
     const intent = await this.intents.record({ call, tool, row, args, using, isRepeated, paid: run?.paid, limit });
+    if (intent.edit !== undefined) onEdited?.(intent.edit);
     const result = await this.runner.run(intent.prepared, {
       face: nameCause(face, intent.record),
+      effectId: intent.effectId,
+      external,
       slot,
       stop: stop.signal,
       attempt: run?.attempt ?? 1,
@@ -113,6 +125,12 @@ export class ToolCallGate implements ToolGate {
     const subscription = this.feed.subscribe('toolCalls', handlers);
     return { signal: controller.signal, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
   }
+}
+
+/** Throws INVALID_INPUT for a tool that is to be opened and was called, or the other way round. */
+function assertRunBy({ name, run }: ParsedTool, external: ExternalWork | undefined): void {
+  if (run === undefined && external === undefined) throw externalToolCalled(name);
+  if (run !== undefined && external !== undefined) throw ownToolOpened(name);
 }
 
 /** The shorter one of the limits of the call and of the tool. */

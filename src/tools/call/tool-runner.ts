@@ -4,6 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { CombinedSignal, onAbort } from '../../base/on-abort.js';
 import type { Usage } from '../../kernel/budget/budget.js';
+import type { ExternalWork } from '../../kernel/face/open-tool-call.js';
 import type { ProcessFace } from '../../kernel/face/process-face.js';
 import { parse, settledUsageSpec } from '../../kernel/specs.js';
 import { PayloadParser } from '../../memory/object/object-writer.js';
@@ -11,8 +12,8 @@ import type { ToolContext } from '../tool.js';
 import type { ParsedTool } from '../tool-definition.js';
 import { callCancelled, invalidResult, toolFailed } from '../tool-errors.js';
 import type { PreparedCall } from './call-preparer.js';
+import { type CallEnds, validateWithin } from './call-time-limit.js';
 import type { ToolSlot } from './tool-concurrency.js';
-import { type CallEnds, validateWithin } from './validate-within.js';
 
 /** The circumstances of one run of a tool. */
 export interface RunOptions extends CallEnds {
@@ -22,6 +23,9 @@ export interface RunOptions extends CallEnds {
   readonly stop: AbortSignal;
   readonly attempt: number;
   readonly idempotencyKey: string;
+  readonly effectId: string;
+  /** The work of an open call, which takes the place of the code of the tool. */
+  readonly external: ExternalWork | undefined;
   /** Requires that the call is allowed with other arguments. */
   readonly requireArgs: (args: JsonValue, signal: AbortSignal) => Promise<void>;
 }
@@ -56,13 +60,20 @@ export class ToolRunner {
       return { error: callCancelled(tool.name, place.pid), outcome: 'failed' };
     if (limit.signal.aborted) return { error: limit.signal.reason as KernelError, outcome: 'failed' };
     using ends = new CombinedSignal([stop, callerSignal, limit.signal]);
-    const work = options.slot.run(async () => tool.run(args as never, toContext(call, options, ends.signal)));
+    const { external, effectId } = options;
+    const work = options.slot.run(async () =>
+      external === undefined
+        ? tool.run?.(args as never, toContext(call, options, ends.signal))
+        : external.run({ id: effectId, signal: ends.signal }),
+    );
     const end = await limit.count(() => waitForEnd(work, options, () => callCancelled(tool.name, place.pid)));
     if ('abandoned' in end) return { error: end.abandoned, outcome: 'unknown' };
     if ('thrown' in end) return { error: errorOf(call, options, end.thrown), outcome: 'failed' };
     try {
       const parsed = await this.parseResult(tool, end.returned, options);
-      return 'error' in parsed ? parsed : { ...parsed, used: this.costOf(tool, args, parsed.value) };
+      return 'error' in parsed
+        ? parsed
+        : { ...parsed, used: withCall(external?.usage() ?? this.costOf(tool, args, parsed.value)) };
     } catch (error) {
       return { error: errorOf(call, options, error), outcome: 'failed' };
     }
@@ -88,16 +99,20 @@ export class ToolRunner {
     }
   }
 
-  /** Just the call itself when `cost` of the tool fails: the effect has already happened. */
+  /** Nothing but the call itself when `cost` of the tool fails: the effect has already happened. */
   private costOf({ name, cost }: ParsedTool, args: JsonValue, result: JsonValue): Usage {
     try {
-      const extra = cost === undefined ? {} : parse(settledUsageSpec, cost(args as never, result as never), 'cost');
-      return { ...(extra as Usage), toolCalls: ((extra as Usage).toolCalls ?? 0) + 1 };
+      return cost === undefined ? {} : (parse(settledUsageSpec, cost(args as never, result as never), 'cost') as Usage);
     } catch (error) {
       this.logger.error({ tool: name, error: String(error) }, 'the cost function of a tool failed');
-      return { toolCalls: 1 };
+      return {};
     }
   }
+}
+
+/** The usage with the call itself. */
+function withCall(used: Usage): Usage {
+  return { ...used, toolCalls: (used.toolCalls ?? 0) + 1 };
 }
 
 /**

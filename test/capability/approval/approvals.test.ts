@@ -262,11 +262,11 @@ describe('an answer', () => {
         status: 'waiting',
         wait: JSON.stringify({ kind: 'approval', what: on, since: 1, on: [`approval:${on}`] }),
       });
-      edit(child, waiting(id));
-      edit(grandchild, waiting('v_other'));
+      await edit(child, waiting(id));
+      await edit(grandchild, waiting('v_other'));
       await kernel.approvals.answer(id, { ...ann, decision });
-      expect(row(child)).toMatchObject({ status: 'runnable', wait: null });
-      expect(row(grandchild).status).toBe('waiting');
+      expect(await row(child)).toMatchObject({ status: 'runnable', wait: null });
+      expect((await row(grandchild)).status).toBe('waiting');
       const { items } = await kernel.events.list({ types: ['approval.answered', 'process.woken'] });
       expect(items.map(({ type, pid, at }) => [type, pid, at === items[0]?.at])).toEqual([
         ['approval.answered', child, true],
@@ -362,7 +362,7 @@ describe('what changes while a call waits', () => {
 
   it('ends the wait of a process that is being stopped, and of a kernel that is shut down', async () => {
     const { kernel, child, root, edit } = await asking();
-    edit(child, { node: 'n_other', status: 'running' });
+    await edit(child, { node: 'n_other', status: 'running' });
     const stopped = trackCall(ask(kernel, child));
     await waitForPending(kernel);
     await kernel.processes.cancel(child);

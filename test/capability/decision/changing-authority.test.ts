@@ -58,7 +58,7 @@ describe('after every change of authority', () => {
 
   it('two kernels on one file agree as soon as each has heard of it', { timeout: 120_000 }, async () => {
     const clock = manualClock();
-    const options = { clock, store: newStore(), workspace: tempFolder(), node: { executor: false, pollMs: 5 } };
+    const options = { clock, store: await newStore(), workspace: tempFolder(), node: { executor: false, pollMs: 5 } };
     const kernels = [(await kernelFixture(options)).kernel, (await kernelFixture(options)).kernel];
     const runner = new ScriptRunner(kernels, clock);
     await fc.assert(

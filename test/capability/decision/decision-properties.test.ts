@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { parsePattern, parseRequest, resourceKinds } from '../../../src/capability/resource/resource.js';
-import { matches } from '../../../src/capability/resource/resource-matching.js';
+import { matches, parsePattern, parseRequest, resourceKinds } from '../../../src/capability/resource/resource.js';
 import { rightsOfKind } from '../../../src/capability/resource/rights.js';
-import type { CapabilitySpec, JsonObject, Kernel, Pid, RuleSpec } from '../../../src/index.js';
-import { KernelError } from '../../../src/index.js';
+import {
+  type CapabilitySpec,
+  type JsonObject,
+  type Kernel,
+  KernelError,
+  type Pid,
+  type RuleSpec,
+} from '../../../src/index.js';
 import { assertHintAllows, codeOfEveryCall } from '../../support/capability/agreeing-decisions.js';
 import { grants, kind, type Use, uses, usesOf } from '../../support/capability/arbitrary-specs.js';
 import { worldPlans } from '../../support/capability/arbitrary-worlds.js';

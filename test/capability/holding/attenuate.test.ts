@@ -4,8 +4,7 @@ import { accepts } from '../../../src/capability/constraint/constraints.js';
 import { type Amplification, attenuate, type DerivedAuthority } from '../../../src/capability/holding/attenuate.js';
 import type { DelegationSpec } from '../../../src/capability/holding/capability.js';
 import { parseCapabilitySpec, parseDelegationSpec } from '../../../src/capability/holding/capability-spec.js';
-import { parseRequest } from '../../../src/capability/resource/resource.js';
-import { covers, matches } from '../../../src/capability/resource/resource-matching.js';
+import { covers, matches, parseRequest } from '../../../src/capability/resource/resource.js';
 import { rightsBeyond } from '../../../src/capability/resource/rights.js';
 import { args, constraints, near } from '../../support/capability/arbitrary-constraints.js';
 

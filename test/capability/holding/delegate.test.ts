@@ -93,7 +93,7 @@ describe('delegate', () => {
     const ended = await kernel.processes.spawn({ capabilities: [search] });
     await kernel.processes.exit(ended);
     const stopping = await kernel.processes.spawn({ image: 'worker', capabilities: [search] });
-    edit(stopping, { status: 'running', node: 'n_other' });
+    await edit(stopping, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(stopping);
     for (const [pid, code] of [
       ['p_none', 'NO_SUCH_PROCESS'],

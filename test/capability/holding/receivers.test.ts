@@ -109,7 +109,7 @@ describe('a receiver', () => {
     const { kernel, giver, child, refused } = set;
     const [ended, id] = [await kernel.processes.spawnChild(giver, {}), await idOn(set, giver, 'tool:search')];
     await kernel.processes.exit(ended);
-    set.edit(child, { status: 'running', node: 'n_other' });
+    await set.edit(child, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(child);
     const codes: Record<string, string[]> = {};
     for (const [who, to] of Object.entries({ ended, stopping: child, nobody: 'p_none' })) {
@@ -268,7 +268,7 @@ describe('a transfer', () => {
     const set = await giverFixture(search);
     const { kernel, giver, stranger, refused, edit } = set;
     const id = await idOn(set, giver, 'tool:search');
-    edit(giver, { status: 'running', node: 'n_other' });
+    await edit(giver, { status: 'running', node: 'n_other' });
     await kernel.processes.cancel(giver);
     expect((await refused(() => kernel.capabilities.transfer(giver, stranger, id))).code).toBe('TREE_STOPPING');
     await kernel.processes.kill(giver);

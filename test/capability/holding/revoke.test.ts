@@ -1,10 +1,11 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { RevocationSweep } from '../../../src/capability/holding/revocation-sweep.js';
 import { callSearch, codeFor, search, twoRoots } from '../../support/capability/two-roots.js';
 import { checkInvariants } from '../../support/invariants.js';
-import { openKernel, tempFolder } from '../../support/kernel.js';
+import { openKernel } from '../../support/kernel.js';
 import { kernelFixture, manualClock } from '../../support/kernel-fixture.js';
+import { copyStore } from '../../support/storage/copy-store.js';
+import { rawSql } from '../../support/storage/raw-sql.js';
 
 const below = { ...callSearch, delegable: true };
 
@@ -106,7 +107,7 @@ describe('the statuses below a revoked capability', () => {
     expect(await kernel.capabilities.list(taker)).toHaveLength(1);
     await kernel.shutdown();
     const again = await kernelFixture({ store: path });
-    expect(statuses(path)).toEqual([{ status: 'revoked', sweeping: null, n: wide + 2 }]);
+    expect(await statuses(path)).toEqual([{ status: 'revoked', sweeping: null, n: wide + 2 }]);
     const { items } = await again.kernel.audit.list({ action: 'capability.sweep' });
     const batches = items.map(({ facts }) => (facts?.capabilities ?? []) as string[]);
     expect(Math.max(...batches.map((ids) => ids.length))).toBe(250);
@@ -117,28 +118,22 @@ describe('the statuses below a revoked capability', () => {
   it('are finished after a restart when a crash came between', async () => {
     const { kernel, path, root, deep, third } = await fan();
     await kernel.capabilities.revoke(root);
-    const copy = `${tempFolder()}/crashed.db`;
-    new Database(path).prepare('VACUUM INTO ?').run(copy);
-    expect(statuses(copy).find(({ status }) => status === 'live')?.n).toBe(wide + 1);
+    const copy = await copyStore(path);
+    expect((await statuses(copy)).find(({ status }) => status === 'live')?.n).toBe(wide + 1);
     const reopened = await openKernel({ store: copy });
     expect((await reopened.capabilities.check(third, 'call', 'tool:search')).code).toBe('REVOKED');
     await reopened.shutdown();
-    expect(statuses(copy)).toEqual([{ status: 'revoked', sweeping: null, n: wide + 2 }]);
+    expect(await statuses(copy)).toEqual([{ status: 'revoked', sweeping: null, n: wide + 2 }]);
     const last = await openKernel({ store: copy, node: { executor: false } });
     expect((await last.capabilities.get(deep)).status).toBe('revoked');
     await checkInvariants(last, copy);
   }, 60_000);
 
-  function statuses(path: string): { status: string; sweeping: number | null; n: number }[] {
-    const db = new Database(path, { readonly: true });
-    try {
-      return db
-        .prepare<[], { status: string; sweeping: number | null; n: number }>(
-          "SELECT status, sweeping, count(*) AS n FROM capabilities WHERE resource LIKE 'tool:%' GROUP BY 1, 2",
-        )
-        .all();
-    } finally {
-      db.close();
-    }
+  function statuses(path: string): Promise<{ status: string; sweeping: number | null; n: number }[]> {
+    return rawSql(
+      path,
+      `SELECT status, sweeping, count(*) AS n FROM capabilities
+       WHERE resource LIKE 'tool:%' GROUP BY status, sweeping ORDER BY status, sweeping`,
+    );
   }
 });

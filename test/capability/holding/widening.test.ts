@@ -291,7 +291,7 @@ describe('the source of a capability', () => {
 
   it('may not lie with one that is being stopped', async () => {
     const set = await giverFixture(whole);
-    set.edit(set.giver, { status: 'running', node: 'n_other' });
+    await set.edit(set.giver, { status: 'running', node: 'n_other' });
     await set.kernel.processes.cancel(set.giver);
     expect(await refusalsByPath(set, within)).toEqual(each('TREE_STOPPING'));
   });

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { coveringTexts } from '../../../src/capability/resource/covering-texts.js';
-import { PatternIndex } from '../../../src/capability/resource/pattern-index.js';
-import { type Pattern, parsePattern, parseRequest, type Request } from '../../../src/capability/resource/resource.js';
-import { covers, matches } from '../../../src/capability/resource/resource-matching.js';
+import { coveringTexts, PatternIndex } from '../../../src/capability/resource/pattern-index.js';
+import {
+  covers,
+  matches,
+  type Pattern,
+  parsePattern,
+  parseRequest,
+  type Request,
+} from '../../../src/capability/resource/resource.js';
 import { seeded } from '../../support/seeded.js';
 
 const kind = fc.constantFrom('tool', 'fs', 'ns', 'process');

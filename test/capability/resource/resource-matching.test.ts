@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Pattern, parsePattern, parseRequest, type Request } from '../../../src/capability/resource/resource.js';
-import { covers, matches, overlaps } from '../../../src/capability/resource/resource-matching.js';
+import {
+  covers,
+  matches,
+  overlaps,
+  type Pattern,
+  parsePattern,
+  parseRequest,
+  type Request,
+} from '../../../src/capability/resource/resource.js';
 
 describe('matching', () => {
   it.each([

@@ -71,6 +71,22 @@ describe('an agent on a server', () => {
     ]);
   });
 
+  it('keeps the delay that the server asks for', async () => {
+    let requests = 0;
+    const { kernel, pid } = await startServedAgent(() =>
+      ++requests === 1
+        ? { status: 429, message: 'slow down', headers: { 'retry-after': '3600' } }
+        : { text: 'never in this test' },
+    );
+    await eventually(async () => {
+      const { wait } = await kernel.processes.get(pid);
+      const [failed] = (await kernel.events.list({ pid, types: ['step.failed'] })).items;
+      expect([failed?.data.code, (wait?.deadline ?? 0) - (failed?.at ?? 0)]).toEqual(['MODEL_FAILED', 3_600_000]);
+    });
+    expect(requests).toBe(1);
+    await kernel.processes.kill(pid);
+  });
+
   it('does not ask again by an authority that was taken from it meanwhile', async () => {
     const { kernel, pid, server } = await startServedAgent(async () => {
       const held = (await kernel.capabilities.list(pid)).find(({ resource }) => resource === callModel.resource);

@@ -11,7 +11,7 @@ import { findInconsistencies } from '../../support/store-consistency.js';
 
 describe('an agent whose kernel is closed', () => {
   it('goes on where it was: no turn is asked again, no call is made again, nothing is paid again', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { opened, open } = gate();
     const done: string[] = [];
     const note = defineTool({
@@ -62,7 +62,7 @@ describe('an agent whose kernel is closed', () => {
   });
 
   it('asks again the turn that was under way, since nobody has heard its answer', async () => {
-    const store = newStore();
+    const store = await newStore();
     const asked: string[] = [];
     const model = (name: string, said: () => Promise<ScriptedTurn>) =>
       scriptedModel(async (question) => {

@@ -47,7 +47,7 @@ describe('the transcript of an agent', () => {
   });
 
   it('is there after each turn, while it runs, for another program too', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, pid } = await startAgent({ model: stuckModel() }, [add], { goal: 'Add them.' }, { store });
     const reading = await openKernel({ store, readOnly: true });
     await eventually(async () => expect(await textsOf(reading, pid)).toEqual(afterFirstTurn));
@@ -73,7 +73,7 @@ describe('the transcript of an agent', () => {
     ['killed', (kernel: Kernel, pid: Pid) => kernel.processes.kill(pid)],
     ['cancelled', (kernel: Kernel, pid: Pid) => kernel.processes.cancel(pid)],
   ])('is whole where the agent is %s, also after a restart', async (kind, stop) => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, pid } = await startAgent({ model: stuckModel() }, [add], { goal: 'Add them.' }, { store });
     await eventually(async () => expect(await textsOf(kernel, pid)).toEqual(afterFirstTurn));
     await stop(kernel, pid);

@@ -50,6 +50,22 @@ describe('what a client is offered', () => {
     });
   });
 
+  it('has no tool of the kernel twice: what is a call of the face is not offered as a tool again', async () => {
+    const { client } = await served({ capabilities: anyTool });
+    const offered = (await client.listTools()).tools.map(({ name }) => name).filter((name) => name.startsWith('tool_'));
+    expect(offered).toEqual(
+      expect.arrayContaining(['tool_command_run', 'tool_process_fork', 'tool_memory_merge', 'tool_human_ask']),
+    );
+    expect(
+      offered.filter((name) =>
+        /process_(spawn|wait|list|signal)|message_|memory_(read|write|search)|request/.test(name),
+      ),
+    ).toEqual([]);
+    const { text } = await ask(client, 'tool_process_spawn');
+    expect(text).toContain('NO_SUCH_TOOL');
+    expect(text).toContain('hint: Use spawn.');
+  });
+
   it('is the same for a client of the newer revision of the protocol', async () => {
     const kernel = await openKernel();
     const pid = await kernel.processes.spawn();
@@ -320,7 +336,7 @@ describe('while the process is paused', () => {
       send: { to: child, message: 1 },
       exit: {},
       memory_write: { type: 'artifact', payload: 1 },
-      tool_process_list: {},
+      tool_clock_now: {},
       request_capability: { resource: 'tool:x', rights: ['call'] },
     };
     for (const [name, args] of Object.entries(calls)) {

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AuditEntry } from '../../../src/audit/audit-entry.js';
@@ -19,15 +17,19 @@ import type { JsonObject } from '../../../src/base/json.js';
 import type { Logger } from '../../../src/base/logger.js';
 import { CheckpointFile } from '../../../src/storage/files/checkpoint-file.js';
 import { KeyFileSigner } from '../../../src/storage/files/key-file.js';
-import { SqliteAuditRepository } from '../../../src/storage/repository/sqlite-audit-repository.js';
-import { SqliteStore } from '../../../src/storage/sqlite/sqlite-store.js';
+import { SqlAuditRepository } from '../../../src/storage/repository/sql-audit-repository.js';
+import { newStore, tempFolder } from '../kernel.js';
+import { isPostgres } from '../storage/postgres-raw-connection.js';
+import { storeAt } from '../storage/store-at.js';
+import { isSqlite } from '../store-kind.js';
 
 const noLineages = { lineage: () => Promise.reject(new Error('there are no processes here')) };
 const noAuthorities = { trace: () => Promise.reject(new Error('there are no capabilities here')) };
 const noProvenances = { provenance: () => Promise.reject(new Error('there are no objects here')) };
 
 export interface AuditFixtureOptions {
-  readonly path: string;
+  /** The address of a store; without it a new one, whose key and checkpoints are in memory. */
+  readonly path?: string;
   readonly seed?: string;
   readonly readOnly?: boolean;
   readonly signer?: Signer;
@@ -36,24 +38,33 @@ export interface AuditFixtureOptions {
 
 export type AuditFixture = Awaited<ReturnType<typeof openAudit>>;
 
-/** A folder of its own, removed after the test. */
-export function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'procura-audit-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+export interface AuditFiles {
+  readonly key: string;
+  readonly checkpoints: string;
+}
+
+const folders = new Map<string, string>();
+
+/** The files of the log of a store: for SQLite beside the database, for PostgreSQL in a folder that is kept for the test. */
+export function auditFilesOf(store: string): AuditFiles {
+  const prefix = isPostgres(store) ? join(folderOf(store), 'log') : store;
+  return { key: `${prefix}.key`, checkpoints: `${prefix}.checkpoints` };
+}
+
+function folderOf(store: string): string {
+  const folder = folders.get(store) ?? tempFolder();
+  if (!folders.has(store)) onTestFinished(() => void folders.delete(store));
+  folders.set(store, folder);
   return folder;
 }
 
-export function tempDatabase(): string {
-  return join(tempFolder(), 'log.db');
-}
-
 /** The audit layer on a real store, wired by hand, closed after the test. */
-export async function openAudit(options: AuditFixtureOptions) {
-  const { path, readOnly = false } = options;
-  const store = new SqliteStore({ path, durability: 'normal', readOnly, pollMs: 250 });
-  await store.open();
-  const inMemory = path === ':memory:';
+export async function openAudit(options: AuditFixtureOptions = {}) {
+  const { path = isSqlite ? ':memory:' : await newStore(), readOnly = false } = options;
   const clock = new KernelClock(seededClock());
+  const store = storeAt(path, { readOnly, clock });
+  await store.open();
+  const files = options.path === undefined ? undefined : auditFilesOf(path);
   const entropy = new SeededEntropy(options.seed ?? 'audit');
   const ids = new TimeOrderedIds(clock, entropy);
   const node = { nodeId: 'n_test', operator: 'tester' };
@@ -62,9 +73,9 @@ export async function openAudit(options: AuditFixtureOptions) {
   const logger: Logger = { warn: record, error: record };
   const signer =
     options.signer ??
-    (inMemory ? Ed25519Signer.fromSeed(entropy.bytes(32)) : new KeyFileSigner(`${path}.key`, entropy));
-  const sink = options.sink ?? (inMemory ? noCheckpointSink : new CheckpointFile(`${path}.checkpoints`));
-  const repository = new SqliteAuditRepository();
+    (files === undefined ? Ed25519Signer.fromSeed(entropy.bytes(32)) : new KeyFileSigner(files.key, entropy));
+  const sink = options.sink ?? (files === undefined ? noCheckpointSink : new CheckpointFile(files.checkpoints));
+  const repository = new SqlAuditRepository();
   const writer = new AuditWriter(repository, ids, entropy, node);
   const verifier = new AuditVerifier(store, repository, sink);
   const checkpoints = new Checkpoints(store, repository, writer, signer, sink, clock, logger);
@@ -113,7 +124,7 @@ export async function fill(audit: Pick<AuditFixture, 'store' | 'writer'>, count:
 
 /** A closed database with `count` records, of which the first `signed` are covered by a checkpoint. */
 export async function closedLog(count: number, signed = count, seed = 'audit'): Promise<string> {
-  const path = tempDatabase();
+  const path = await newStore();
   const audit = await openAudit({ path, seed });
   await fill(audit, signed);
   if (signed > 0) await audit.log.checkpoint();

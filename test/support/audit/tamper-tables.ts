@@ -1,12 +1,7 @@
-import Database from 'better-sqlite3';
 import { expect } from 'vitest';
+import { rawSql } from '../storage/raw-sql.js';
 
-/** Runs statements on the file of the store, as somebody who may write it could. Each has to change something. */
-export function tamperTables(path: string, ...statements: string[]): void {
-  const database = new Database(path);
-  try {
-    for (const statement of statements) expect(database.prepare(statement).run().changes).toBeGreaterThan(0);
-  } finally {
-    database.close();
-  }
+/** Runs statements on the tables of the store, as somebody who may write them could. Each has to change something. */
+export async function tamperTables(store: string, ...statements: string[]): Promise<void> {
+  for (const statement of statements) expect(await rawSql(store, `${statement} RETURNING 1`)).not.toEqual([]);
 }

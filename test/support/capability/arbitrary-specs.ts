@@ -1,7 +1,5 @@
 import fc from 'fast-check';
-import type { ResourceKind } from '../../../src/capability/resource/resource.js';
-import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import { matches } from '../../../src/capability/resource/resource-matching.js';
+import { matches, parsePattern, parseRequest, type ResourceKind } from '../../../src/capability/resource/resource.js';
 import { rightsOfKind } from '../../../src/capability/resource/rights.js';
 import type { CapabilitySpec, Constraints, DelegationSpec, JsonObject, Right } from '../../../src/index.js';
 import { poolOf } from './resource-pools.js';

@@ -2,9 +2,7 @@ import { canonicalJson, type JsonValue, sha256Hex } from '../../../src/base/json
 import type { ApprovalDecision, ApprovalRecord, ApprovalScope } from '../../../src/capability/approval/approval.js';
 import type { Constraints } from '../../../src/capability/constraint/atoms.js';
 import type { CapabilityRecord } from '../../../src/capability/holding/capability-record.js';
-import type { ResourceKind } from '../../../src/capability/resource/resource.js';
-import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import { matches } from '../../../src/capability/resource/resource-matching.js';
+import { matches, parsePattern, parseRequest, type ResourceKind } from '../../../src/capability/resource/resource.js';
 import { maskOfRights, rightsOfKind, rightsOfMask } from '../../../src/capability/resource/rights.js';
 import type { RuleRecord } from '../../../src/capability/rule/rule.js';
 import type { Pid } from '../../../src/index.js';
@@ -150,6 +148,7 @@ class Builder {
       argsHash: args === undefined ? null : hashOf(args),
       reason: null,
       expiresAt: this.until(one.until),
+      expiresInMs: null,
       createdAt: this.setting.now,
     };
   }
@@ -188,6 +187,10 @@ class Builder {
       answeredAt: setting.now,
       granted: null,
       spentAt: one.gone === 6 ? setting.now : null,
+      deniedAt: null,
+      isEditable: false,
+      editedArgs: null,
+      editedHash: null,
     };
   }
 

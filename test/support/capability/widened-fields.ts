@@ -1,6 +1,5 @@
 import { accepts } from '../../../src/capability/constraint/constraints.js';
-import { parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
-import { covers, matches } from '../../../src/capability/resource/resource-matching.js';
+import { covers, matches, parsePattern, parseRequest } from '../../../src/capability/resource/resource.js';
 import type { Capability, DelegationSpec, Right } from '../../../src/index.js';
 import type { Use } from './arbitrary-specs.js';
 

@@ -16,21 +16,25 @@ export async function compilePrograms(): Promise<string> {
 }
 
 async function compileInto(folder: string): Promise<void> {
-  // For better-sqlite3, and so that the programs are ES modules.
+  // For packages that are not bundled, and so that the programs are ES modules.
   for (const name of ['node_modules', 'package.json']) symlinkSync(join(repository, name), join(folder, name));
   const entries = readdirSync(programs).map((name) => [basename(name, '.ts'), join(programs, name)]);
   await build({
     root: repository,
     configFile: false,
     logLevel: 'error',
-    ssr: { noExternal: true, external: ['better-sqlite3'] },
+    ssr: { noExternal: true, external: ['better-sqlite3', 'pg', 'langchain', '@langchain/core'] },
     build: {
       ssr: true,
       outDir: join(folder, place),
       assetsDir: '',
       target: 'node20',
       minify: false,
-      rollupOptions: { input: Object.fromEntries(entries) },
+      rolldownOptions: {
+        input: Object.fromEntries(entries),
+        // No module of the kernel may lie in the file of a program: whoever imports it would run that program.
+        output: { advancedChunks: { groups: [{ name: 'kernel', test: /\/src\/(?!integrations\/)/ }] } },
+      },
     },
   });
 }

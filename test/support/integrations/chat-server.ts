@@ -11,13 +11,16 @@ interface ChatMessage {
 /** A request to the server. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
+  /** Whether the answer is to come as a stream of events. */
+  readonly stream?: boolean;
+  readonly max_tokens?: number;
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
 /** The server's answer: a turn of the assistant, or an error. */
 export type ChatReply =
   | { readonly text?: string; readonly calls?: readonly (readonly [name: string, input: object])[] }
-  | { readonly status: number; readonly message: string };
+  | { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> };
 
 /** A local server with OpenAI's chat protocol. */
 export class ChatServer {
@@ -36,7 +39,7 @@ export class ChatServer {
       for await (const chunk of request) body += String(chunk);
       const chatRequest = JSON.parse(body) as ChatRequest;
       this.requests.push(chatRequest);
-      this.reply(response, await this.script(chatRequest));
+      this.reply(response, await this.script(chatRequest), chatRequest.stream === true);
     });
   }
 
@@ -51,14 +54,40 @@ export class ChatServer {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private reply(response: ServerResponse, reply: ChatReply): void {
+  private reply(response: ServerResponse, reply: ChatReply, asStream: boolean): void {
     if (response.destroyed) return;
+    const headers = { 'x-secret': 'of the server', ...('status' in reply ? reply.headers : {}) };
     const [status, body] = 'status' in reply ? [reply.status, { error: reply }] : [200, this.completion(reply)];
-    response.writeHead(status, { 'content-type': 'application/json', 'x-secret': 'of the server' });
+    if (asStream && !('status' in reply)) {
+      this.replyAsStream(response, this.completion(reply));
+      return;
+    }
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(JSON.stringify(body));
   }
 
-  private completion({ text = '', calls = [] }: Exclude<ChatReply, { status: number }>): object {
+  /** The text word by word, then the calls, the end and the usage. */
+  private replyAsStream(
+    response: ServerResponse,
+    { choices, usage, ...rest }: ReturnType<ChatServer['completion']>,
+  ): void {
+    const [{ message, finish_reason }] = choices;
+    const words = message.content.match(/\s*\S+\s*/g) ?? [];
+    const calls = (message.tool_calls ?? []).map((call, index) => ({ index, ...call }));
+    const deltas = [
+      ...words.map((content) => ({ delta: { role: 'assistant', content }, finish_reason: null })),
+      ...(calls.length === 0 ? [] : [{ delta: { tool_calls: calls }, finish_reason: null }]),
+      { delta: {}, finish_reason },
+    ];
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-secret': 'of the server' });
+    for (const choice of deltas) {
+      const chunk = { ...rest, object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] };
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+    response.end(`data: ${JSON.stringify({ ...rest, choices: [], usage })}\n\ndata: [DONE]\n\n`);
+  }
+
+  private completion({ text = '', calls = [] }: Exclude<ChatReply, { status: number }>) {
     const tool_calls = calls.map(([name, input]) => ({
       id: `call_${++this.calls}`,
       type: 'function',
@@ -75,7 +104,7 @@ export class ChatServer {
           message: { role: 'assistant', content: text, ...(calls.length === 0 ? {} : { tool_calls }) },
           finish_reason: calls.length === 0 ? 'stop' : 'tool_calls',
         },
-      ],
+      ] as const,
       usage: { prompt_tokens: 40, completion_tokens: 2, total_tokens: 42, prompt_tokens_details: { cached_tokens: 8 } },
     };
   }

@@ -12,17 +12,17 @@ import { RunEntryRepository } from '../../../src/kernel/process/run-entry-reposi
 import { SignalRepository } from '../../../src/kernel/signal/signal-repository.js';
 import { WaitRepository } from '../../../src/kernel/waiting/wait-repository.js';
 import { ObjectRepository } from '../../../src/memory/object/object-repository.js';
-import { SqliteAccountRepository } from '../../../src/storage/repository/sqlite-account-repository.js';
-import { SqliteAuditRepository } from '../../../src/storage/repository/sqlite-audit-repository.js';
-import { SqliteCapabilityRepository } from '../../../src/storage/repository/sqlite-capability-repository.js';
-import { SqliteEventRepository } from '../../../src/storage/repository/sqlite-event-repository.js';
-import { SqliteMessageRepository } from '../../../src/storage/repository/sqlite-message-repository.js';
-import { SqliteObjectRepository } from '../../../src/storage/repository/sqlite-object-repository.js';
-import { SqliteProcessRepository } from '../../../src/storage/repository/sqlite-process-repository.js';
-import { SqliteRunEntryRepository } from '../../../src/storage/repository/sqlite-run-entry-repository.js';
-import { SqliteSignalRepository } from '../../../src/storage/repository/sqlite-signal-repository.js';
-import { SqliteSpawnExtrasRepository } from '../../../src/storage/repository/sqlite-spawn-extras-repository.js';
-import { SqliteWaitRepository } from '../../../src/storage/repository/sqlite-wait-repository.js';
+import { SqlAccountRepository } from '../../../src/storage/repository/sql-account-repository.js';
+import { SqlAuditRepository } from '../../../src/storage/repository/sql-audit-repository.js';
+import { SqlCapabilityRepository } from '../../../src/storage/repository/sql-capability-repository.js';
+import { SqlEventRepository } from '../../../src/storage/repository/sql-event-repository.js';
+import { SqlMessageRepository } from '../../../src/storage/repository/sql-message-repository.js';
+import { SqlObjectRepository } from '../../../src/storage/repository/sql-object-repository.js';
+import { SqlProcessRepository } from '../../../src/storage/repository/sql-process-repository.js';
+import { SqlRunEntryRepository } from '../../../src/storage/repository/sql-run-entry-repository.js';
+import { SqlSignalRepository } from '../../../src/storage/repository/sql-signal-repository.js';
+import { SqlSpawnExtrasRepository } from '../../../src/storage/repository/sql-spawn-extras-repository.js';
+import { SqlWaitRepository } from '../../../src/storage/repository/sql-wait-repository.js';
 
 /** Counts the calls of all repositories and makes one of them fail, before or after it has done its work. */
 export class FailingRepositories {
@@ -50,17 +50,17 @@ export class FailingRepositories {
       const bindFailing = <T extends object>(token: Token<T>, repository: T) => {
         bind<T>(token).toConstantValue(this.wrap(token, repository));
       };
-      bindFailing(AccountRepository, new SqliteAccountRepository());
-      bindFailing(AuditRepository, new SqliteAuditRepository());
-      bindFailing(SpawnExtrasRepository, new SqliteSpawnExtrasRepository());
-      bindFailing(CapabilityRepository, new SqliteCapabilityRepository());
-      bindFailing(RunEntryRepository, new SqliteRunEntryRepository());
-      bindFailing(EventRepository, new SqliteEventRepository());
-      bindFailing(MessageRepository, new SqliteMessageRepository());
-      bindFailing(ObjectRepository, new SqliteObjectRepository());
-      bindFailing(ProcessRepository, new SqliteProcessRepository());
-      bindFailing(SignalRepository, new SqliteSignalRepository());
-      bindFailing(WaitRepository, new SqliteWaitRepository());
+      bindFailing(AccountRepository, new SqlAccountRepository());
+      bindFailing(AuditRepository, new SqlAuditRepository());
+      bindFailing(SpawnExtrasRepository, new SqlSpawnExtrasRepository());
+      bindFailing(CapabilityRepository, new SqlCapabilityRepository());
+      bindFailing(RunEntryRepository, new SqlRunEntryRepository());
+      bindFailing(EventRepository, new SqlEventRepository());
+      bindFailing(MessageRepository, new SqlMessageRepository());
+      bindFailing(ObjectRepository, new SqlObjectRepository());
+      bindFailing(ProcessRepository, new SqlProcessRepository());
+      bindFailing(SignalRepository, new SqlSignalRepository());
+      bindFailing(WaitRepository, new SqlWaitRepository());
     });
   }
 

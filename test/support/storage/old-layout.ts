@@ -12,7 +12,7 @@ export interface OldLayout {
 
 /** A closed store with key, checkpoints and output beside the database, where earlier releases kept them. */
 export async function oldLayout(): Promise<OldLayout> {
-  const store = newStore();
+  const store = await newStore();
   const kernel = await createKernel({ logger: 'silent', store, workspace: tempFolder() });
   const pid = await kernel.processes.spawn({
     capabilities: [{ resource: 'command:**', rights: ['call'] }],

@@ -1,84 +1,91 @@
-import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
+import { openRaw, type RawConnection, type RawRow, type RawStatement } from './raw-connection.js';
 
-type Value = string | number | null;
-export type RawRow = Record<string, Value>;
+export type { RawRow } from './raw-connection.js';
 
-/**
- * The tables of a store behind the kernel's back, as another program sees and changes them. Kernel fixtures open the
- * database here and nowhere else, so that another store needs only another version of this file.
- */
-export class RawTables implements Disposable {
-  private readonly db: Database.Database;
+/** The tables of a store behind the kernel's back, as another program sees and changes them. */
+export class RawTables implements AsyncDisposable {
+  private opening: Promise<RawConnection> | undefined;
 
-  constructor(store: string) {
-    this.db = new Database(store);
-    this.db.pragma('busy_timeout = 5000');
-  }
+  constructor(private readonly store: string) {}
 
   /** `orderBy`: columns; without it, rows are in the order of the table. */
-  rows<Row = RawRow>(table: string, orderBy?: string): Row[] {
-    const order = orderBy === undefined ? '' : ` ORDER BY ${orderBy}`;
-    return this.db.prepare<[], Row>(`SELECT * FROM ${table}${order}`).all();
+  async rows<Row = RawRow>(table: string, orderBy?: string): Promise<Row[]> {
+    const order = orderBy ?? (await (await this.open()).orderOf(table));
+    return this.query(`SELECT * FROM ${table}${order === undefined ? '' : ` ORDER BY ${order}`}`);
   }
 
-  count(table: string): number {
-    return this.db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+  async count(table: string): Promise<number> {
+    const [row] = await this.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
+    return row?.n ?? 0;
   }
 
-  find<Row = RawRow>(table: string, key: RawRow): Row | undefined {
-    return this.db.prepare<[RawRow], Row>(`SELECT * FROM ${table} WHERE ${equals(key).join(' AND ')}`).get(key);
+  async find<Row = RawRow>(table: string, key: RawRow): Promise<Row | undefined> {
+    return (await this.query<Row>(`SELECT * FROM ${table} WHERE ${equal(key, ' AND ')}`, ...Object.values(key)))[0];
   }
 
   /** Changes the rows with `key`, or all of them; answers with their number. */
-  update(table: string, key: RawRow, columns: RawRow): number {
-    const where = Object.keys(key).length === 0 ? '' : ` WHERE ${equals(key).join(' AND ')}`;
-    return this.db.prepare(`UPDATE ${table} SET ${equals(columns).join(', ')}${where}`).run({ ...key, ...columns })
-      .changes;
+  async update(table: string, key: RawRow, columns: RawRow): Promise<number> {
+    const where = Object.keys(key).length === 0 ? '' : ` WHERE ${equal(key, ' AND ')}`;
+    const values = [...Object.values(columns), ...Object.values(key)];
+    return (await this.query(`UPDATE ${table} SET ${equal(columns, ', ')}${where} RETURNING 1`, ...values)).length;
   }
 
-  insert(table: string, ...rows: RawRow[]): void {
-    this.db.transaction(() => {
-      for (const row of rows) {
-        const names = Object.keys(row);
-        this.db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `@${name}`)})`).run(row);
-      }
-    })();
+  async insert(table: string, ...rows: RawRow[]): Promise<void> {
+    const statements = rows.map((row): RawStatement => {
+      const names = Object.keys(row);
+      return [
+        `INSERT INTO ${table} (${names.map((name) => `"${name}"`)}) VALUES (${names.map(() => '?')})`,
+        ...Object.values(row),
+      ];
+    });
+    await (await this.open()).run(statements);
   }
 
-  delete(table: string, key: RawRow): void {
-    this.db.prepare(`DELETE FROM ${table} WHERE ${equals(key).join(' AND ')}`).run(key);
+  async delete(table: string, key: RawRow): Promise<void> {
+    await this.query(`DELETE FROM ${table} WHERE ${equal(key, ' AND ')}`, ...Object.values(key));
   }
 
   /** Runs `read` on one committed state. */
-  snapshot<T>(read: () => T): T {
-    return this.db.transaction(read)();
+  async snapshot<T>(read: () => Promise<T>): Promise<T> {
+    return (await this.open()).snapshot(read);
   }
 
   /** Holds the write lock of the store until disposed; changes that are made meanwhile are seen from then on. */
-  lock(): Disposable {
-    this.db.exec('BEGIN IMMEDIATE');
-    return { [Symbol.dispose]: () => void this.db.exec('COMMIT') };
+  async lock(): Promise<AsyncDisposable> {
+    return (await this.open()).lock();
   }
 
   /** Makes every insert or update of the table fail, until disposed: the commit of whoever makes it is refused. */
-  refuse(change: 'INSERT' | 'UPDATE', table: string): Disposable {
-    this.db.exec(`CREATE TRIGGER refused BEFORE ${change} ON ${table} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
-    return { [Symbol.dispose]: () => void this.db.exec('DROP TRIGGER refused') };
+  async refuse(change: 'INSERT' | 'UPDATE', table: string): Promise<AsyncDisposable> {
+    return (await this.open()).refuse(change, table);
   }
 
-  [Symbol.dispose](): void {
-    this.db.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.opening)?.close();
+  }
+
+  private async query<Row = RawRow>(...statement: RawStatement): Promise<Row[]> {
+    const [rows = []] = await (await this.open()).run([statement]);
+    return rows as Row[];
+  }
+
+  private open(): Promise<RawConnection> {
+    this.opening ??= openRaw(this.store);
+    return this.opening;
   }
 }
 
 /** Raw tables that are closed after the test. */
 export function openRawTables(store: string): RawTables {
   const tables = new RawTables(store);
-  onTestFinished(() => tables[Symbol.dispose]());
+  onTestFinished(() => tables[Symbol.asyncDispose]());
   return tables;
 }
 
-function equals(columns: RawRow): string[] {
-  return Object.keys(columns).map((name) => `${name} = @${name}`);
+/** Names are quoted: `right` is a word of SQL. */
+function equal(columns: RawRow, separator: string): string {
+  return Object.keys(columns)
+    .map((name) => `"${name}" = ?`)
+    .join(separator);
 }

@@ -15,7 +15,7 @@ export function approveAll(kernel: Kernel, store: string): { take(): Decided[] }
   let decided: Decided[] = [];
   const listener = kernel.events.on('approval.requested', async ({ data: { approval: id } }) => {
     const { args } = (await kernel.approvals.list()).find((approval) => approval.id === id) as Approval;
-    const row = tables.find<{ args_hash: string }>('approvals', { id });
+    const row = await tables.find<{ args_hash: string }>('approvals', { id });
     decided.push({ args, argsHash: row?.args_hash ?? '' });
     await kernel.approvals.answer(id, { decision: 'once', by: 'ann' });
   });

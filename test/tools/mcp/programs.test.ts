@@ -1,11 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Kernel, McpProgram, ProcessRecord } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { newStore, openKernel, refusal, tempFolder } from '../../support/kernel.js';
 import { manualClock } from '../../support/kernel-fixture.js';
 import { isAlive } from '../../support/os-processes.js';
+import { isKept } from '../../support/storage/store-contents.js';
 import { findInconsistencies } from '../../support/store-consistency.js';
 import { failureOf, mcpFixture, npmServer, testProgram } from '../../support/tools/mcp-servers.js';
 
@@ -107,7 +108,7 @@ describe('a program that is a server', () => {
   });
 
   it('ends with its kernel', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, call } = await mcpFixture({ store });
     await kernel.tools.connectMcp('s', testProgram('changing.mjs'));
     const own = await pidOf(call);
@@ -123,16 +124,13 @@ describe('a program that is a server', () => {
   });
 
   it('is given its environment, which is kept nowhere', async () => {
-    const store = newStore();
+    const store = await newStore();
     const { kernel, call } = await mcpFixture({ store });
     const token = 'f00dfacec0ffee';
     await kernel.tools.connectMcp('all', { ...npmServer('server-everything'), env: { API_TOKEN: token } });
     await kernel.shutdown();
     expect(await refusal(call('mcp/all/echo', { message: 'hi' }))).toMatchObject({ code: 'KERNEL_CLOSED' });
-    for (const file of readdirSync(dirname(store), { recursive: true, withFileTypes: true })) {
-      if (!file.isFile()) continue;
-      expect(readFileSync(join(file.parentPath, file.name)).includes(token)).toBe(false);
-    }
+    expect(await isKept(store, token)).toBe(false);
   });
 
   it('is asked for nothing that needs a model, a person or the files of its client', async () => {

@@ -40,7 +40,7 @@ const capabilities = [{ resource: 'tool:mcp/**', rights: ['call' as const] }];
 
 describe('a kernel with MCP servers', () => {
   it('runs nothing before they are connected', async () => {
-    const store = newStore();
+    const store = await newStore();
     const before = await openKernel({ store, images, node: { executor: false } });
     const pid = await before.processes.spawn({ image: 'caller', capabilities });
     const server = lateServer('waitFor');
@@ -128,7 +128,7 @@ describe('a kernel with MCP servers', () => {
 
   it('can be shut down while a server is missing, and leaves no program of it', async () => {
     const [silent, failing] = [lateServer('waitFor'), lateServer('needs')];
-    const store = newStore();
+    const store = await newStore();
     const mcp = { silent: silent.target, failing: failing.target };
     const kernel = await openKernel({ store, images, mcp, mcpWaitMs: 0, logger: collectWarnings().logger });
     await eventually(async () =>
@@ -149,7 +149,7 @@ describe('a kernel with MCP servers', () => {
   });
 
   it('says in its row which tools came with a server, and which went with it', async () => {
-    const store = newStore();
+    const store = await newStore();
     const kernel = await openKernel({ store, images });
     const server = lateServer('waitFor');
     server.open();
@@ -164,7 +164,8 @@ describe('a kernel with MCP servers', () => {
   });
 
   it('refuses what is no server before it opens anything', async () => {
-    const wrong = (options: object) => refusal(createKernel({ store: newStore(), ...options }));
+    const store = await newStore();
+    const wrong = (options: object) => refusal(createKernel({ store, ...options }));
     const target = { command: 'true' };
     expect(await wrong({ mcp: { 'a b': target } })).toMatchObject({
       code: 'INVALID_INPUT',

@@ -79,13 +79,15 @@ function fields({ approval, processes, rules }: ApprovalDetails): [string, strin
     ...time('asked', createdAt),
     ...time('expires', expiresAt),
     ...time('answered', answeredAt),
+    ...lines('run with', approval.edited === undefined ? [] : [safeText(safeJson(approval.edited.args), resourceMax)]),
     ...lines('answer', status === 'pending' ? [answerCommand(approval)] : []),
   ];
 }
 
-function answerCommand({ id, scopes }: Approval): string {
+function answerCommand({ id, scopes, editable }: Approval): string {
+  const edited = editable === true ? ' [--args JSON]' : '';
   const lasting = scopes.length === 0 ? '' : ` [--scope ${scopes.join('|')}]`;
-  return `procura answer ${safeText(id, 512)} once|always|deny|deny-always${lasting}`;
+  return `procura answer ${safeText(id, 512)} once|always|deny|deny-always${lasting}${edited}`;
 }
 
 function authorityLines({ approval: { capability, request }, chain }: ApprovalDetails): readonly string[] {

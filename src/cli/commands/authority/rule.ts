@@ -9,6 +9,8 @@ interface RuleOptions extends CommonOptions {
   readonly reason?: string;
   /** In milliseconds. */
   readonly expiresIn?: number;
+  /** In milliseconds. */
+  readonly answerWithin?: number;
 }
 
 /** Sets a deny rule or an ask rule. */
@@ -23,7 +25,7 @@ export async function setRule(
     options,
     (kernel) => findRuleTarget(kernel, pidOrSuffix),
     async ({ capabilities }, target) => {
-      const { id, reason, expiresIn } = options;
+      const { id, reason, expiresIn, answerWithin } = options;
       const rule = await capabilities[effect](target, {
         ...(id === undefined ? {} : { id }),
         resource,
@@ -31,6 +33,7 @@ export async function setRule(
         rights: rights as readonly Right[],
         ...(reason === undefined ? {} : { reason }),
         ...(expiresIn === undefined ? {} : { expiresAt: Date.now() + expiresIn }),
+        ...(answerWithin === undefined ? {} : { expiresInMs: answerWithin }),
       });
       if (options.json === true) return writeJson(rule);
       await writeLine(`${fullName(rule.id)} set: ${ruleText(rule)}`);

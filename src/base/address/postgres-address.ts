@@ -1,0 +1,70 @@
+import { InputError } from '../errors.js';
+
+/** A database and a schema in it, without what the driver reads itself: user, password, TLS. */
+export interface PostgresAddress {
+  readonly kind: 'postgres';
+  /** The address for the driver, without the parameters that are ours. It may hold a password: it is in no message. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  /** All tables lie in it; default `procura`. */
+  readonly schema: string;
+  /** Whether statements are prepared under names. False for poolers that cannot keep them: `?prepare=false`. */
+  readonly prepare: boolean;
+  /** Where notifications are listened for, where it is not the same address: `?listen=ADDRESS`, or `?listen=false`. */
+  readonly listen: string | false | undefined;
+}
+
+const schemaName = /^[a-z_][a-z0-9_]{0,62}$/;
+
+export function isPostgresAddress(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text);
+}
+
+/** Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME`. Throws INVALID_INPUT, without the password. */
+export function parsePostgresAddress(text: string): PostgresAddress {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw invalid('it is no URL');
+  }
+  const schema = take(url, 'schema') ?? 'procura';
+  if (!schemaName.test(schema) || schema.startsWith('pg_')) {
+    throw invalid('a schema is lower-case letters, digits and _, 63 at most, and does not begin with pg_');
+  }
+  const prepare = take(url, 'prepare') ?? 'true';
+  if (prepare !== 'true' && prepare !== 'false') throw invalid('prepare is true or false');
+  const listen = take(url, 'listen');
+  const database = decodeURIComponent(url.pathname.slice(1));
+  if (database === '') throw invalid('it names no database');
+  return {
+    kind: 'postgres',
+    url: url.href,
+    host: url.searchParams.get('host') ?? decodeURIComponent(url.hostname),
+    port: Number(url.port || 5432),
+    database,
+    schema,
+    prepare: prepare === 'true',
+    listen: listen === 'false' ? false : listen,
+  };
+}
+
+/** The facts of a message about the database. */
+export function factsOf({ host, port, database, schema }: PostgresAddress) {
+  return { host, port, database, schema };
+}
+
+function take(url: URL, name: string): string | undefined {
+  const value = url.searchParams.get(name) ?? undefined;
+  url.searchParams.delete(name);
+  return value;
+}
+
+function invalid(problem: string): InputError {
+  return new InputError('INVALID_INPUT', `options.store: the address of the database is not valid: ${problem}.`, {
+    facts: { path: 'options.store', problem },
+    hint: 'Write postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME, with special characters percent-encoded.',
+  });
+}

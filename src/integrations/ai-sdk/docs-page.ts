@@ -1,0 +1,2 @@
+/** The page that hints name. */
+export const docsPage = 'docs/api/ai-sdk.md';

@@ -1,0 +1,2 @@
+/** The page of the documentation that hints name. */
+export const page = 'docs/adapters.md#langchain';

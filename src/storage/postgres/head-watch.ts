@@ -1,0 +1,164 @@
+import type { Client } from 'pg';
+import type { PostgresAddress } from '../../base/address/postgres-address.js';
+import type { Logger } from '../../base/logger.js';
+import { prepareStatements } from '../statements/prepare-statements.js';
+import type { Db, StatementConnection } from '../statements/statement-connection.js';
+import { connect } from './connect.js';
+import { codeOf, messageOf } from './postgres-errors.js';
+import type { PostgresReadQueue } from './postgres-read-queue.js';
+
+export interface HeadWatchOptions {
+  readonly address: PostgresAddress;
+  readonly pollMs: number;
+  readonly readOnly: boolean;
+  readonly writer: string;
+  readonly reads: PostgresReadQueue;
+  readonly logger: Logger;
+}
+
+/** Commits that follow each other within this time are told to other nodes once. */
+const notifyMs = 5;
+const reconnectMsMin = 1_000;
+const reconnectMsMax = 30_000;
+
+const statements = prepareStatements((_db: Db, raw: StatementConnection) => ({
+  head: raw.prepare<[], { no: number }>('SELECT no FROM head'),
+  notify: raw.prepare<[string, string]>('SELECT pg_notify(?, ?)'),
+}));
+
+/**
+ * Finds out that other nodes have committed: by looking at the number of the newest commit every `pollMs`, and at once when it is
+ * notified. A notification is a hint: where none arrive, everything goes on at the pace of the polls.
+ */
+export class HeadWatch {
+  private newest = 0;
+  private poll: NodeJS.Timeout | undefined;
+  private notifying: NodeJS.Timeout | undefined;
+  private reconnecting: NodeJS.Timeout | undefined;
+  private looking: Promise<void> | undefined;
+  private listener: Client | undefined;
+  private pauseMs = reconnectMsMin;
+  private isTold = false;
+  private isClosed = false;
+
+  constructor(
+    private readonly options: HeadWatchOptions,
+    private readonly onForeignCommit: () => void,
+  ) {}
+
+  async start(): Promise<void> {
+    this.newest = await this.readHead();
+    this.poll = setInterval(() => this.look(), this.options.pollMs).unref();
+    await this.listen();
+  }
+
+  /** A group of this store has the lock and has seen this commit, which may be another's. */
+  seen(no: number): void {
+    if (no < this.newest) this.onLostCommits(no);
+    else if (no > this.newest) this.onNewer(no);
+  }
+
+  /** This store has made the commit: the others are told soon. */
+  committed(no: number): void {
+    this.newest = Math.max(this.newest, no);
+    this.notifying ??= setTimeout(() => {
+      this.notifying = undefined;
+      void this.notify();
+    }, notifyMs).unref();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearInterval(this.poll);
+    clearTimeout(this.reconnecting);
+    if (this.notifying !== undefined) {
+      clearTimeout(this.notifying);
+      await this.notify();
+    }
+    await this.looking;
+    await this.listener?.end().catch(() => undefined);
+  }
+
+  private get channel(): string {
+    return `procura_${this.options.address.schema}`.slice(0, 63);
+  }
+
+  private look(): void {
+    if (this.isClosed) return;
+    this.looking ??= this.readHead()
+      .then((no) => {
+        if (no > this.newest) this.onNewer(no);
+      })
+      // The server does not answer: units say so, and the next poll tries again.
+      .catch(() => undefined)
+      .finally(() => {
+        this.looking = undefined;
+      });
+  }
+
+  private onNewer(no: number): void {
+    this.newest = no;
+    this.onForeignCommit();
+  }
+
+  private onLostCommits(no: number): void {
+    const facts = { newest: this.newest, found: no };
+    this.newest = no;
+    this.options.logger.error(
+      facts,
+      'the database has lost commits, as after a failover to a server that did not have them',
+    );
+    this.onForeignCommit();
+  }
+
+  private async readHead(): Promise<number> {
+    const head = await this.options.reads.run(async (tx) => statements.read(tx).head.get());
+    return head?.no ?? 0;
+  }
+
+  private async notify(): Promise<void> {
+    const { reads, writer } = this.options;
+    // A hint that is lost delays others until their next poll.
+    await reads.run(async (tx) => statements.read(tx).notify.all(this.channel, writer)).catch(() => undefined);
+  }
+
+  private async listen(): Promise<void> {
+    const { address, writer } = this.options;
+    if (address.listen === false || this.isClosed) return;
+    try {
+      let listener: Client | undefined;
+      const connected = await connect(address, 'listener', () => this.onListenerEnd(listener), address.listen);
+      listener = connected;
+      this.listener = connected;
+      connected.on('notification', ({ payload }) => {
+        if (payload !== writer) this.look();
+      });
+      await connected.query(`LISTEN "${this.channel}"`);
+      if (this.isClosed) await connected.end();
+      this.pauseMs = reconnectMsMin;
+      this.isTold = false;
+    } catch (error) {
+      // A standby and some poolers refuse it: polling alone is enough there.
+      if (/^(25006|0A000|42)/.test(codeOf(error) ?? '')) return;
+      this.onListenerEnd(this.listener, error);
+    }
+  }
+
+  private onListenerEnd(listener: Client | undefined, error?: unknown): void {
+    if (this.isClosed || listener !== this.listener || this.reconnecting !== undefined) return;
+    this.listener = undefined;
+    if (!this.isTold) {
+      const reason = error === undefined ? 'the connection was ended' : messageOf(error);
+      this.options.logger.warn(
+        { reason },
+        'notifications of other nodes are lost; commits are found by polling until they are back',
+      );
+      this.isTold = true;
+    }
+    this.reconnecting = setTimeout(() => {
+      this.reconnecting = undefined;
+      void this.listen();
+    }, this.pauseMs).unref();
+    this.pauseMs = Math.min(this.pauseMs * 2, reconnectMsMax);
+  }
+}
