@@ -48,8 +48,9 @@ const image = defineImage({
     return (await agent.generate('go', { maxSteps: 6 })).text;
   },
 });
-const kernel = await createKernel({ logger: 'silent', store, images: [image], node: { leaseMs: 1_000 } });
+const kernel = await createKernel({ logger: 'silent', store, images: [image], node: { leaseMs: 1_000, start: false } });
 const toolsOf = governTools(kernel, { note }, { prefix: 'own' });
+await kernel.start();
 const pid = await kernel.processes.spawn({
   id: 'noter',
   image: 'noter',

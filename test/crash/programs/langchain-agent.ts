@@ -63,8 +63,9 @@ const image = defineImage({
 
 print('ready');
 await nextLine();
-const kernel = await createKernel({ logger: 'silent', store, images: [image], node: { leaseMs: 1_000 } });
+const kernel = await createKernel({ logger: 'silent', store, images: [image], node: { leaseMs: 1_000, start: false } });
 governTools(kernel, [note], { prefix: 'clerk' });
+await kernel.start();
 if (Number(killAt) > 0) killAtWrite(kernel.container.get(Store), Number(killAt), when);
 print('open');
 const pid = await kernel.processes.spawn({

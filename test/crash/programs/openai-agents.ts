@@ -61,9 +61,10 @@ const kernel = await createKernel({
   logger: 'silent',
   store,
   images: [agentImage({ agent: lead, recoveriesMax: 100 })],
-  node: { leaseMs: 1_000 },
+  node: { leaseMs: 1_000, start: false },
 });
 governTools(kernel, [note], { prefix: 'own' });
+await kernel.start();
 const pid = await kernel.processes.spawn({ id: 'lead', image: 'lead', goal: 'tides', capabilities: callAll });
 const { value, outcome } = await kernel.processes.result(pid);
 const { tokens } = await kernel.processes.budget(pid);
