@@ -148,6 +148,7 @@ export type {
   Outcome,
   OutcomeKind,
   OwnerKeys,
+  ProcessCounts,
   ProcessKind,
   ProcessRecord,
   ProcessResult,

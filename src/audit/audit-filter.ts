@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOptions, parseSpec } from '../base/spec.js';
+import { logNumber, pageOptions, parseSpec } from '../base/spec.js';
 import type { AuditOutcome } from './audit-entry.js';
 import type { AuditRecord } from './audit-record.js';
 
@@ -16,6 +16,8 @@ const schema = z.strictObject({
   outcome: z.enum(['intent', 'ok', 'failed', 'refused', 'unknown']).optional(),
   from: time,
   to: time,
+  order: z.enum(['asc', 'desc']).default('asc'),
+  before: logNumber,
   ...pageOptions,
 });
 
@@ -41,8 +43,12 @@ export interface AuditFilter {
   readonly to?: number;
   /** The largest number of records. */
   readonly limit?: number;
-  /** The cursor of the page before, its `next`. */
+  /** `asc`, oldest first, is the default; `desc`: newest first. */
+  readonly order?: 'asc' | 'desc';
+  /** The cursor of the page before, its `next`: the number of its last record. */
   readonly after?: string;
+  /** Only records with a lower number than this one. */
+  readonly before?: string | number;
 }
 export type ParsedAuditFilter = z.output<typeof schema>;
 

@@ -52,7 +52,8 @@ export class AuditLog {
   ) {}
 
   /**
-   * Lists matching records, oldest first. Throws INVALID_INPUT.
+   * Lists matching records, oldest first unless asked otherwise. A page is empty only where nothing follows. Throws
+   * INVALID_INPUT.
    *
    * @example await kernel.audit.list({ actor: pid, outcome: 'refused', limit: 10 })
    */

@@ -21,13 +21,27 @@ export interface NewRecord extends StoredRecord {
   readonly subject?: string;
 }
 
+/** The part of the log that is read: all records, those of one actor, or those about one target. */
+export type RecordScan =
+  | { readonly by: 'all' }
+  | { readonly by: 'actor'; readonly actor: string }
+  | { readonly by: 'target'; readonly target: string };
+
+/** Records with a seq between `above` and `below`, both excluded, in this order. */
+export interface RecordRange {
+  readonly above: number;
+  readonly below: number;
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+}
+
 /** A public key; checkpoints refer to it by its `id`. */
 export interface AuditKey {
   readonly id: string;
   readonly publicKey: string;
 }
 
-/** Rows of the audit log. Ranges include both ends; lists are in ascending order. */
+/** Rows of the audit log. Ranges include both ends and lists are in ascending order, where nothing else is said. */
 export interface AuditRepository {
   logId(tx: ReadTx): Promise<string | undefined>;
   insertLogId(tx: WriteTx, id: string): Promise<void>;
@@ -37,6 +51,7 @@ export interface AuditRepository {
   find(tx: ReadTx, seq: number): Promise<StoredRecord | undefined>;
   /** Up to `limit` records with a seq above `after`, in the order of their rows. */
   recordsAfter(tx: ReadTx, after: number, limit: number): Promise<StoredRecord[]>;
+  findRecords(tx: ReadTx, scan: RecordScan, range: RecordRange): Promise<StoredRecord[]>;
   /** The records whose subject is `pid`. */
   recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]>;
   /** The newest record that tells the status of a process. */
@@ -49,6 +64,8 @@ export interface AuditRepository {
   insertRecords(tx: WriteTx, records: readonly NewRecord[]): Promise<void>;
 
   payloads(tx: ReadTx, from: number, to: number): Promise<StoredPayload[]>;
+  /** The payloads of these records, of those that have one. */
+  payloadsOf(tx: ReadTx, seqs: readonly number[]): Promise<StoredPayload[]>;
   newestPayload(tx: ReadTx): Promise<number | undefined>;
   insertPayloads(tx: WriteTx, payloads: readonly StoredPayload[]): Promise<void>;
   /** False when there was none. */

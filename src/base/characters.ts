@@ -48,3 +48,8 @@ function lengthOf(firstByte: number): number {
   if (firstByte >= 0xf0) return 4;
   return firstByte >= 0xe0 ? 3 : 2;
 }
+
+/** The text with ASCII letters in lower case, as stores compare it. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

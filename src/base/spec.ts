@@ -71,6 +71,11 @@ export const pageOptions = {
     .optional(),
 };
 
+/** The number of an event or of an audit record, as a number or as the cursor of a page. */
+export const logNumber = z
+  .union([amount, pageOptions.after.unwrap().transform(Number)], 'is not a number of the log')
+  .optional();
+
 export interface PlainLimits {
   /** The most UTF-8 bytes of the JSON text. */
   readonly bytesMax: number;

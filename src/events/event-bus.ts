@@ -9,13 +9,15 @@ import { keepAlive } from '../base/keep-alive.js';
 import { Logger } from '../base/logger.js';
 import { CombinedSignal, onAbort } from '../base/on-abort.js';
 import { type Page, scanRowsMax } from '../base/page.js';
-import { isAbortSignal, pageOptions, parseSpec } from '../base/spec.js';
+import { isAbortSignal, logNumber, pageOptions, parseSpec } from '../base/spec.js';
 import { Store } from '../base/store.js';
 import { type Token, token } from '../base/token.js';
 import { type EventType, isEventType, type KernelEvent } from './event.js';
 import { EventFeed } from './event-feed.js';
 import { EventOutbox } from './event-outbox.js';
+import { EventReader } from './event-reader.js';
 import { EventRepository } from './event-repository.js';
+import { TreeMembership } from './tree-membership.js';
 
 /** Selects events by process. */
 export interface EventFilter {
@@ -29,8 +31,12 @@ export interface EventFilter {
 export interface EventListOptions<T extends EventType = EventType> extends EventFilter {
   /** Only events of these types; the events of the answer have the data of these types. */
   readonly types?: readonly T[];
-  /** The cursor of the page before, its `next`. */
+  /** `asc`, oldest first, is the default; `desc`: newest first. */
+  readonly order?: 'asc' | 'desc';
+  /** The cursor of the page before, its `next`: the number of its last event. */
   readonly after?: string;
+  /** Only events with a lower number than this one. */
+  readonly before?: string | number;
   /** The largest number of events. */
   readonly limit?: number;
 }
@@ -58,8 +64,13 @@ export interface EventBus {
    * gaps, no repeats; a slow reader slows only itself. Ends when `signal` aborts or the kernel is shut down.
    */
   stream<const T extends EventType = EventType>(options?: EventStreamOptions<T>): AsyncIterable<KernelEvent<T>>;
-  /** One page of the durable log, oldest first. Throws INVALID_INPUT for a type that does not exist. */
+  /**
+   * One page of the durable log, oldest first unless asked otherwise. It is empty only where nothing follows. Throws
+   * INVALID_INPUT for a type that does not exist.
+   */
   list<const T extends EventType = EventType>(options?: EventListOptions<T>): Promise<Page<KernelEvent<T>>>;
+  /** The number of the newest event, 0 when there is none: where a `stream` goes on that begins after what is known now. */
+  head(): Promise<number>;
 }
 export const EventBus: Token<EventBus> = token('EventBus');
 
@@ -67,20 +78,27 @@ const eventType = z.string().refine(isEventType, 'is not an event type');
 const filterShape = { pid: z.string().optional(), tree: z.string().optional() };
 const onFilter = z.strictObject(filterShape);
 const typesShape = { types: z.array(eventType).optional() };
-const listOptions = z.strictObject({ ...filterShape, ...typesShape, ...pageOptions });
+const listOptions = z.strictObject({
+  ...filterShape,
+  ...typesShape,
+  order: z.enum(['asc', 'desc']).default('asc'),
+  before: logNumber,
+  ...pageOptions,
+});
 const streamOptions = z.strictObject({
   ...filterShape,
   ...typesShape,
   after: z.number().int().nonnegative().default(0),
   signal: z.custom<AbortSignal>(isAbortSignal, 'is not an AbortSignal').optional(),
 });
-const streamPageRows = 500;
+const partRows = 500;
 
 @injectable()
 export class LogEventBus implements EventBus {
   private readonly emitter = new EventEmitter();
   private readonly closed = new AbortController();
   private readonly trees: TreeMembership;
+  private readonly reader: EventReader;
   /** To the commits of this node, from the first listener on. */
   private subscription: Disposable | undefined;
 
@@ -92,6 +110,7 @@ export class LogEventBus implements EventBus {
     @inject(EventOutbox) private readonly outbox: EventOutbox,
   ) {
     this.trees = new TreeMembership(store, repository);
+    this.reader = new EventReader(store, repository, this.trees);
   }
 
   on(type: EventType | '*', listener: (event: never) => unknown, filter: EventFilter = {}): Disposable {
@@ -122,55 +141,48 @@ export class LogEventBus implements EventBus {
     using _ended = onAbort(ended, () => advanced.resolve());
     using _alive = keepAlive();
     using _subscription = this.feed.onAdvance(() => advanced.resolve());
-    for (let cursor = after; !ended.aborted; ) {
-      const from = cursor;
-      const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));
-      if (page.length === 0) {
-        await advanced.promise;
-        advanced = new Deferred();
-      }
-      for (const event of page) {
+    for (let from = after; !ended.aborted; ) {
+      const start = { from, order: 'asc', before: Number.POSITIVE_INFINITY, rows: partRows } as const;
+      const part = await this.reader.read(filter, start);
+      from = part.cursor;
+      for (const event of part.events) {
         // The store may have been closed while the reader held an event.
-        if (ended.aborted) return;
-        cursor = event.seq;
-        if (!(await this.matches(event, filter))) continue;
         if (ended.aborted) return;
         yield event as KernelEvent<T>;
       }
+      if (!part.isLast || part.scanned > 0) continue;
+      await advanced.promise;
+      advanced = new Deferred();
     }
   }
 
   async list<T extends EventType>(options: EventListOptions<T> = {}): Promise<Page<KernelEvent<T>>> {
-    const { limit, after, ...filter } = parseSpec(listOptions, options, 'options');
+    const parsed = parseSpec(listOptions, options, 'options');
+    const { limit, order, before = Number.POSITIVE_INFINITY, after, ...filter } = parsed;
     const items: KernelEvent<T>[] = [];
-    let cursor = Number(after ?? 0);
-    for (let scanned = 0; scanned < scanRowsMax; ) {
-      const from = cursor;
-      const page = await this.store.read((tx) => this.repository.page(tx, from, streamPageRows));
-      if (page.length === 0) return { items };
-      for (const event of page) {
-        cursor = event.seq;
-        if (await this.matches(event, filter)) items.push(event as KernelEvent<T>);
-        if (items.length === limit) return { items, next: String(cursor) };
+    const rows = Math.min(partRows, Math.max(limit, 100));
+    let from = after === undefined ? (order === 'asc' ? 0 : Number.POSITIVE_INFINITY) : Number(after);
+    for (let scanned = 0; items.length === 0 || scanned < scanRowsMax; ) {
+      const part = await this.reader.read(filter, { from, order, before, rows });
+      for (const event of part.events) {
+        items.push(event as KernelEvent<T>);
+        if (items.length === limit) return { items, next: String(event.seq) };
       }
-      scanned += page.length;
+      if (part.isLast) return { items };
+      from = part.cursor;
+      scanned += part.scanned;
     }
-    return { items, next: String(cursor) };
+    return { items, next: String(from) };
+  }
+
+  head(): Promise<number> {
+    return this.store.read((tx) => this.repository.head(tx));
   }
 
   close(): void {
     this.closed.abort();
     this.emitter.removeAllListeners();
     this.subscription?.[Symbol.dispose]();
-  }
-
-  private async matches(
-    event: KernelEvent,
-    filter: { pid?: string | undefined; tree?: string | undefined; types?: readonly string[] | undefined },
-  ): Promise<boolean> {
-    if (filter.types !== undefined && !filter.types.includes(event.type)) return false;
-    if (filter.pid !== undefined && event.pid !== filter.pid) return false;
-    return filter.tree === undefined || (await this.trees.contains(filter.tree, event.pid));
   }
 
   private emit(events: readonly KernelEvent[]): void {
@@ -209,35 +221,6 @@ export class LogEventBus implements EventBus {
     } catch {
       // Nothing is left that the error could be reported to.
     }
-  }
-}
-
-const cachedPathsMax = 50_000;
-
-/** Tells whether a process was spawned under another one. That never changes, so paths are cached. */
-class TreeMembership {
-  private readonly paths = new Map<Pid, readonly number[]>();
-
-  constructor(
-    private readonly store: Store,
-    private readonly repository: EventRepository,
-  ) {}
-
-  /** Whether `pid` is the root of `tree` or was spawned under it. */
-  async contains(tree: Pid, pid: Pid | undefined): Promise<boolean> {
-    if (pid === undefined) return false;
-    if (pid === tree) return true;
-    const top = (await this.pathOf(tree)).at(-1);
-    return top !== undefined && (await this.pathOf(pid)).includes(top);
-  }
-
-  private async pathOf(pid: Pid): Promise<readonly number[]> {
-    const cached = this.paths.get(pid);
-    if (cached !== undefined) return cached;
-    const path = await this.store.read((tx) => this.repository.spawnPath(tx, pid));
-    if (this.paths.size >= cachedPathsMax) this.paths.clear();
-    if (path.length > 0) this.paths.set(pid, path);
-    return path;
   }
 }
 

@@ -48,15 +48,42 @@ describe('list', () => {
     expect(seqs).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
   });
 
-  it('reads at most 10,000 records for one page, then returns next', async () => {
+  it('has no empty page before its end, and looks at 10,000 records where it has one', async () => {
     const audit = await openAudit();
     await audit.store.write(async (tx) => {
-      for (let n = 0; n < 10_050; n++) audit.writer.append(tx, entry(n, n > 10_000 ? { actor: 'p_late' } : {}));
+      for (let n = 0; n < 10_050; n++) {
+        const special = n === 0 || n > 10_000 ? { capability: 'c_late' as never, actor: 'p_late' } : {};
+        audit.writer.append(tx, entry(n, special));
+      }
     });
-    expect(await audit.log.list({ actor: 'p_late' })).toEqual({ items: [], next: '10000' });
-    const rest = await audit.log.list({ actor: 'p_late', after: '10000' });
-    expect(rest.items).toHaveLength(49);
-    expect(rest).not.toHaveProperty('next');
+    for (const filter of [{ capability: 'c_late' }, { capability: 'c_late', outcome: 'ok' as const }]) {
+      const first = await audit.log.list(filter);
+      expect([first.items.map(({ seq }) => seq), first.next]).toEqual([[1], '10000']);
+      const rest = await audit.log.list({ ...filter, after: '10000' });
+      expect(rest.items).toHaveLength(49);
+      expect(rest).not.toHaveProperty('next');
+      expect((await audit.log.list({ ...filter, after: '1', limit: 1 })).items.map(({ seq }) => seq)).toEqual([10_002]);
+    }
+    expect((await audit.log.list({ actor: 'p_late' })).items).toHaveLength(50);
+  });
+
+  it('goes from the newest to the oldest if asked, and ends below a number', async () => {
+    const audit = await openAudit({ path: await closedLog(25) });
+    const seqs = async (filter: AuditFilter) => (await audit.log.list(filter)).items.map(({ seq }) => seq);
+    const all = await audit.log.list({ limit: 100 });
+    for (const { actor, target } of all.items.slice(0, 5)) {
+      const own = all.items.filter((record) => record.actor === actor && record.target === target);
+      const ascending = own.map(({ seq }) => seq);
+      const filter = { actor, ...(target === undefined ? {} : { target }) };
+      expect(await seqs(filter)).toEqual(ascending);
+      expect(await seqs({ ...filter, order: 'desc' })).toEqual([...ascending].reverse());
+      expect(await seqs({ ...filter, before: 3 })).toEqual(ascending.filter((seq) => seq < 3));
+    }
+    const page = await audit.log.list({ order: 'desc', limit: 10 });
+    expect(page.items.map(({ seq }) => seq)).toEqual([25, 24, 23, 22, 21, 20, 19, 18, 17, 16]);
+    expect(await seqs({ order: 'desc', after: page.next ?? '', before: '12' })).toEqual([
+      11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
+    ]);
   });
 
   it.each([
@@ -65,6 +92,8 @@ describe('list', () => {
     { limit: 10_001 },
     { after: 'x' },
     { after: 5 },
+    { before: 'x' },
+    { order: 'oldest' },
     { outcome: 'fine' },
     { actor: '' },
     { from: 'yesterday' },

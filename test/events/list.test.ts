@@ -1,8 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import type { KernelEvent } from '../../src/index.js';
+import type { EventListOptions, Kernel, KernelEvent, Page } from '../../src/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 import { rawSql } from '../support/storage/raw-sql.js';
+import { RawTables } from '../support/storage/raw-tables.js';
+
+async function pagedSeqs(kernel: Kernel, options: EventListOptions): Promise<number[]> {
+  const seqs: number[] = [];
+  let after: string | undefined;
+  do {
+    const page: Page<KernelEvent> = await kernel.events.list({ ...options, ...(after === undefined ? {} : { after }) });
+    seqs.push(...page.items.map(({ seq }) => seq));
+    after = page.next;
+  } while (after !== undefined);
+  return seqs;
+}
 
 describe('list', () => {
   it('pages without gap or repeat', async () => {
@@ -36,9 +48,71 @@ describe('list', () => {
     expect(await pids({ types: [] })).toEqual([]);
   });
 
+  it('goes from the newest to the oldest if asked, and ends below a number', async () => {
+    const { kernel } = await kernelFixture();
+    const root = await kernel.processes.spawn({});
+    const child = await kernel.processes.spawnChild(root, {});
+    for (let i = 0; i < 9; i++) await kernel.processes.spawn({});
+    const head = await kernel.events.head();
+    const all = (await kernel.events.list()).items;
+    expect(all.at(-1)?.seq).toBe(head);
+    for (const filter of [{}, { pid: child }, { tree: root }, { types: ['process.spawned' as const] }]) {
+      const expected = (await kernel.events.list(filter)).items.map(({ seq }) => seq).reverse();
+      for (const limit of [1, 3, 100])
+        expect(await pagedSeqs(kernel, { ...filter, order: 'desc', limit })).toEqual(expected);
+      const below = expected.filter((seq) => seq < 4);
+      expect(await pagedSeqs(kernel, { ...filter, order: 'desc', before: 4 })).toEqual(below);
+      expect(await pagedSeqs(kernel, { ...filter, before: '4' })).toEqual(below.reverse());
+    }
+  });
+
+  it('has no empty page before its end, however far the next event is', async () => {
+    const { kernel, path } = await kernelFixture({ durability: 'normal' });
+    const first = await kernel.processes.spawn({});
+    await using tables = new RawTables(path);
+    const [row = {}] = (await tables.rows('events')).slice(-1);
+    const head = await kernel.events.head();
+    const copies = Array.from({ length: 21_000 }, (_, i) => ({ ...row, seq: head + 1 + i, type: 'step.started' }));
+    copies[20_500] = { ...row, seq: head + 20_501, type: 'step.failed' };
+    await tables.insert('events', ...copies);
+    const { items, next } = await kernel.events.list({ types: ['step.failed', 'process.spawned'] });
+    expect([items.map(({ pid, seq }) => [pid, seq]), next === undefined]).toEqual([[[first, head]], false]);
+    const rest = await kernel.events.list({ types: ['step.failed'], after: next ?? '' });
+    expect(rest.items.map(({ seq }) => seq)).toEqual([head + 20_501]);
+    const newest = await kernel.events.list({ types: ['process.spawned'], order: 'desc' });
+    expect(newest.items.map(({ seq }) => seq)).toEqual([head]);
+  });
+
+  it('keeps what a process did in its tree when it is given to another parent', async () => {
+    const { kernel } = await kernelFixture();
+    const root = await kernel.processes.spawn({});
+    const parent = await kernel.processes.spawnChild(root, {});
+    const child = await kernel.processes.spawnChild(parent, { onParentExit: 'detach' });
+    await kernel.processes.exit(parent);
+    await kernel.processes.exit(root);
+    await kernel.processes.signal(child, 'user.x');
+    const grandchild = await kernel.processes.spawnChild(child, {});
+    const about = async (tree: string) =>
+      new Set((await kernel.events.list({ tree, limit: 1_000 })).items.map(({ pid }) => pid));
+    expect(await about(root)).toEqual(new Set([root, parent, child, grandchild]));
+    expect(await about(parent)).toEqual(new Set([parent, child, grandchild]));
+    expect(await about(child)).toEqual(new Set([child, grandchild]));
+  });
+
   it('refuses invalid options', async () => {
     const { kernel, refused } = await kernelFixture();
-    const bad = [{ limit: 0 }, { limit: 10_001 }, { after: 'x' }, { after: 1 }, { types: ['x'] }, { more: 1 }, null];
+    const bad = [
+      { limit: 0 },
+      { limit: 10_001 },
+      { after: 'x' },
+      { after: 1 },
+      { types: ['x'] },
+      { more: 1 },
+      null,
+      { order: 'up' },
+      { before: -1 },
+      { before: 'x' },
+    ];
     for (const options of bad) {
       expect((await refused(() => kernel.events.list(options as never))).code).toBe('INVALID_INPUT');
     }

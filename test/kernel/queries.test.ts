@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Kernel, Pid, ProcessFilter, ProcessTree } from '../../src/index.js';
+import type { Kernel, Page, Pid, ProcessFilter, ProcessRecord, ProcessTree } from '../../src/index.js';
 import { kernelFixture, worker } from '../support/kernel-fixture.js';
 import { RawTables } from '../support/storage/raw-tables.js';
 
@@ -142,6 +142,111 @@ describe('list', () => {
     expect([page.items.map(({ pid }) => pid), page.next === undefined]).toEqual([[first], false]);
     const rest = await kernel.processes.list({ name: 'needle', after: page.next ?? '' });
     expect([rest.items.map(({ pid }) => pid), rest.next]).toEqual([['p_10400'], undefined]);
+    const newest = await kernel.processes.list({ name: 'needle', order: 'newest' });
+    expect(newest.items.map(({ pid }) => pid)).toEqual(['p_10400']);
+    const last = await kernel.processes.list({ name: 'needle', order: 'newest', after: newest.next ?? '' });
+    expect([last.items.map(({ pid }) => pid), last.next]).toEqual([[first], undefined]);
+    const late = await kernel.processes.list({ name: 'needle', createdFrom: 0, after: '20' });
+    expect(late.items.map(({ pid }) => pid)).toEqual(['p_10400']);
+    expect((await kernel.processes.counts()).total).toBe(10_501);
+    expect((await kernel.processes.counts({ name: 'needle' })).total).toBe(2);
+  });
+
+  it('shows the newest first if asked, by every index', async () => {
+    const { kernel } = await kernelFixture();
+    const root = await kernel.processes.spawn({ labels: { team: 'a' } });
+    const children: Pid[] = [];
+    for (let i = 0; i < 7; i++)
+      children.push(await kernel.processes.spawnChild(root, { labels: { team: 'a' }, owner: { session: 's' } }));
+    const newest = [root, ...children].reverse();
+    const filters: ProcessFilter[] = [
+      {},
+      { root },
+      { labels: { team: 'a' } },
+      { status: 'created' },
+      { status: ['created', 'runnable'] },
+      { kind: 'external' },
+      { ids: newest },
+    ];
+    for (const filter of filters) {
+      const expected = [...(await listPids(kernel, filter))].reverse();
+      expect(expected.length).toBe(8);
+      for (const limit of [1, 3, 8, 100]) {
+        const seen: Pid[] = [];
+        let after: string | undefined;
+        do {
+          const options = { ...filter, order: 'newest', limit, ...(after === undefined ? {} : { after }) } as const;
+          const page: Page<ProcessRecord> = await kernel.processes.list(options);
+          seen.push(...page.items.map(({ pid }) => pid));
+          after = page.next;
+        } while (after !== undefined);
+        expect([filter, seen]).toEqual([filter, expected]);
+      }
+    }
+    expect(await listPids(kernel, { parent: root, order: 'newest', limit: 2 })).toEqual(newest.slice(0, 2));
+  });
+
+  it('finds processes by the beginning of a name or of the value of a label, and by the end of a pid', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const lead = await kernel.processes.spawn({ name: 'Lead 100%_"x"' });
+    const other = await kernel.processes.spawnChild(lead, { labels: { team: 'Leaders', note: 'a\\"b' } });
+    const none = await kernel.processes.spawn({ name: 'mislead', labels: { lead: 'no' } });
+    const cases: [string, Pid[]][] = [
+      ['lead', [lead, other]],
+      ['LEAD 100%_"', [lead]],
+      ['lead 100x', []],
+      ['leaders', [other]],
+      ['a\\"B', [other]],
+      ['%', []],
+      [other.slice(-6), [other]],
+      [none.slice(-6).toUpperCase(), [none]],
+      ['nothing', []],
+    ];
+    for (const [text, expected] of cases) {
+      expect([text, await listPids(kernel, { text })]).toEqual([text, expected]);
+      const inRoot = expected.filter((pid) => pid !== none);
+      expect([text, await listPids(kernel, { text, root: lead })]).toEqual([text, inRoot]);
+      expect((await kernel.processes.counts({ text })).total).toBe(expected.length);
+    }
+    for (const bad of [{ text: '' }, { text: 'x'.repeat(257) }, { text: 1 }, { order: 'desc' }])
+      expect((await refused(() => kernel.processes.list(bad as never))).code).toBe('INVALID_INPUT');
+  });
+});
+
+describe('counts', () => {
+  it('tells how many there are by status and by kind, of all and of a selection', async () => {
+    const { kernel, refused } = await kernelFixture();
+    const root = await kernel.processes.spawn({ labels: { team: 'a' } });
+    await kernel.processes.spawnChild(root, { image: 'worker', name: 'one' });
+    const failed = await kernel.processes.spawnChild(root, { labels: { team: 'a' } });
+    await kernel.processes.fail(failed, 'x');
+    const all = await kernel.processes.counts();
+    const { items } = await kernel.processes.list();
+    expect(all.total).toBe(3);
+    for (const [status, count] of Object.entries(all.status))
+      expect([status, count]).toEqual([status, items.filter((item) => item.status === status).length]);
+    for (const [kind, count] of Object.entries(all.kind))
+      expect([kind, count]).toEqual([kind, items.filter((item) => item.kind === kind).length]);
+    const filters: ProcessFilter[] = [
+      { live: true },
+      { live: false },
+      { status: [] },
+      { status: 'failed' },
+      { labels: { team: 'a' } },
+      { root },
+      { root: failed },
+      { image: 'worker' },
+      { image: 'work' },
+      { name: 'one' },
+      { waiting: true },
+      { kind: 'agent', live: true },
+    ];
+    for (const filter of filters) {
+      const listed = await kernel.processes.list(filter);
+      expect([filter, (await kernel.processes.counts(filter)).total]).toEqual([filter, listed.items.length]);
+    }
+    for (const bad of [{ limit: 1 }, { order: 'newest' }, { stauts: 'x' }])
+      expect((await refused(() => kernel.processes.counts(bad as never))).code).toBe('INVALID_INPUT');
   });
 });
 
@@ -178,6 +283,35 @@ describe('children, ancestors and tree', () => {
     expect(shapeOf(await kernel.processes.tree(root, { depth: 0 }))).toEqual([root, []]);
     expect(shapeOf(await kernel.processes.tree(a))).toEqual([a, [[aa, [[aaa, []]]]]]);
     expect(await kernel.processes.tree(b)).toEqual({ ...(await kernel.processes.get(b)), children: [] });
+  });
+
+  it('cut a tree at 10,000 processes, and tell where children are missing', async () => {
+    const { kernel, path } = await kernelFixture({ durability: 'normal' });
+    const root = await kernel.processes.spawn({});
+    const [small, big] = [await kernel.processes.spawnChild(root, {}), await kernel.processes.spawnChild(root, {})];
+    const below = await kernel.processes.spawnChild(small, {});
+    await using tables = new RawTables(path);
+    const row = (await tables.rows('processes')).find(({ pid }) => pid === below) ?? {};
+    const numbers = Array.from({ length: 10_200 }, (_, index) => index + 1);
+    const parentOf = (i: number) => (i === 1 ? below : i <= 20 ? small : big);
+    await tables.insert(
+      'processes',
+      ...numbers.map((i) => ({ ...row, n: i + 10, pid: `p_${i}`, parent: parentOf(i) })),
+    );
+    await tables.insert('accounts', ...numbers.map((i) => ({ n: i + 10 })));
+    const tree = await kernel.processes.tree(root);
+    const all = (node: ProcessTree): ProcessTree[] => [node, ...node.children.flatMap(all)];
+    expect(all(tree).length).toBe(10_000);
+    expect(
+      all(tree)
+        .filter(({ more }) => more)
+        .map(({ pid }) => pid),
+    ).toEqual([below, big]);
+    const part = await kernel.processes.tree(small);
+    expect(all(part).map(({ pid, more }) => [pid, more])).toEqual(
+      [small, below, 'p_1', ...numbers.slice(1, 20).map((i) => `p_${i}`)].map((pid) => [pid, undefined]),
+    );
+    expect(all(await kernel.processes.tree(root, { depth: 1 })).some(({ more }) => more)).toBe(false);
   });
 
   it('refuse a process that does not exist and invalid options', async () => {

@@ -72,6 +72,7 @@ const hostMembers: Record<keyof ProcessManager, true> = {
   find: true,
   get: true,
   list: true,
+  counts: true,
   children: true,
   ancestors: true,
   tree: true,

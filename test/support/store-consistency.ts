@@ -36,7 +36,8 @@ class Inspection {
 
   async run(): Promise<string[]> {
     const rows = await this.readAll(
-      (after) => this.get(ProcessRepository).scan(this.tx, { by: 'all' }, after, 1_000),
+      async (after) =>
+        (await this.get(ProcessRepository).scan(this.tx, { by: 'all' }, { order: 'oldest', after, limit: 1_000 })).rows,
       ({ n }) => n,
     );
     const told = await this.tallyEvents(rows);

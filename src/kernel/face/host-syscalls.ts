@@ -9,7 +9,14 @@ import type { AdoptedCheckpoint, AdoptedEnd, AdoptedProcess, AdoptSpec } from '.
 import { Adoptions } from '../command/command-ports.js';
 import type { MessageBody } from '../message/message.js';
 import { exitValueOf } from '../process/exit-value.js';
-import type { OwnerKeys, ProcessRecord, ProcessResult, ProcessTree, Progress } from '../process/process.js';
+import type {
+  OwnerKeys,
+  ProcessCounts,
+  ProcessRecord,
+  ProcessResult,
+  ProcessTree,
+  Progress,
+} from '../process/process.js';
 import type { ProcessFilter } from '../process/process-filter.js';
 import type { SignalName, SignalOptions, SignalReport, SignalScope } from '../signal/signal.js';
 import { Budgets } from '../syscalls/budgets.js';
@@ -149,9 +156,14 @@ export class HostSyscalls {
     return this.queries.get(pid);
   }
 
-  /** A page in the order of creation. It looks at no more than 10,000 rows; `next` says that there may be more. */
+  /** A page in the order of creation, or against it. It is empty only where nothing follows; `next` says that more may. */
   list(_caller: Caller, filter?: ProcessFilter): Promise<Page<ProcessRecord>> {
     return this.queries.list(filter);
+  }
+
+  /** How many processes there are by status and by kind, of all or of those that a filter selects. */
+  counts(_caller: Caller, filter?: Omit<ProcessFilter, 'limit' | 'after' | 'order'>): Promise<ProcessCounts> {
+    return this.queries.counts(filter);
   }
 
   /** Nearest first. Throws NO_SUCH_PROCESS. */
@@ -159,7 +171,7 @@ export class HostSyscalls {
     return this.queries.ancestors(pid);
   }
 
-  /** The process with everything under it. Throws NO_SUCH_PROCESS. */
+  /** The process with what is under it, 10,000 processes at most: `more` tells where children are missing. Throws NO_SUCH_PROCESS. */
   tree(_caller: Caller, pid: Pid, options?: { depth?: number }): Promise<ProcessTree> {
     return this.queries.tree(pid, options);
   }

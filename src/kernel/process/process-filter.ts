@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lowerAscii } from '../../base/characters.js';
 import type { Pid } from '../../base/ids.js';
 import { pageOptions } from '../../base/spec.js';
 import { pidList, signalScope } from '../specs.js';
@@ -48,6 +49,10 @@ export interface ProcessFilter {
   readonly createdTo?: number;
   /** All keys that are given match. */
   readonly owner?: OwnerKeys;
+  /** What the name or the value of a label begins with, or the pid ends with; ASCII letters have no case. */
+  readonly text?: string;
+  /** In the order of creation, `oldest` first unless asked otherwise. */
+  readonly order?: 'oldest' | 'newest';
   /** The largest number of processes. */
   readonly limit?: number;
   /** The cursor of the page before, its `next`. */
@@ -64,10 +69,12 @@ export const processFilter = signalScope.omit({ tree: true }).extend({
   waiting: z.union([z.boolean(), z.enum(waitKinds)]).optional(),
   createdFrom: z.number().int().optional(),
   createdTo: z.number().int().optional(),
+  text: z.string().min(1).max(256).optional(),
+  order: z.enum(['oldest', 'newest']).default('oldest'),
   ...pageOptions,
 });
 
-export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after'>;
+export type Selectors = Omit<z.output<typeof processFilter>, 'limit' | 'after' | 'order'>;
 
 /** `wait`: what the process waits for, which for a runnable one is not in its row. */
 export function matchesFilter(
@@ -85,22 +92,15 @@ export function matchesFilter(
     row.createdAt >= createdFrom &&
     row.createdAt <= createdTo &&
     matchesFields(filter, row) &&
+    hasText(filter.text, row) &&
     hasTags(filter.labels, row.labels) &&
     hasTags(filter.owner, row.owner)
   );
 }
 
 /** The narrowest index that the filter allows. */
-export function narrowestScanOf({
-  ids,
-  externalRef,
-  labels,
-  owner,
-  parent,
-  root,
-  status,
-  waiting,
-}: Selectors): ProcessScan {
+export function narrowestScanOf(filter: Selectors): ProcessScan {
+  const { ids, externalRef, labels, owner, parent, root, status, waiting } = filter;
   if (ids !== undefined) return { by: 'pids', pids: ids };
   if (externalRef !== undefined) return { by: 'externalRef', externalRef };
   const ownerKey = Object.entries(owner ?? {})[0];
@@ -111,7 +111,16 @@ export function narrowestScanOf({
   if (root !== undefined) return { by: 'root', root };
   if (typeof status === 'string' && !isTerminal(status)) return { by: 'status', status: status as LiveStatus };
   if (waiting === 'tools' || waiting === 'image') return { by: 'status', status: 'runnable' };
-  return { by: 'all' };
+  const { kind, image, name, queue, node, createdFrom, createdTo, text } = filter;
+  const conditions = { statuses: statusesOf(filter), kind, image, name, queue, node, createdFrom, createdTo, text };
+  const isAny = Object.values(conditions).every((condition) => condition === undefined);
+  return isAny ? { by: 'all' } : { by: 'conditions', conditions };
+}
+
+function statusesOf({ status, live }: Selectors): readonly ProcessStatus[] | undefined {
+  if (status === undefined && live === undefined) return undefined;
+  const named = status === undefined ? processStatuses : [status].flat();
+  return named.filter((one) => live === undefined || live !== isTerminal(one));
 }
 
 function matchesFields(filter: Selectors, row: ProcessRow): boolean {
@@ -126,6 +135,13 @@ function matchesFields(filter: Selectors, row: ProcessRow): boolean {
     queue === queueOf(row) &&
     externalRef === row.externalRef
   );
+}
+
+function hasText(text: string | undefined, { name, pid, labels }: ProcessRow): boolean {
+  if (text === undefined) return true;
+  const looked = lowerAscii(text);
+  const begins = [name ?? '', ...Object.values(labels ?? {})].some((value) => lowerAscii(value).startsWith(looked));
+  return begins || lowerAscii(pid).endsWith(looked);
 }
 
 function hasTags(required: object | undefined, tags: object | null): boolean {

@@ -2,17 +2,54 @@ import { ProcessError } from '../../base/errors.js';
 import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
-import type { LiveStatus, OwnerKeys, ProcessRow } from './process.js';
+import type { LiveStatus, OwnerKeys, ProcessKind, ProcessRow, ProcessStatus } from './process.js';
 
-/** The index that a list reads: the narrowest one that its filter allows. */
+/** The index that a list reads: the narrowest one that its filter allows, or all rows with conditions for the store. */
 export type ProcessScan =
   | { readonly by: 'all' }
+  | { readonly by: 'conditions'; readonly conditions: ProcessConditions }
   | { readonly by: 'pids'; readonly pids: readonly Pid[] }
   | { readonly by: 'externalRef'; readonly externalRef: string }
   | { readonly by: 'parent'; readonly parent: Pid }
   | { readonly by: 'root'; readonly root: Pid }
   | { readonly by: 'status'; readonly status: LiveStatus }
   | { readonly by: 'tag'; readonly space: 'label' | 'owner'; readonly key: string; readonly value: string };
+
+/** What the store itself compares, so that rows that do not fit are not read. */
+export interface ProcessConditions {
+  readonly statuses?: readonly ProcessStatus[] | undefined;
+  readonly kind?: ProcessKind | undefined;
+  readonly image?: string | undefined;
+  readonly name?: string | undefined;
+  readonly queue?: string | undefined;
+  readonly node?: string | undefined;
+  readonly createdFrom?: number | undefined;
+  readonly createdTo?: number | undefined;
+  /** What the name or the value of a label begins with, or the pid ends with. */
+  readonly text?: string | undefined;
+}
+
+/** Where a page of a scan begins. */
+export interface ProcessRange {
+  readonly order: 'oldest' | 'newest';
+  /** The row number before the page, in its order. */
+  readonly after: number | undefined;
+  /** The largest number of rows. */
+  readonly limit: number;
+}
+
+/** Rows of a scan; `next` is where the next page begins, absent on the last one. A page may be empty and not the last. */
+export interface ProcessPage {
+  readonly rows: ProcessRow[];
+  readonly next?: number | undefined;
+}
+
+/** How many processes have this status and kind. */
+export interface ProcessCount {
+  readonly status: ProcessStatus;
+  readonly kind: ProcessKind;
+  readonly count: number;
+}
 
 /** When the process of a row ended; null while it lives. */
 export interface NumberedEnd {
@@ -32,16 +69,27 @@ export interface ProcessRepository {
   update(tx: WriteTx, row: ProcessRow): Promise<boolean>;
   /** Writes the owner as well, and the tags by which it is found instead of those of the owner `before`. */
   changeOwner(tx: WriteTx, row: ProcessRow, before: OwnerKeys | null): Promise<boolean>;
-  /** Up to `limit` rows after number `after`, in the order of creation. */
-  scan(tx: ReadTx, scan: ProcessScan, after: number, limit: number): Promise<ProcessRow[]>;
+  /** One page of the rows of a scan. Those found by text may have to be compared again. */
+  scan(tx: ReadTx, scan: ProcessScan, range: ProcessRange): Promise<ProcessPage>;
+  /**
+   * Counts the rows that meet the conditions, which are not about text, among the next 10,000 after number `after`; `next` is
+   * where the next part begins, absent on the last one.
+   */
+  count(
+    tx: ReadTx,
+    conditions: Omit<ProcessConditions, 'text'>,
+    after: number | undefined,
+  ): Promise<{ readonly counts: readonly ProcessCount[]; readonly next?: number | undefined }>;
   /** The live children of all of `parents`, those of one parent in the order of creation. */
   findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<ProcessRow[]>;
   /** Reads the live children of all of `parents` together, for a unit that will ask for those of one after another. */
   loadLiveChildren(tx: WriteTx, parents: readonly Pid[]): Promise<void>;
   /** The live processes at and below each of `pids`, once each, parents before children. */
   findLiveTrees(tx: ReadTx, pids: readonly Pid[]): Promise<ProcessRow[]>;
-  /** All processes at and below `pid`, down to `depth` levels below it, parents before children. */
-  findTree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]>;
+  /** Up to `limit` children of all of `parents` with numbers above `after`, in the order of creation. */
+  findChildren(tx: ReadTx, parents: readonly Pid[], after: number, limit: number): Promise<ProcessRow[]>;
+  /** Those of `parents` that have a child with a number above `after`. */
+  findParentsOf(tx: ReadTx, parents: readonly Pid[], after: number): Promise<Pid[]>;
   /** The parents of `pid`, nearest first. */
   findAncestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]>;
   /** The place of the next process that ends among all that have ended in this store. Each is given once. */

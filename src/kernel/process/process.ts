@@ -290,6 +290,15 @@ export interface AdoptedFacts {
 export interface ProcessTree extends ProcessRecord {
   /** Its children, in the order of their creation. */
   readonly children: readonly ProcessTree[];
+  /** Present where some of its children are missing: a tree is cut at 10,000 processes. */
+  readonly more?: true;
+}
+
+/** How many processes there are. */
+export interface ProcessCounts {
+  readonly total: number;
+  readonly status: Readonly<Record<ProcessStatus, number>>;
+  readonly kind: Readonly<Record<ProcessKind, number>>;
 }
 
 /** The end of a process, as those who wait for it get it. */

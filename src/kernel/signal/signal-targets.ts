@@ -56,11 +56,12 @@ export class SignalTargets {
   private async scan(tx: ReadTx, filter: Selectors): Promise<ProcessRow[]> {
     const selected: ProcessRow[] = [];
     const scan = narrowestScanOf(filter);
-    for (let after = 0; ; ) {
-      const page = await this.processes.scan(tx, scan, after, pageLimitMax);
-      selected.push(...page.filter((row) => matchesFilter(filter, row)));
-      if (page.length < pageLimitMax) return selected;
-      after = page.at(-1)?.n ?? after;
-    }
+    let after: number | undefined;
+    do {
+      const page = await this.processes.scan(tx, scan, { order: 'oldest', after, limit: pageLimitMax });
+      selected.push(...page.rows.filter((row) => matchesFilter(filter, row)));
+      after = page.next;
+    } while (after !== undefined);
+    return selected;
   }
 }

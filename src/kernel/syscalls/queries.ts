@@ -15,24 +15,31 @@ import { CommandRepository } from '../command/command-repository.js';
 import { InheritedEnvironments } from '../command/inherited-environments.js';
 import { NodeWaits } from '../node/node-waits.js';
 import {
+  type ProcessCounts,
+  type ProcessKind,
   type ProcessRecord,
   type ProcessRow,
+  type ProcessStatus,
   type ProcessTree,
   pauserOf,
+  processKinds,
+  processStatuses,
   queueOf,
   type WaitFacet,
 } from '../process/process.js';
-import { matchesFilter, narrowestScanOf, processFilter } from '../process/process-filter.js';
+import { matchesFilter, narrowestScanOf, processFilter, type Selectors } from '../process/process-filter.js';
 import { ProcessLookup } from '../process/process-lookup.js';
-import { ProcessRepository } from '../process/process-repository.js';
+import { type ProcessCount, ProcessRepository } from '../process/process-repository.js';
+import { readTree } from '../process/tree-rows.js';
 import { parse, parsePid } from '../specs.js';
 import { notAChild, ProcessRights } from '../waiting/process-rights.js';
 
 const treeOptions = z.strictObject({ depth: amount.max(1024).default(1024) });
+const countsFilter = processFilter.omit({ limit: true, after: true, order: true });
 const childrenFilter = processFilter.extend({ limit: processFilter.shape.limit.unwrap().optional() });
 const scanPageRows = 500;
 
-/** get, list, children, ancestors, tree. */
+/** get, list, counts, children, ancestors, tree. */
 @injectable()
 export class Queries {
   constructor(
@@ -95,28 +102,63 @@ export class Queries {
     });
   }
 
-  /** A page in the order of creation. It reads no more than 10,000 rows; `next` says that there may be more. */
+  /** A page in the order of creation, or against it; it is empty only where nothing follows. */
   async list(rawFilter: unknown = {}): Promise<Page<ProcessRecord>> {
-    const { limit, after, ...filter } = parse(processFilter, rawFilter, 'filter');
+    const { limit, after, order, ...filter } = parse(processFilter, rawFilter, 'filter');
     const scan = narrowestScanOf(filter);
     const items: ProcessRecord[] = [];
-    let cursor = Number(after ?? 0);
-    for (let scanned = 0; scanned < scanRowsMax; ) {
-      const page = await this.store.read(async (tx) => {
-        const rows = await this.processes.scan(tx, scan, cursor, scanPageRows);
-        for (const row of rows) {
-          cursor = row.n;
-          const wait = row.wait ?? (await this.nodeWaits.find(tx, row)) ?? null;
-          if (matchesFilter(filter, row, wait)) items.push(await this.toRecord(tx, row));
-          if (items.length === limit) break;
+    let cursor = after === undefined ? undefined : Number(after);
+    for (let scanned = 0; items.length === 0 || scanned < scanRowsMax; ) {
+      const next = await this.store.read(async (tx) => {
+        const page = await this.processes.scan(tx, scan, { order, after: cursor, limit: scanPageRows });
+        for (const row of page.rows) {
+          if (await this.isSelected(tx, filter, row)) items.push(await this.toRecord(tx, row));
+          if (items.length === limit) return row.n;
         }
-        return rows;
+        scanned += scan.by === 'conditions' && page.rows.length < scanPageRows ? scanRowsMax : page.rows.length;
+        return page.next;
       });
-      scanned += page.length;
-      if (items.length < limit && page.length < scanPageRows) return { items };
+      if (next === undefined) return { items };
+      cursor = next;
       if (items.length === limit) break;
     }
     return { items, next: String(cursor) };
+  }
+
+  /** Counts the processes that a filter selects. */
+  async counts(rawFilter: unknown = {}): Promise<ProcessCounts> {
+    const filter = parse(countsFilter, rawFilter, 'filter');
+    const status = Object.fromEntries(processStatuses.map((name) => [name, 0])) as Record<ProcessStatus, number>;
+    const kind = Object.fromEntries(processKinds.map((name) => [name, 0])) as Record<ProcessKind, number>;
+    let total = 0;
+    const add = (counted: ProcessCount): void => {
+      status[counted.status] += counted.count;
+      kind[counted.kind] += counted.count;
+      total += counted.count;
+    };
+    let after: number | undefined;
+    do {
+      const part = await this.store.read((tx) => this.countPart(tx, filter, after));
+      for (const counted of part.counts) add(counted);
+      after = part.next;
+    } while (after !== undefined);
+    return { total, status, kind };
+  }
+
+  private async countPart(tx: ReadTx, filter: Selectors, after: number | undefined) {
+    const scan = narrowestScanOf(filter);
+    if (filter.waiting === undefined && filter.text === undefined) {
+      if (scan.by === 'all') return this.processes.count(tx, {}, after);
+      if (scan.by === 'conditions') return this.processes.count(tx, scan.conditions, after);
+    }
+    const page = await this.processes.scan(tx, scan, { order: 'oldest', after, limit: scanPageRows });
+    const counts: ProcessCount[] = [];
+    for (const row of page.rows) if (await this.isSelected(tx, filter, row)) counts.push({ ...row, count: 1 });
+    return { counts, next: page.next };
+  }
+
+  private async isSelected(tx: ReadTx, filter: Selectors, row: ProcessRow): Promise<boolean> {
+    return matchesFilter(filter, row, row.wait ?? (await this.nodeWaits.find(tx, row)) ?? null);
   }
 
   /** All children, unless the filter has a `limit`. */
@@ -148,8 +190,8 @@ export class Queries {
     const pid = parsePid(input);
     const { depth } = parse(treeOptions, options, 'options');
     return this.store.read(async (tx) => {
-      await this.lookup.get(tx, pid);
-      return toTree(await this.toRecords(tx, await this.processes.findTree(tx, pid, depth)));
+      const { rows, cut } = await readTree(this.processes, tx, await this.lookup.get(tx, pid), depth);
+      return toTree(await this.toRecords(tx, rows), cut);
     });
   }
 
@@ -226,12 +268,17 @@ export class Queries {
 }
 
 /** `records`: parents before children. */
-function toTree([top, ...rest]: readonly ProcessRecord[]): ProcessTree {
-  type Growing = ProcessRecord & { children: Growing[] };
-  const root: Growing = { ...(top as ProcessRecord), children: [] };
+function toTree([top, ...rest]: readonly ProcessRecord[], cut: ReadonlySet<Pid>): ProcessTree {
+  type Growing = ProcessRecord & { children: Growing[]; more?: true };
+  const grow = (record: ProcessRecord): Growing => ({
+    ...record,
+    children: [],
+    ...(cut.has(record.pid) ? { more: true } : {}),
+  });
+  const root = grow(top as ProcessRecord);
   const byPid = new Map<string, Growing>([[root.pid, root]]);
   for (const record of rest) {
-    const node: Growing = { ...record, children: [] };
+    const node = grow(record);
     byPid.set(node.pid, node);
     byPid.get(node.parent ?? '')?.children.push(node);
   }

@@ -1,9 +1,11 @@
-import { and, asc, between, desc, eq, gt, isNotNull, or, sql } from 'drizzle-orm';
+import { and, asc, between, desc, eq, gt, isNotNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type {
   AuditKey,
   AuditRepository,
   NewRecord,
+  RecordRange,
+  RecordScan,
   StoredPayload,
   StoredRecord,
 } from '../../audit/audit-repository.js';
@@ -19,6 +21,7 @@ import {
   auditNodes,
   auditPayloads,
   auditRecords,
+  hasTarget,
   isChangeRecord,
   isStateRecord,
 } from '../schema/audit.js';
@@ -29,6 +32,22 @@ import { Fact } from '../working-set/facts.js';
 
 const placeholder = sql.placeholder;
 const newest = new Fact<{ readonly seq: number; readonly hash: Hash } | null>('newest audit record');
+
+const find = (db: Db, selected: SQL | undefined, order: typeof asc) => {
+  const { seq, header, hash, body } = auditRecords;
+  return db
+    .select({ seq, header, hash, body })
+    .from(auditRecords)
+    .where(and(selected, gt(seq, placeholder('above')), lt(seq, placeholder('below'))))
+    .orderBy(order(seq))
+    .limit(placeholder('limit'))
+    .prepare();
+};
+
+const findInOrder = (db: Db, selected: SQL | undefined) => ({
+  asc: find(db, selected, asc),
+  desc: find(db, selected, desc),
+});
 
 const records = prepareStatements((db: Db, raw: StatementConnection) => {
   const { seq, header, hash, body } = auditRecords;
@@ -46,6 +65,9 @@ const records = prepareStatements((db: Db, raw: StatementConnection) => {
       .orderBy(asc(seq))
       .limit(placeholder('limit'))
       .prepare(),
+    actor: findInOrder(db, eq(raw.dialect.memberOfBody('actor'), placeholder('actor'))),
+    target: findInOrder(db, and(eq(raw.dialect.memberOfBody('target'), placeholder('target')), hasTarget(raw.dialect))),
+    all: findInOrder(db, undefined),
     about: db
       .select({ seq, header, hash, body })
       .from(auditRecords)
@@ -97,6 +119,7 @@ const payloads = prepareStatements((db: Db, raw: StatementConnection) => {
       .from(auditPayloads)
       .where(between(seq, placeholder('from'), placeholder('to')))
       .prepare(),
+    of: db.select({ seq, salt, bytes }).from(auditPayloads).where(raw.dialect.inList(seq, 'seqs')).prepare(),
     newest: db.select({ seq }).from(auditPayloads).orderBy(desc(seq)).limit(1).prepare(),
     insert: compileWrite(
       raw,
@@ -202,6 +225,18 @@ export class SqlAuditRepository implements AuditRepository {
     return rows.map(([seq, header, hash, body]) => ({ seq, header, hash, body }));
   }
 
+  async findRecords(tx: ReadTx, scan: RecordScan, { order, ...range }: RecordRange): Promise<StoredRecord[]> {
+    const all = records.read(tx);
+    switch (scan.by) {
+      case 'all':
+        return all.all[order].all(range);
+      case 'actor':
+        return all.actor[order].all({ ...range, actor: scan.actor });
+      case 'target':
+        return all.target[order].all({ ...range, target: scan.target });
+    }
+  }
+
   async recordsAbout(tx: ReadTx, pid: string): Promise<StoredRecord[]> {
     return records.read(tx).about.all({ pid });
   }
@@ -236,6 +271,10 @@ export class SqlAuditRepository implements AuditRepository {
   async payloads(tx: ReadTx, from: number, to: number): Promise<StoredPayload[]> {
     const rows = (await payloads.read(tx).range.values({ from, to })) as [number, Buffer, string][];
     return rows.map(([seq, salt, bytes]) => ({ seq, salt, bytes }));
+  }
+
+  async payloadsOf(tx: ReadTx, seqs: readonly number[]): Promise<StoredPayload[]> {
+    return payloads.read(tx).of.all({ seqs: JSON.stringify(seqs) });
   }
 
   async newestPayload(tx: ReadTx): Promise<number | undefined> {

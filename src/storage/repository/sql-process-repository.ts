@@ -3,7 +3,6 @@ import {
   desc,
   eq,
   exists,
-  getTableColumns,
   gt,
   inArray,
   isNotNull,
@@ -22,7 +21,14 @@ import type { NodeId, Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
 import { Turns } from '../../base/turns.js';
 import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
-import type { NumberedEnd, ProcessRepository, ProcessScan } from '../../kernel/process/process-repository.js';
+import type {
+  NumberedEnd,
+  ProcessConditions,
+  ProcessPage,
+  ProcessRange,
+  ProcessRepository,
+  ProcessScan,
+} from '../../kernel/process/process-repository.js';
 import { effects } from '../schema/effects.js';
 import { runEntries } from '../schema/execution.js';
 import { processes, processTags } from '../schema/processes.js';
@@ -40,9 +46,8 @@ import {
   runEntryRows,
   settingRows,
 } from '../working-set/tables.js';
+import { countProcesses, scanProcesses } from './sql-process-scans.js';
 
-const columns = getTableColumns(processes);
-const after = gt(processes.n, sql.placeholder('after'));
 const limit = sql.placeholder('limit');
 
 /** Rows whose timer is the kernel's: all but commands that a node is stopping. */
@@ -92,57 +97,6 @@ const statements = prepareStatements((db: Db, raw: StatementConnection) => ({
       ),
   ),
   insertTag: compileWrite(raw, db.insert(processTags).values(allColumns(processTags))),
-  scanAll: db.select().from(processes).where(after).orderBy(processes.n).limit(limit).prepare(),
-  scanParent: db
-    .select()
-    .from(processes)
-    .where(and(eq(processes.parent, sql.placeholder('parent')), after))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  scanPids: db
-    .select()
-    .from(processes)
-    .where(and(raw.dialect.inList(processes.pid, 'pids'), after))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  scanExternalRef: db
-    .select()
-    .from(processes)
-    .where(and(eq(processes.externalRef, sql.placeholder('externalRef')), after))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  scanRoot: db
-    .select()
-    .from(processes)
-    .where(and(eq(processes.root, sql.placeholder('root')), after))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  scanStatus: db
-    .select()
-    .from(processes)
-    .where(and(eq(processes.status, sql.placeholder('status')), isNull(processes.exitedAt), after))
-    .orderBy(processes.n)
-    .limit(limit)
-    .prepare(),
-  scanTag: db
-    .select(columns)
-    .from(processTags)
-    .innerJoin(processes, eq(processes.n, processTags.n))
-    .where(
-      and(
-        eq(processTags.space, sql.placeholder('space')),
-        eq(processTags.key, sql.placeholder('key')),
-        eq(processTags.value, sql.placeholder('value')),
-        gt(processTags.n, sql.placeholder('after')),
-      ),
-    )
-    .orderBy(processTags.n)
-    .limit(limit)
-    .prepare(),
   findLiveChildren: db
     .select({ pid: processes.pid })
     .from(processes)
@@ -154,12 +108,18 @@ const statements = prepareStatements((db: Db, raw: StatementConnection) => ({
     sql`SELECT n, pid, 0 FROM processes WHERE ${raw.dialect.inList(processes.pid, 'pids')} AND exited_at IS NULL`,
     sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid WHERE c.exited_at IS NULL`,
   ).prepare(),
-  findTree: walkTree(
-    db,
-    startAt,
-    sql`SELECT c.n, c.pid, walk.level + 1 FROM walk JOIN processes c ON c.parent = walk.pid
-        WHERE walk.level < ${sql.placeholder('depth')}`,
-  ).prepare(),
+  findChildren: db
+    .select()
+    .from(processes)
+    .where(and(raw.dialect.inList(processes.parent, 'parents'), gt(processes.n, sql.placeholder('after'))))
+    .orderBy(processes.n)
+    .limit(limit)
+    .prepare(),
+  findParentsOf: db
+    .selectDistinct({ pid: processes.parent })
+    .from(processes)
+    .where(and(raw.dialect.inList(processes.parent, 'parents'), gt(processes.n, sql.placeholder('after'))))
+    .prepare(),
   findAncestors: walkTree(
     db,
     startAt,
@@ -265,25 +225,12 @@ export class SqlProcessRepository implements ProcessRepository {
     return true;
   }
 
-  async scan(tx: ReadTx, scan: ProcessScan, from: number, rows: number): Promise<ProcessRow[]> {
-    const all = statements.read(tx);
-    const page = { after: from, limit: rows };
-    switch (scan.by) {
-      case 'all':
-        return all.scanAll.all(page);
-      case 'parent':
-        return all.scanParent.all({ ...page, parent: scan.parent });
-      case 'root':
-        return all.scanRoot.all({ ...page, root: scan.root });
-      case 'pids':
-        return all.scanPids.all({ ...page, pids: JSON.stringify(scan.pids) });
-      case 'externalRef':
-        return all.scanExternalRef.all({ ...page, externalRef: scan.externalRef });
-      case 'status':
-        return all.scanStatus.all({ ...page, status: scan.status });
-      case 'tag':
-        return all.scanTag.all({ ...page, space: scan.space, key: scan.key, value: scan.value });
-    }
+  async scan(tx: ReadTx, scan: ProcessScan, range: ProcessRange): Promise<ProcessPage> {
+    return scanProcesses(tx, scan, range);
+  }
+
+  async count(tx: ReadTx, conditions: Omit<ProcessConditions, 'text'>, after: number | undefined) {
+    return countProcesses(tx, conditions, after);
   }
 
   async findLiveChildren(tx: ReadTx, parents: readonly Pid[]): Promise<ProcessRow[]> {
@@ -309,8 +256,13 @@ export class SqlProcessRepository implements ProcessRepository {
     return rowsOf(tx, await statements.read(tx).findLiveTrees.all({ pids: JSON.stringify(pids) }));
   }
 
-  async findTree(tx: ReadTx, pid: Pid, depth: number): Promise<ProcessRow[]> {
-    return rowsOf(tx, await statements.read(tx).findTree.all({ pid, depth }));
+  async findChildren(tx: ReadTx, parents: readonly Pid[], after: number, rows: number): Promise<ProcessRow[]> {
+    return statements.read(tx).findChildren.all({ parents: JSON.stringify(parents), after, limit: rows });
+  }
+
+  async findParentsOf(tx: ReadTx, parents: readonly Pid[], after: number): Promise<Pid[]> {
+    const found = await statements.read(tx).findParentsOf.all({ parents: JSON.stringify(parents), after });
+    return found.flatMap(({ pid }) => pid ?? []);
   }
 
   async findAncestors(tx: ReadTx, pid: Pid): Promise<ProcessRow[]> {

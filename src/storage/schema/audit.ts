@@ -13,6 +13,8 @@ export const isStateRecord = ({ memberOfBody }: Dialect) => sql`${memberOfBody('
 export const isChangeRecord = ({ memberOfBody }: Dialect) =>
   sql`${memberOfBody('action')} IN ('capability.transfer', 'capability.revoke', 'capability.spend')`;
 
+export const hasTarget = ({ memberOfBody }: Dialect) => sql`${memberOfBody('target')} IS NOT NULL`;
+
 export const auditRecords = sqliteTable(
   'audit_records',
   {
@@ -24,6 +26,8 @@ export const auditRecords = sqliteTable(
   },
   (table) => [
     index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`),
+    index('audit_records_actor').on(sqliteDialect.memberOfBody('actor'), table.seq),
+    index('audit_records_target').on(sqliteDialect.memberOfBody('target'), table.seq).where(hasTarget(sqliteDialect)),
     index('audit_records_state')
       .on(sqliteDialect.memberOfBody('target'), table.seq)
       .where(isStateRecord(sqliteDialect)),

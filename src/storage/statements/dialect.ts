@@ -1,7 +1,7 @@
 import { Column, type SQL, sql } from 'drizzle-orm';
 
 /** Members of the bodies of audit records that are indexed. */
-export const bodyMembers = ['action', 'after', 'capability', 'target'] as const;
+export const bodyMembers = ['action', 'actor', 'after', 'capability', 'target'] as const;
 type BodyMember = (typeof bodyMembers)[number];
 
 /** The parts of SQL that engines spell differently. */

@@ -42,10 +42,11 @@ function pidsOf(tree: ProcessTree): string[] {
 
 function draw(tree: ProcessTree, name: (pid: string) => string): string[] {
   const lines = tree.children.flatMap((child, index) => {
-    const last = index === tree.children.length - 1;
+    const last = index === tree.children.length - 1 && tree.more !== true;
     const [head = '', ...rest] = draw(child, name);
     return [`${last ? '└─ ' : '├─ '}${head}`, ...rest.map((line) => `${last ? '   ' : '│  '}${line}`)];
   });
+  if (tree.more) lines.push(`└─ … more: a tree is cut at 10,000 processes, look at one of them`);
   return [labelOf(tree, name), ...lines];
 }
 
