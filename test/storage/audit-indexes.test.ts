@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, isNotNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { expect, it } from 'vitest';
-import { auditRecords, isChangeRecord, isStateRecord } from '../../src/storage/schema/audit.js';
+import { auditRecords, hasTarget, isChangeRecord, statusTarget } from '../../src/storage/schema/audit.js';
 import { migrate } from '../../src/storage/sqlite/migrate.js';
 import { sqliteDialect } from '../../src/storage/statements/dialect.js';
 
@@ -11,9 +11,15 @@ const { memberOfBody } = sqliteDialect;
 const lookups = [
   [
     'the status of a process',
-    'audit_records_state',
-    and(eq(memberOfBody('target'), 'p_1'), isStateRecord(sqliteDialect)),
+    'audit_records_status',
+    and(eq(statusTarget(sqliteDialect), 'p_1'), isNotNull(statusTarget(sqliteDialect))),
   ],
+  [
+    'what was done to a target',
+    'audit_records_target',
+    and(eq(memberOfBody('target'), 'p_1'), hasTarget(sqliteDialect)),
+  ],
+  ['what an actor did', 'audit_records_actor', eq(memberOfBody('actor'), 'p_1')],
   [
     'the changes of a capability',
     'audit_records_change',

@@ -23,7 +23,7 @@ import {
   auditRecords,
   hasTarget,
   isChangeRecord,
-  isStateRecord,
+  statusTarget,
 } from '../schema/audit.js';
 import { compileWrite } from '../statements/compiled-writes.js';
 import { prepareStatements } from '../statements/prepare-statements.js';
@@ -77,7 +77,7 @@ const records = prepareStatements((db: Db, raw: StatementConnection) => {
     newestState: db
       .select({ seq, header, hash, body })
       .from(auditRecords)
-      .where(and(eq(raw.dialect.memberOfBody('target'), placeholder('pid')), isStateRecord(raw.dialect)))
+      .where(and(eq(statusTarget(raw.dialect), placeholder('pid')), isNotNull(statusTarget(raw.dialect))))
       .orderBy(desc(seq))
       .limit(1)
       .prepare(),

@@ -7,12 +7,14 @@ export const auditLog = sqliteTable('audit_log', {
   id: text('id').primaryKey(),
 });
 
-/** Records that tell the status of a process. */
-export const isStateRecord = ({ memberOfBody }: Dialect) => sql`${memberOfBody('after')} IS NOT NULL`;
+/** The target of a record that tells the status of a process, NULL of others. */
+export const statusTarget = ({ memberOfBody }: Dialect) =>
+  sql`(CASE WHEN ${memberOfBody('after')} IS NOT NULL THEN ${memberOfBody('target')} END)`;
 /** Records that tell what became of a capability after its grant. */
 export const isChangeRecord = ({ memberOfBody }: Dialect) =>
   sql`${memberOfBody('action')} IN ('capability.transfer', 'capability.revoke', 'capability.spend')`;
 
+/** Records about something. */
 export const hasTarget = ({ memberOfBody }: Dialect) => sql`${memberOfBody('target')} IS NOT NULL`;
 
 export const auditRecords = sqliteTable(
@@ -28,9 +30,9 @@ export const auditRecords = sqliteTable(
     index('audit_records_subject').on(table.subject, table.seq).where(sql`${table.subject} IS NOT NULL`),
     index('audit_records_actor').on(sqliteDialect.memberOfBody('actor'), table.seq),
     index('audit_records_target').on(sqliteDialect.memberOfBody('target'), table.seq).where(hasTarget(sqliteDialect)),
-    index('audit_records_state')
-      .on(sqliteDialect.memberOfBody('target'), table.seq)
-      .where(isStateRecord(sqliteDialect)),
+    index('audit_records_status')
+      .on(statusTarget(sqliteDialect), table.seq)
+      .where(sql`${statusTarget(sqliteDialect)} IS NOT NULL`),
     index('audit_records_change')
       .on(sqliteDialect.memberOfBody('capability'), table.seq)
       .where(isChangeRecord(sqliteDialect)),

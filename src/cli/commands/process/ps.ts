@@ -17,7 +17,7 @@ interface PsOptions extends CommonOptions {
 const pageRows = 10_000;
 const headings = ['PID', 'STATUS', 'KIND', 'IMAGE', 'NAME', 'PARENT', 'AGE'];
 
-/** Lists processes in the order of their creation; commands are shown by their command line. */
+/** Lists the newest processes in the order of their creation; commands are shown by their command line. */
 export async function ps(options: PsOptions): Promise<void> {
   const { items, more } = await withReadOnlyStore(options, async ({ processes }) => {
     const items: ProcessRecord[] = [];
@@ -27,7 +27,7 @@ export async function ps(options: PsOptions): Promise<void> {
       items.push(...page.items);
       after = page.next;
     } while (after !== undefined && items.length < options.limit);
-    return { items, more: after !== undefined };
+    return { items: items.reverse(), more: after !== undefined };
   });
   if (options.json === true) return writeJson(items);
   const name = options.full === true ? fullName : shortNames(items.map(({ pid }) => pid));
@@ -37,13 +37,14 @@ export async function ps(options: PsOptions): Promise<void> {
       items.map((item) => row(item, name)),
     ),
   );
-  if (more) process.stderr.write(`There may be more: these are the first ${items.length}. See --limit.\n`);
+  if (more) process.stderr.write(`There may be more: these are the newest ${items.length}. See --limit.\n`);
 }
 
 function filterOf({ live, status, label }: PsOptions, left: number, after: string | undefined): ProcessFilter {
   return {
     limit: Math.max(1, Math.min(left, pageRows)),
     labels: label,
+    order: 'newest',
     ...(live === true ? { live } : {}),
     ...(status === undefined ? {} : { status }),
     ...(after === undefined ? {} : { after }),
