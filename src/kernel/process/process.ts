@@ -296,6 +296,7 @@ export interface ProcessTree extends ProcessRecord {
 
 /** How many processes there are. */
 export interface ProcessCounts {
+  /** All of them. */
   readonly total: number;
   readonly status: Readonly<Record<ProcessStatus, number>>;
   readonly kind: Readonly<Record<ProcessKind, number>>;

@@ -12,13 +12,13 @@ import { RunEntryRepository } from '../../../src/kernel/process/run-entry-reposi
 import { SignalRepository } from '../../../src/kernel/signal/signal-repository.js';
 import { WaitRepository } from '../../../src/kernel/waiting/wait-repository.js';
 import { ObjectRepository } from '../../../src/memory/object/object-repository.js';
+import { SqlProcessRepository } from '../../../src/storage/repository/process/sql-process-repository.js';
 import { SqlAccountRepository } from '../../../src/storage/repository/sql-account-repository.js';
 import { SqlAuditRepository } from '../../../src/storage/repository/sql-audit-repository.js';
 import { SqlCapabilityRepository } from '../../../src/storage/repository/sql-capability-repository.js';
 import { SqlEventRepository } from '../../../src/storage/repository/sql-event-repository.js';
 import { SqlMessageRepository } from '../../../src/storage/repository/sql-message-repository.js';
 import { SqlObjectRepository } from '../../../src/storage/repository/sql-object-repository.js';
-import { SqlProcessRepository } from '../../../src/storage/repository/sql-process-repository.js';
 import { SqlRunEntryRepository } from '../../../src/storage/repository/sql-run-entry-repository.js';
 import { SqlSignalRepository } from '../../../src/storage/repository/sql-signal-repository.js';
 import { SqlSpawnExtrasRepository } from '../../../src/storage/repository/sql-spawn-extras-repository.js';

@@ -17,10 +17,10 @@ import {
 } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import { injectable } from 'inversify';
-import type { NodeId, Pid } from '../../base/ids.js';
-import type { ReadTx, WriteTx } from '../../base/store.js';
-import { Turns } from '../../base/turns.js';
-import type { OwnerKeys, ProcessRow } from '../../kernel/process/process.js';
+import type { NodeId, Pid } from '../../../base/ids.js';
+import type { ReadTx, WriteTx } from '../../../base/store.js';
+import { Turns } from '../../../base/turns.js';
+import type { OwnerKeys, ProcessRow } from '../../../kernel/process/process.js';
 import type {
   NumberedEnd,
   ProcessConditions,
@@ -28,14 +28,14 @@ import type {
   ProcessRange,
   ProcessRepository,
   ProcessScan,
-} from '../../kernel/process/process-repository.js';
-import { effects } from '../schema/effects.js';
-import { runEntries } from '../schema/execution.js';
-import { processes, processTags } from '../schema/processes.js';
-import { allColumns, compileWrite } from '../statements/compiled-writes.js';
-import { prepareStatements } from '../statements/prepare-statements.js';
-import type { Db, StatementConnection } from '../statements/statement-connection.js';
-import { keepNumbers, takeNumber } from '../working-set/row-numbers.js';
+} from '../../../kernel/process/process-repository.js';
+import { effects } from '../../schema/effects.js';
+import { runEntries } from '../../schema/execution.js';
+import { processes, processTags } from '../../schema/processes.js';
+import { allColumns, compileWrite } from '../../statements/compiled-writes.js';
+import { prepareStatements } from '../../statements/prepare-statements.js';
+import type { Db, StatementConnection } from '../../statements/statement-connection.js';
+import { keepNumbers, takeNumber } from '../../working-set/row-numbers.js';
 import {
   accountRows,
   capabilityRows,
@@ -45,7 +45,7 @@ import {
   reservationRows,
   runEntryRows,
   settingRows,
-} from '../working-set/tables.js';
+} from '../../working-set/tables.js';
 import { countProcesses, scanProcesses } from './sql-process-scans.js';
 
 const limit = sql.placeholder('limit');

@@ -1,20 +1,20 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, gte, isNull, lt, lte, type SQL, sql } from 'drizzle-orm';
-import { lowerAscii } from '../../base/characters.js';
-import { scanRowsMax } from '../../base/page.js';
-import type { ReadTx } from '../../base/store.js';
-import { defaultQueue, type ProcessRow, processStatuses } from '../../kernel/process/process.js';
+import { lowerAscii } from '../../../base/characters.js';
+import { scanRowsMax } from '../../../base/page.js';
+import type { ReadTx } from '../../../base/store.js';
+import { defaultQueue, type ProcessRow, processStatuses } from '../../../kernel/process/process.js';
 import type {
   ProcessConditions,
   ProcessCount,
   ProcessPage,
   ProcessRange,
   ProcessScan,
-} from '../../kernel/process/process-repository.js';
-import { processes, processTags } from '../schema/processes.js';
-import type { Dialect } from '../statements/dialect.js';
-import { prepareStatements } from '../statements/prepare-statements.js';
-import type { Db, StatementConnection } from '../statements/statement-connection.js';
-import { highestNumber } from '../working-set/row-numbers.js';
+} from '../../../kernel/process/process-repository.js';
+import { processes, processTags } from '../../schema/processes.js';
+import type { Dialect } from '../../statements/dialect.js';
+import { prepareStatements } from '../../statements/prepare-statements.js';
+import type { Db, StatementConnection } from '../../statements/statement-connection.js';
+import { highestNumber } from '../../working-set/row-numbers.js';
 
 const columns = getTableColumns(processes);
 const placeholder = sql.placeholder;
