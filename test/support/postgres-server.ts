@@ -21,7 +21,7 @@ export function providePostgres(): Promise<PostgresServer> {
  * Starts a server on a free port of the loopback interface, with its data in a temporary folder and without waiting for the
  * disk. Both are gone after `stop`, and also when this program ends in any other way.
  */
-async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await startOn(await findFreePort(), settings);

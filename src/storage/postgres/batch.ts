@@ -26,6 +26,8 @@ export interface Answer {
 export interface BatchItem {
   readonly statement: PreparedText;
   readonly values: readonly unknown[];
+  /** False when nobody waits for its answer. */
+  readonly isAwaited: boolean;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }

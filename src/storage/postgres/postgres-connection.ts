@@ -6,6 +6,7 @@ import { RowStatements } from '../working-set/row-statements.js';
 import type { TableDescription } from '../working-set/table-description.js';
 import { WorkingSet } from '../working-set/working-set.js';
 import { type Answer, Batch, type BatchItem, type PreparedText } from './batch.js';
+import { mergeInserts } from './merged-inserts.js';
 import { PostgresStatement } from './postgres-statement.js';
 import { numberPlaceholders, type StatementText } from './statement-text.js';
 
@@ -60,14 +61,14 @@ export class PostgresConnection implements StatementConnection {
   /** Sends a statement, with everything that was pushed before it, and waits for the answer. */
   query({ text }: Pick<StatementText, 'text'>, values: readonly unknown[] = []): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.add(text, values, resolve, reject);
+      this.add(text, values, { resolve, reject });
       this.send();
     });
   }
 
   /** Adds a statement to the next batch. Nobody awaits its answer: its failure is kept in `error`. */
   push({ text }: Pick<StatementText, 'text'>, values: readonly unknown[] = []): void {
-    this.add(text, values, ignoreAnswer, ignoreAnswer);
+    this.add(text, values);
   }
 
   /** Sends the queries that `ask` begins together, in one batch. */
@@ -84,9 +85,9 @@ export class PostgresConnection implements StatementConnection {
   /** Sends what was pushed. */
   private send(): void {
     if (this.isHolding || this.pending.length === 0) return;
-    const batch = new Batch(this.pending);
+    const items = mergeInserts(this.pending, (text) => this.textOf(text));
     this.pending = [];
-    this.client.query(batch);
+    this.client.query(new Batch(items));
   }
 
   /** Drops what was pushed and not sent, of a transaction that is lost. */
@@ -96,17 +97,17 @@ export class PostgresConnection implements StatementConnection {
     for (const item of lost) item.reject(this.error ?? new Error('the transaction was given up'));
   }
 
-  private add(
-    text: string,
-    values: readonly unknown[],
-    resolve: BatchItem['resolve'],
-    reject: BatchItem['reject'],
-  ): void {
-    const fail = (error: unknown) => {
-      this.error ??= error;
-      reject(error);
-    };
-    this.pending.push({ statement: this.textOf(text), values, resolve, reject: fail });
+  private add(text: string, values: readonly unknown[], awaiting?: Pick<BatchItem, 'resolve' | 'reject'>): void {
+    this.pending.push({
+      statement: this.textOf(text),
+      values,
+      isAwaited: awaiting !== undefined,
+      resolve: awaiting?.resolve ?? ignoreAnswer,
+      reject: (error) => {
+        this.error ??= error;
+        awaiting?.reject(error);
+      },
+    });
   }
 
   forgetError(): void {
