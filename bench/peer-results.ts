@@ -1,18 +1,16 @@
+import type { Machine } from './machine.js';
 import { median } from './support.js';
 
-/** What bench/peers-results.json has. */
-export interface PeerResults {
-  readonly machine: {
-    readonly node: string;
-    readonly cpu: string;
-    readonly cores: number;
-    /** Load averages of the machine; high ones say that it did other work too. */
-    readonly loadBefore: number;
-    readonly loadAfter: number;
-  };
+/** Where, with what and how long it was measured. */
+export interface RunSetting {
+  readonly machine: Machine;
   readonly versions: Readonly<Record<string, string>>;
   readonly rounds: number;
   readonly durationMs: number;
+}
+
+/** What bench/peers-results.json has. */
+export interface PeerResults extends RunSetting {
   /** Of one parent and its child, by side; with one caller where nothing else is said. */
   readonly counts: Readonly<Record<string, StatementCounts>>;
   readonly comparisons: readonly Comparison[];
@@ -21,7 +19,7 @@ export interface PeerResults {
 /** Rounds that took turns. */
 export interface Comparison {
   readonly durability: 'full' | 'normal';
-  readonly workload: 'parent-child' | 'step';
+  readonly workload: keyof typeof workloadNames;
   readonly callers: number;
   readonly sides: Readonly<Record<string, SideRates>>;
 }
@@ -43,14 +41,15 @@ export interface StatementCounts {
   readonly commits: number;
 }
 
-const sideNames: Readonly<Record<string, string>> = {
+export const sideNames: Readonly<Record<string, string>> = {
   procura: 'Procura',
   'procura, 32': 'Procura, 32 callers',
   langgraph: 'LangGraph JS, SQLite',
   dbos: 'DBOS, PostgreSQL',
   raw: 'raw better-sqlite3, the same writes',
+  pg: 'raw pg, the same rows',
 };
-const workloadNames = { 'parent-child': 'parent and child', step: 'one step' } as const;
+export const workloadNames = { 'parent-child': 'parent and child', step: 'one step', spawn: 'spawnChild' } as const;
 
 /** The speed of Procura against another side: the median of the rounds' ratios, with the smallest and the largest. */
 export function ratiosOf({ sides }: Comparison, other: string): { median: number; min: number; max: number } {
@@ -60,7 +59,7 @@ export function ratiosOf({ sides }: Comparison, other: string): { median: number
 }
 
 /** The comparisons as a table in Markdown. */
-export function ratesTable({ comparisons }: PeerResults): string {
+export function ratesTable({ comparisons }: Pick<PeerResults, 'comparisons'>): string {
   const lines = comparisons.flatMap((comparison) =>
     Object.entries(comparison.sides).map(([name, { perSecond, cpuUs }]) => {
       const { durability, workload, callers } = comparison;
@@ -93,7 +92,7 @@ export function countsTable({ counts }: PeerResults): string {
 }
 
 /** Where and with what it was measured. */
-export function settingText({ machine, versions, rounds, durationMs }: PeerResults): string {
+export function settingText({ machine, versions, rounds, durationMs }: RunSetting): string {
   const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const measured = `${rounds} rounds of ${durationMs / 1_000} s each, after one that does not count`;
   const host = `Node ${machine.node.slice(1)}, ${machine.cores} cores (${machine.cpu})`;

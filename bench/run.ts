@@ -5,8 +5,18 @@ import { commandRates } from './command.js';
 import { bytesPerProcess, cancelMs, firstSpawnMs, streamMs, verifyRate } from './figures.js';
 import { forkRates } from './fork-size.js';
 import { bytesPerWaiting, lifeRate } from './life.js';
-import { countsTable, ratesTable, ratiosOf, settingText } from './peer-results.js';
+import {
+  type Comparison,
+  countsTable,
+  ratesTable,
+  ratiosOf,
+  settingText,
+  sideNames,
+  workloadNames,
+} from './peer-results.js';
 import { comparePeers } from './peers.js';
+import { measurePostgres } from './postgres.js';
+import { sumsTable } from './postgres-results.js';
 import { revocationStalls } from './revocation.js';
 import { spawnRates } from './spawn-child.js';
 import { flatRates } from './table-size.js';
@@ -27,6 +37,25 @@ const figure = (what: string, measured: string, ...goal: [] | [reach: string, re
 };
 const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`;
 const rounded = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
+
+/** The speed of Procura against the other sides, with what it has to reach at the least. */
+function tellRatios(
+  comparisons: readonly Comparison[],
+  goalOf: (side: string, callers: number) => number | undefined,
+): void {
+  for (const comparison of comparisons) {
+    const { workload, durability, callers, sides } = comparison;
+    for (const other of Object.keys(sides).filter((name) => name !== 'procura')) {
+      const { median: times, min, max } = ratiosOf(comparison, other);
+      const byCallers = callers === 1 ? 'one caller' : `${callers} callers`;
+      const what = `${workloadNames[workload]}, ${byCallers}, ${durability}, against ${sideNames[other] ?? other}`;
+      const measured = `${times.toFixed(2)}× (${min.toFixed(2)} to ${max.toFixed(2)})`;
+      const least = goalOf(other, callers);
+      if (least === undefined) figure(what, measured);
+      else figure(what, measured, `≥ ${least}×`, times >= least);
+    }
+  }
+}
 
 /** By the number of callers, how fast Procura has to be against the raw replay of its writes and against a peer. */
 const peerGoals: Readonly<Record<'raw' | 'peer', Readonly<Record<number, number>>>> = {
@@ -79,21 +108,19 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   // Installs the peers, where that was not done yet. Its tables are those of docs/benchmarks.md.
   async peers() {
     const results = await comparePeers();
-    for (const comparison of results.comparisons.filter(({ workload }) => workload === 'parent-child')) {
-      const { durability, callers, sides } = comparison;
-      for (const other of Object.keys(sides).filter((name) => name !== 'procura')) {
-        const { median: times, min, max } = ratiosOf(comparison, other);
-        const what = `parent and child, ${callers === 1 ? 'one caller' : `${callers} callers`}, ${durability}, against ${other}`;
-        const measured = `${times.toFixed(2)}× (${min.toFixed(2)} to ${max.toFixed(2)})`;
-        const least = peerGoals[other === 'raw' ? 'raw' : 'peer'][callers];
-        if (least === undefined) figure(what, measured);
-        else figure(what, measured, `≥ ${least}×`, times >= least);
-      }
-    }
+    const lives = results.comparisons.filter(({ workload }) => workload === 'parent-child');
+    tellRatios(lives, (side, callers) => peerGoals[side === 'raw' ? 'raw' : 'peer'][callers]);
     const { statements, commits } = results.counts.procura ?? { statements: Number.NaN, commits: Number.NaN };
     figure('statements of a parent and its child, one caller', rounded(statements), '≤ 60', statements <= 60);
     figure('commits of a parent and its child, one caller', rounded(commits), '≤ 4', commits <= 4);
     console.log([settingText(results), ratesTable(results), countsTable(results)].join('\n\n'));
+  },
+
+  // Installs the peers, too. Its tables are those of docs/benchmarks.md and docs/scaling.md.
+  async postgres() {
+    const results = await measurePostgres();
+    tellRatios(results.comparisons, (side, callers) => (side === 'pg' ? 0.5 : callers === 32 ? 3 : undefined));
+    console.log([settingText(results), ratesTable(results), sumsTable(results)].join('\n\n'));
   },
 
   async command() {

@@ -3,14 +3,28 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BenchDatabase } from './postgres-server.js';
 
 export type Durability = 'full' | 'normal';
+
+/** What a program is started with, beside a temporary folder of its own. */
+export interface SideSetting {
+  readonly durability: Durability;
+  /** Where it is not the folder that the data are in. */
+  readonly database?: BenchDatabase;
+  /** The schema of the database that is its own. */
+  readonly schema?: string;
+  /** The schema in which a replay finds what it is to write. */
+  readonly source?: string;
+}
 
 export interface RoundRequest {
   readonly workload: string;
   readonly callers: number;
   /** How long callers go on starting operations. A replay has a fixed number of operations instead. */
   readonly durationMs: number;
+  /** For a replay: the number of the newest operations of another side that it writes again. */
+  readonly operations?: number;
 }
 
 export interface Round {
@@ -28,11 +42,11 @@ export class SideProgram {
   ) {}
 
   /** Starts the program `file` of bench/, in a temporary folder; resolves when it is ready. */
-  static async start(file: string, durability: Durability): Promise<SideProgram> {
+  static async start(file: string, setting: SideSetting): Promise<SideProgram> {
     const folder = mkdtempSync(join(tmpdir(), 'procura-side-'));
     const program = fileURLToPath(new URL(file, import.meta.url));
     // Without the loader of TypeScript, which this program runs with and the sides do not need.
-    const child = fork(program, [JSON.stringify({ folder, durability })], {
+    const child = fork(program, [JSON.stringify({ folder, ...setting })], {
       execArgv: ['--no-deprecation'],
       env: { ...process.env, NODE_ENV: 'production' },
     });

@@ -7,12 +7,25 @@ const parent = defineImage({ name: 'parent', run: async (ctx, { n }) => (await c
 
 const step = defineImage({ name: 'step', run: (ctx, { n }) => ctx.step('square', () => n * n) });
 
-/** A kernel on the file `store`, with an operation of each workload. */
-export async function openLives(store, durability) {
-  const kernel = await createKernel({ store, durability, images: [square, parent, step], logger: 'silent' });
+/** A kernel on `store`, with an operation of each workload; `options` are those of the kernel. */
+export async function openLives(store, options) {
+  const kernel = await createKernel({ store, ...options, images: [square, parent, step], logger: 'silent' });
   const workloads = {
     'parent-child': (n) => kernel.run(parent, { n }),
     step: (n) => kernel.run(step, { n }),
+    spawn: spawnerOn(kernel),
   };
   return { kernel, workloads };
+}
+
+const tool = { resource: 'tool:search', rights: ['call'] };
+
+/** Spawns children without a body, each with a goal and one delegated capability. */
+function spawnerOn(kernel) {
+  const capabilities = [{ ...tool, delegable: true }];
+  let lead;
+  return async (n) => {
+    lead ??= kernel.processes.spawn({ budget: { children: 100_000_000 }, capabilities });
+    return kernel.processes.spawnChild(await lead, { goal: `part ${n}`, delegate: [{ ...tool }] });
+  };
 }

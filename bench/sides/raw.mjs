@@ -32,7 +32,7 @@ async function record(folder, durability, callers) {
   const path = join(folder, `recorded-${callers}.db`);
   const base = `${path}.base`;
   const lives = recordedLives[callers];
-  const { kernel, workloads } = await openLives(path, durability);
+  const { kernel, workloads } = await openLives(path, { durability });
   const run = async (count, onLife) => {
     let next = 0;
     const call = async () => {
