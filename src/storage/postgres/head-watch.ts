@@ -1,8 +1,6 @@
 import type { Client } from 'pg';
 import type { PostgresAddress } from '../../base/address/postgres-address.js';
 import type { Logger } from '../../base/logger.js';
-import { prepareStatements } from '../statements/prepare-statements.js';
-import type { Db, StatementConnection } from '../statements/statement-connection.js';
 import { connect } from './connect.js';
 import { codeOf, messageOf } from './postgres-errors.js';
 import type { PostgresReadQueue } from './postgres-read-queue.js';
@@ -21,10 +19,8 @@ const notifyMs = 5;
 const reconnectMsMin = 1_000;
 const reconnectMsMax = 30_000;
 
-const statements = prepareStatements((_db: Db, raw: StatementConnection) => ({
-  head: raw.prepare<[], { no: number }>('SELECT no FROM head'),
-  notify: raw.prepare<[string, string]>('SELECT pg_notify(?, ?)'),
-}));
+/** Waits for no disk: a notification is not worth it. */
+const notify = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 
 /**
  * Finds out that other nodes have committed: by looking at the number of the newest commit every `pollMs`, and at once when it is
@@ -50,6 +46,13 @@ export class HeadWatch {
     this.newest = await this.readHead();
     this.poll = setInterval(() => this.look(), this.options.pollMs).unref();
     await this.listen();
+  }
+
+  /** The number of the newest commit. */
+  async readHead(): Promise<number> {
+    const { reads, address } = this.options;
+    const [[no] = []] = await reads.statement(`SELECT "no" FROM "${address.schema}"."head"`);
+    return Number(no ?? 0);
   }
 
   /** A group of this store has the lock and has seen this commit, which may be another's. */
@@ -111,15 +114,10 @@ export class HeadWatch {
     this.onForeignCommit();
   }
 
-  private async readHead(): Promise<number> {
-    const head = await this.options.reads.run(async (tx) => statements.read(tx).head.get());
-    return head?.no ?? 0;
-  }
-
   private async notify(): Promise<void> {
     const { reads, writer } = this.options;
     // A hint that is lost delays others until their next poll.
-    await reads.run(async (tx) => statements.read(tx).notify.all(this.channel, writer)).catch(() => undefined);
+    await reads.statement(notify, [this.channel, writer]).catch(() => undefined);
   }
 
   private async listen(): Promise<void> {

@@ -9,6 +9,7 @@ import { Fifo } from '../units/fifo.js';
 import type { RowStatements } from '../working-set/row-statements.js';
 import type { TableDescription } from '../working-set/table-description.js';
 import type { UnitAccess } from '../working-set/unit-access.js';
+import type { MemoryReads } from './memory-reads.js';
 import type { PostgresConnection } from './postgres-connection.js';
 import { isRepeatable, isUnknownStatement, toStoreError } from './postgres-errors.js';
 import { transactionSettings } from './transaction-settings.js';
@@ -67,7 +68,7 @@ class PostgresReadUnit implements ReadTx, UnitAccess {
   }
 }
 
-/** Runs read units, each on a connection of its own as long as it lasts. One whose connection is lost is run again. */
+/** Runs read units from memory where it knows everything, otherwise each on a connection of its own as long as it lasts. */
 export class PostgresReadQueue {
   private readonly free: PostgresConnection[] = [];
   private readonly waiting = new Fifo<() => void>();
@@ -79,6 +80,7 @@ export class PostgresReadQueue {
   constructor(
     private readonly address: PostgresAddress,
     private readonly connect: (until: number) => Promise<PostgresConnection>,
+    private readonly memory: MemoryReads,
   ) {
     this.settings = { text: transactionSettings(address.schema, 'read', 'full') };
   }
@@ -89,22 +91,23 @@ export class PostgresReadQueue {
     const own = new Deferred();
     this.answered = own.promise;
     try {
-      return await this.runInTurn(work);
+      const known = await this.memory.run(work);
+      return known === undefined ? await this.runOnDatabase(work) : await known.answer;
     } finally {
       await answered;
       own.resolve();
     }
   }
 
-  private async runInTurn<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
-    await this.takeTurn();
-    try {
-      return await this.runUnit(work);
-    } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.open--;
-      else next();
-    }
+  /** Runs one statement in a transaction of its own: it names its schema. One that is lost with its connection is run again. */
+  statement(text: string, values: readonly unknown[] = []): Promise<unknown[][]> {
+    return this.inTurn(async (connection) => {
+      try {
+        return (await connection.query({ text }, values)).rows;
+      } finally {
+        if (!connection.isLost) connection.forgetError();
+      }
+    });
   }
 
   /** Resolves when nothing is queued or running. */
@@ -116,19 +119,32 @@ export class PostgresReadQueue {
     await Promise.all(this.free.map(({ client }) => client.end().catch(() => undefined)));
   }
 
-  private async takeTurn(): Promise<void> {
-    if (this.open < readersMax) this.open++;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  private runOnDatabase<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    return this.inTurn((connection) => {
+      const unit = new PostgresReadUnit(connection, this.settings);
+      return work(unit).finally(() => unit.end());
+    });
   }
 
-  private async runUnit<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+  private async inTurn<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    if (this.open < readersMax) this.open++;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return await this.withConnection(work);
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.open--;
+      else next();
+    }
+  }
+
+  private async withConnection<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     const until = performance.now() + repeatMs;
     for (let run = 1; ; run++) {
       let connection: PostgresConnection | undefined;
       try {
         connection = this.take() ?? (await this.connect(until));
-        const unit = new PostgresReadUnit(connection, this.settings);
-        const answer = await work(unit).finally(() => unit.end());
+        const answer = await work(connection);
         this.giveBack(connection);
         return answer;
       } catch (error) {

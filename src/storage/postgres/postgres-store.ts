@@ -11,6 +11,7 @@ import { storeClosed } from '../units/store-closed.js';
 import { connect } from './connect.js';
 import type { DatabaseClock } from './database-clock.js';
 import { HeadWatch } from './head-watch.js';
+import { MemoryReads } from './memory-reads.js';
 import { assertNotNewer, assertReadable, migrate } from './migrate.js';
 import { PostgresConnection } from './postgres-connection.js';
 import { isConnectionError, toStoreError } from './postgres-errors.js';
@@ -92,10 +93,16 @@ export class PostgresStore implements Store {
 
   private start(): void {
     const { address } = this.options;
-    this.reads = new PostgresReadQueue(address, (until) => this.connect('reader', until));
-    this.watch = new HeadWatch({ ...this.options, reads: this.reads, logger: this.logger }, () =>
+    const memory: MemoryReads = new MemoryReads({
+      workingSet: () => (this.writer?.isLost === false ? this.writer.workingSet : undefined),
+      readHead: () => watch.readHead(),
+    });
+    const reads: PostgresReadQueue = new PostgresReadQueue(address, (until) => this.connect('reader', until), memory);
+    const watch: HeadWatch = new HeadWatch({ ...this.options, reads, logger: this.logger }, () =>
       this.listeners.notify(),
     );
+    this.reads = reads;
+    this.watch = watch;
     if (this.options.readOnly) return;
     this.writes = new PostgresWriteQueue({
       address,
@@ -104,7 +111,8 @@ export class PostgresStore implements Store {
       disconnect: (connection) => this.disconnect(connection),
       onHead: (head) => this.onHead(head),
       newestTime: () => this.options.clock.peek(),
-      onCommit: (no) => this.watch?.committed(no),
+      onCommit: (no) => watch.committed(no),
+      onGroupEnd: () => memory.onGroupEnd(),
     });
     this.aging = setInterval(() => this.writer?.workingSet.age(), agingMs).unref();
   }

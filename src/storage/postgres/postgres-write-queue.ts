@@ -33,6 +33,8 @@ export interface WriteQueueOptions {
   newestTime(): number;
   /** Called after a commit. */
   onCommit(no: number): void;
+  /** Called when a group has ended in any way, before the next one begins. */
+  onGroupEnd(): void;
 }
 
 /** The commit of a group whose answer was lost. */
@@ -112,6 +114,7 @@ export class PostgresWriteQueue {
       group = new UnitGroup(connection, this.transactionOf(connection, state));
       await this.runInGroup(group, units);
       await group.commit();
+      this.options.onGroupEnd();
       if (group.hasWritten) this.options.onCommit(state.no);
     } catch (error) {
       const cause = connection?.error ?? error;
@@ -128,13 +131,22 @@ export class PostgresWriteQueue {
   private async begin(connection: PostgresConnection, units: readonly Unit[]): Promise<Head> {
     const { transactions, onHead } = this.options;
     const about = units.flatMap((unit) => unit.about);
-    const fetch = new Prefetch(connection, about, !this.isAlone);
+    const wasAlone = this.isAlone;
+    const fetch = new Prefetch(connection, about, !wasAlone);
     const [head, found] = await connection.together(() => [transactions.begin(connection), fetch.ask()] as const);
     onHead(head);
     this.isAlone = connection.workingSet.beginGroup(head.no);
     connection.workingSet.importFacts(head.facts);
-    await fetch.learn(found);
+    if (wasAlone && !this.isAlone) await this.fetchAgain(connection, about);
+    else await fetch.learn(found);
     return head;
+  }
+
+  /** Reads what was known before others have committed. */
+  private async fetchAgain(connection: PostgresConnection, about: readonly Pid[]): Promise<void> {
+    const fetch = new Prefetch(connection, about, true);
+    const [found] = await connection.together(() => [fetch.ask()] as const);
+    await fetch.learn(found);
   }
 
   private async runInGroup(group: UnitGroup, units: Unit[]): Promise<void> {
@@ -178,6 +190,7 @@ export class PostgresWriteQueue {
   private async abandon(connection: PostgresConnection, isLost: boolean): Promise<void> {
     connection.discard();
     connection.workingSet.abandonGroup();
+    this.options.onGroupEnd();
     if (isLost) return this.options.disconnect(connection);
     try {
       await connection.query({ text: 'ROLLBACK' });

@@ -1,16 +1,25 @@
 import { performance } from 'node:perf_hooks';
 import type { ReadTx } from '../../base/store.js';
 import { Fifo } from '../units/fifo.js';
+import { MemoryReadUnit, OutdatedRead } from '../units/memory-read-unit.js';
+import type { WorkingSet } from '../working-set/working-set.js';
 import type { Connection } from './connection.js';
 import { backoff } from './file-lock.js';
 import { isBusy, toKernelError } from './sqlite-errors.js';
-import { type CommittedMemory, OutdatedRead, SqliteReadTx } from './sqlite-read-tx.js';
+import { SqliteReadTx } from './sqlite-read-tx.js';
 import { busyMs } from './write-queue.js';
 
 const turnMs = 10;
 
 /** Read units that are answered from memory at once, in one turn of the event loop; further ones wait for the next. */
 const atOnceMax = 64;
+
+/** What is committed and known to the writer. */
+interface CommittedMemory {
+  readonly workingSet: WorkingSet;
+  /** Whether the working set is what is committed, also by others. */
+  isCurrent(): boolean;
+}
 
 /** Runs read units: at once from memory where it knows everything, otherwise one after another on one connection. */
 export class ReadQueue {
@@ -29,7 +38,7 @@ export class ReadQueue {
     if (this.leftAtOnce > 0 && this.isMemoryCurrent()) {
       this.leftAtOnce--;
       try {
-        return await work(new SqliteReadTx(this.connection, this.memory.workingSet));
+        return await work(new MemoryReadUnit(this.memory.workingSet));
       } catch (error) {
         if (!(error instanceof OutdatedRead)) throw toKernelError(error);
       }

@@ -62,6 +62,11 @@ export class WorkingSet {
     this.factUndoLog.push(() => (had ? this.facts.set(name, before) : this.facts.delete(name)));
   }
 
+  /** The version of the database whose state is known. */
+  get knownVersion(): unknown {
+    return this.dataVersion;
+  }
+
   /** Whether what is known is committed, and nobody else has committed since. */
   isCommitted(dataVersion: unknown): boolean {
     return !this.isInGroup && dataVersion === this.dataVersion;
