@@ -7,12 +7,9 @@ import { keepAlive } from '../../base/keep-alive.js';
 import { Logger } from '../../base/logger.js';
 import { NodeIdentity } from '../../base/node-identity.js';
 import { timerMsMax } from '../../base/spec.js';
-import type { ReadTx, WriteTx } from '../../base/store.js';
 import type { EventHandlers, KernelEvent } from '../../events/event.js';
 import { EventFeed } from '../../events/event-feed.js';
-import { type ProcessStarter, SpawnStarts, type StartFacts } from '../../kernel/lifecycle/spawn-starts.js';
-import type { ProcessRow } from '../../kernel/process/process.js';
-import type { Act } from '../../unit/act.js';
+import { SpawnStarts } from '../../kernel/lifecycle/spawn-starts.js';
 import type { ImageResult } from '../image/image.js';
 import type { ParsedImage } from '../image/image-definition.js';
 import { MemoryImageRegistry } from '../image/image-registry.js';
@@ -31,6 +28,7 @@ import { NodeLease } from './node-lease.js';
 import { NodeOffering } from './node-offering.js';
 import { NodeSettings } from './node-settings.js';
 import { Slots } from './slots.js';
+import { StartsWithSpawn } from './starts-with-spawn.js';
 import { UnplacedProcesses } from './unplaced-processes.js';
 
 /** The delay before an outcome is committed again to a store that is busy or full. */
@@ -44,10 +42,9 @@ type BodyOutcome = { readonly value: ImageResult } | { readonly error: unknown }
  * committed events, and scans the table at its start, with each renewal of the lease, and when an image or a tool is registered.
  */
 @injectable()
-export class Executor implements ProcessStarter {
+export class Executor {
   private readonly runs = new Map<Pid, Run>();
-  /** Processes that were started in the unit that creates them, until its commit. */
-  private readonly startedWithSpawn = new Map<Pid, RunStart | undefined>();
+  private readonly startsWithSpawn: StartsWithSpawn;
   private readonly context = new DetachedContext();
   private readonly slots: Slots;
   private readonly claimLoop: ClaimLoop;
@@ -59,7 +56,7 @@ export class Executor implements ProcessStarter {
   private alive: Disposable | undefined;
 
   constructor(
-    @inject(NodeSettings) private readonly settings: NodeSettings,
+    @inject(NodeSettings) settings: NodeSettings,
     @inject(MemoryImageRegistry) private readonly images: MemoryImageRegistry,
     @inject(EventFeed) private readonly feed: EventFeed,
     @inject(NodeIdentity) private readonly node: NodeIdentity,
@@ -83,6 +80,11 @@ export class Executor implements ProcessStarter {
       onNothing: () => this.unplaced.checkSoon(),
       onChange: () => this.notifyChange(),
     });
+    this.startsWithSpawn = new StartsWithSpawn({
+      ...{ claims, nodeId: node.nodeId, slots: this.slots },
+      mayStart: () => settings.startsAtSpawn && this.isOpen && !this.claimLoop.hasWork,
+      onAbandon: () => this.notifyChange(),
+    });
   }
 
   async open(): Promise<void> {
@@ -90,7 +92,7 @@ export class Executor implements ProcessStarter {
     guardHost();
     this.subscriptions = [
       this.feed.subscribe('executor', this.handlers()),
-      this.spawnStarts.use(this),
+      this.spawnStarts.use(this.startsWithSpawn),
       this.lease.onLost(() => this.endAllRuns()),
       this.lease.onRenewed(() => void this.scan(() => this.claimLoop.scan())),
       this.offering.onChange(() => void this.scanAll()),
@@ -148,7 +150,7 @@ export class Executor implements ProcessStarter {
     const created = (event: KernelEvent<'process.spawned' | 'process.forked'>) => {
       const { pid = '', data } = event;
       const hasBody = data.kind === 'agent' || data.kind === 'steps';
-      if (hasBody && !this.startedWithSpawn.has(pid)) this.announce(event, data.image);
+      if (hasBody && !this.startsWithSpawn.has(pid)) this.announce(event, data.image);
       this.notifyChange();
     };
     // The event comes with the next fence: a run of this process that is still open has lost it.
@@ -197,34 +199,11 @@ export class Executor implements ProcessStarter {
       },
       'process.started': ({ pid = '' }) => {
         this.claimLoop.forget(pid);
-        this.beginSpawned(pid);
+        const start = this.startsWithSpawn.take(pid);
+        if (start !== undefined) this.begin(start);
         this.notifyChange();
       },
     };
-  }
-
-  async admit(tx: ReadTx, row: ProcessRow): Promise<StartFacts | undefined> {
-    if (!this.settings.startsAtSpawn || !this.isOpen || this.claimLoop.hasWork) return undefined;
-    if (!(await this.claims.canStart(tx, row)) || !this.slots.tryAcquire()) return undefined;
-    this.startedWithSpawn.set(row.pid, undefined);
-    const { attempt, fence } = row;
-    return { node: this.node.nodeId, attempt, fence };
-  }
-
-  async start(tx: WriteTx, act: Act, row: ProcessRow): Promise<void> {
-    this.startedWithSpawn.set(row.pid, await this.claims.startNew(tx, act, row));
-  }
-
-  abandon(pid: Pid): void {
-    if (this.startedWithSpawn.delete(pid)) this.releaseSlot();
-  }
-
-  /** Begins the body of a process that was started with its spawn, after the commit. */
-  private beginSpawned(pid: Pid): void {
-    const start = this.startedWithSpawn.get(pid);
-    if (start === undefined) return;
-    this.startedWithSpawn.delete(pid);
-    this.begin(start);
   }
 
   /** Tells of a process that may be runnable. `image`: its image, where the event says it. */
