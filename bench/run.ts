@@ -20,6 +20,7 @@ import { sumsTable } from './postgres-results.js';
 import { revocationStalls } from './revocation.js';
 import { spawnRates } from './spawn-child.js';
 import { flatRates } from './table-size.js';
+import { workingSetSizes } from './working-set.js';
 
 interface Figure {
   readonly what: string;
@@ -103,6 +104,14 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
     figure('whole life of a child, 32 callers, full', perSecond(lives));
     const bytes = await bytesPerWaiting(10_000);
     figure('memory per process that waits, of 10,000', `${Math.round(bytes)} B`, '< 10,240 B', bytes < 10_240);
+  },
+
+  async 'working-set'() {
+    for (const { engine, live, bytes } of await workingSetSizes(100_000)) {
+      const mebibytes = bytes / 2 ** 20;
+      const what = `heap that ${live.toLocaleString('en')} live processes take, ${engine}`;
+      figure(what, `${mebibytes.toFixed(1)} MiB`, '≤ 64 MiB', mebibytes <= 64);
+    }
   },
 
   // Installs the peers, where that was not done yet. Its tables are those of docs/benchmarks.md.

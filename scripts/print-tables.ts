@@ -1,6 +1,7 @@
 /*
  * Prints the lists of the code into the docs, between markers: the transition table into docs/architecture.md, error codes
- * into docs/errors.md, and all lists into docs/tables.md; and the results of `npm run bench -- peers` into docs/benchmarks.md.
+ * into docs/errors.md, and all lists into docs/tables.md; and the results of
+ * `npm run bench -- peers` and `npm run bench -- postgres` into docs/benchmarks.md and docs/scaling.md.
  *
  *   tsx scripts/print-tables.ts           writes the pages
  *   tsx scripts/print-tables.ts --check   fails when a page is not up to date
@@ -8,14 +9,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { countsTable, type PeerResults, ratesTable, settingText } from '../bench/peer-results.js';
+import { type PostgresResults, sumsTable } from '../bench/postgres-results.js';
 import { atomTable, budgetTable, resourceTable } from './tables/authority.js';
 import { errorPageTables, errorTable } from './tables/errors.js';
 import { actionTable, eventTable } from './tables/events.js';
 import { processEventTable, statusTable, transitionTable } from './tables/states.js';
 import { builtinToolSections } from './tables/tools.js';
 
-const resultsFile = new URL('../bench/peers-results.json', import.meta.url);
-const peerResults = JSON.parse(readFileSync(resultsFile, 'utf8')) as PeerResults;
+const peerResults = readResults<PeerResults>('peers-results.json');
+const postgresResults = readResults<PostgresResults>('postgres-results.json');
 
 const pages: Record<string, Record<string, () => string>> = {
   'architecture.md': { transitions: transitionTable },
@@ -23,8 +25,14 @@ const pages: Record<string, Record<string, () => string>> = {
     setting: () => settingText(peerResults),
     rates: () => ratesTable(peerResults),
     statements: () => countsTable(peerResults),
+    'postgres setting': () => settingText(postgresResults),
+    'postgres rates': () => ratesTable(postgresResults),
   },
   'errors.md': errorPageTables(),
+  'scaling.md': {
+    'postgres setting': () => settingText(postgresResults),
+    'postgres sums': () => sumsTable(postgresResults),
+  },
   'tables.md': {
     resources: resourceTable,
     atoms: atomTable,
@@ -49,6 +57,10 @@ for (const [name, tables] of Object.entries(pages)) {
     process.stderr.write(`docs/${name} is stale. Run: npx tsx scripts/print-tables.ts\n`);
     process.exitCode = 1;
   } else writeFileSync(page, after);
+}
+
+function readResults<T>(file: string): T {
+  return JSON.parse(readFileSync(new URL(`../bench/${file}`, import.meta.url), 'utf8')) as T;
 }
 
 function withTable(text: string, marker: string, table: string): string {
