@@ -84,6 +84,21 @@ describe('round trips of calls', () => {
     expect(await kernel.processes.children(root)).toHaveLength(65);
   });
 
+  it('a group that fills a tile of the audit log is two', async () => {
+    const kernel = await openKernel({ node: quiet });
+    const root = await kernel.processes.spawn({});
+    const trips = countTrips();
+    const spawn = () => kernel.processes.spawnChild(root, {});
+    await spawn();
+    // A tile has 256 records.
+    for (let size = 0; size < 640; size += 64) {
+      const spawns = () => Promise.all(Array.from({ length: 64 }, spawn));
+      expect(await tripsOf(trips, spawns)).toMatchObject({ writer: 2, groups: 1 });
+    }
+    const { ok, size } = await kernel.audit.verify();
+    expect({ ok, isLong: size > 640 }).toEqual({ ok: true, isLong: true });
+  });
+
   it('a refused call is no more than one that is carried out', async () => {
     const kernel = await openKernel({ node: quiet });
     const root = await kernel.processes.spawn({ budget: { children: 1 } });

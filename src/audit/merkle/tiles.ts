@@ -12,16 +12,23 @@ export const tileLeaves = 2 ** tileLevels;
 const storedLevelMax = 24;
 export const storedLevels = [8, 16, 24] as const;
 
-/** Stores the subtrees that a range of new leaves completes. The records of the leaves must be inserted already. */
+/**
+ * Stores the subtrees that a range of new leaves completes. The records of the leaves must be inserted already. `hashes`: those of
+ * the leaves from the begin of the first tile that they are in, where they are known: then they are not read.
+ */
 export async function storeCompletedSubtrees(
   tx: WriteTx,
   repository: AuditRepository,
   { from, to }: LeafRange,
+  hashes?: readonly Hash[],
 ): Promise<void> {
+  const firstTile = Math.floor(from / tileLeaves);
   for (const level of storedLevels) {
     const leaves = 2 ** level;
     for (let index = Math.floor(from / leaves); (index + 1) * leaves <= to; index++) {
-      const below = await nodesBelow(tx, repository, level - tileLevels, index * tileLeaves, tileLeaves);
+      const at = (index - firstTile) * tileLeaves;
+      const known = level === tileLevels ? hashes?.slice(at, at + tileLeaves) : undefined;
+      const below = known ?? (await nodesBelow(tx, repository, level - tileLevels, index * tileLeaves, tileLeaves));
       await repository.insertNode(tx, { level, index }, foldComplete(below));
     }
   }

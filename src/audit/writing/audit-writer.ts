@@ -8,6 +8,7 @@ import { Turns } from '../../base/turns.js';
 import type { NewAuditEntry } from '../audit-entry.js';
 import { AuditRepository, type NewRecord, type StoredPayload } from '../audit-repository.js';
 import { storeCompletedSubtrees, tileLeaves } from '../merkle/tiles.js';
+import { hashesOfOpenTile, type OpenTile, openTileAfter } from './open-tile.js';
 import { type EncodedEntry, encodeEntry, headerHash, headerText, zeroHash } from './record-encoding.js';
 
 /** The log after a group of units has added records to it. */
@@ -17,6 +18,7 @@ export interface SealedRecords {
   readonly size: number;
   /** The effects whose outcomes are among the records. */
   readonly endedEffects: readonly string[];
+  readonly openTile: OpenTile;
 }
 
 /**
@@ -27,6 +29,8 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
   private readonly salts: EffectSalts;
   private readonly listeners = new Listeners<[sealed: SealedRecords]>();
   private log: string | undefined;
+  /** As the last commit of this writer has left it. */
+  private openTile: OpenTile = { size: 0, hashes: [] };
 
   constructor(
     @inject(AuditRepository) private readonly repository: AuditRepository,
@@ -79,12 +83,18 @@ export class AuditWriter implements Channel<EncodedEntry, SealedRecords> {
     }
     await this.repository.insertRecords(tx, records);
     if (payloads.length > 0) await this.repository.insertPayloads(tx, payloads);
-    if (completesTile(from, seq)) await storeCompletedSubtrees(tx, this.repository, { from, to: seq });
-    return { log, size: seq, endedEffects };
+    const before = hashesOfOpenTile(this.openTile, from, head?.hash);
+    const added = records.map(({ hash }) => hash);
+    if (completesTile(from, seq)) {
+      const hashes = before === undefined ? undefined : [...before, ...added];
+      await storeCompletedSubtrees(tx, this.repository, { from, to: seq }, hashes);
+    }
+    return { log, size: seq, endedEffects, openTile: openTileAfter(from, before, added) };
   }
 
   committed(sealed: SealedRecords): void {
     this.log = sealed.log;
+    this.openTile = sealed.openTile;
     this.salts.forget(sealed.endedEffects);
     this.listeners.notify(sealed);
   }
