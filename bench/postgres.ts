@@ -6,13 +6,8 @@ import { type BenchDatabase, startBenchServer } from './postgres-server.js';
 import { measureInTurns } from './rounds.js';
 import { SideProgram, type SideSetting } from './side-program.js';
 
-interface Extent {
-  /** Rounds of each comparison, after one that does not count. */
-  readonly rounds: number;
-  readonly durationMs: number;
-}
-
-const wholeExtent: Extent = { rounds: 7, durationMs: 1_500 };
+const rounds = 7;
+const durationMs = 1_500;
 
 const spawnCallers = [1, 8, 32, 128] as const;
 const lifeCallers = [1, 32] as const;
@@ -23,14 +18,14 @@ const nodeCallers = [1, 16, 128] as const;
  * Procura on one PostgreSQL server: beside raw pg, beside DBOS, and as several nodes. Writes bench/postgres-results.json, from which
  * docs/benchmarks.md and docs/scaling.md have their tables.
  */
-export async function measurePostgres(extent = wholeExtent): Promise<PostgresResults> {
+export async function measurePostgres(): Promise<PostgresResults> {
   installPeers();
   const loadBefore = loadOfMinute();
   const server = await startBenchServer();
   try {
     const [bench, dbos] = [await server.createDatabase('bench'), await server.createDatabase('dbos')];
-    const comparisons = await compareSides(bench, dbos, extent);
-    const sums = await sumNodes(bench, extent);
+    const comparisons = await compareSides(bench, dbos);
+    const sums = await sumNodes(bench);
     const results: PostgresResults = {
       machine: machineFacts(loadBefore),
       versions: {
@@ -38,7 +33,8 @@ export async function measurePostgres(extent = wholeExtent): Promise<PostgresRes
         ...peerVersions('@dbos-inc/dbos-sdk'),
         PostgreSQL: server.version,
       },
-      ...extent,
+      rounds,
+      durationMs,
       comparisons,
       sums,
     };
@@ -49,7 +45,7 @@ export async function measurePostgres(extent = wholeExtent): Promise<PostgresRes
   }
 }
 
-async function compareSides(bench: BenchDatabase, dbos: BenchDatabase, extent: Extent): Promise<Comparison[]> {
+async function compareSides(bench: BenchDatabase, dbos: BenchDatabase): Promise<Comparison[]> {
   return withPrograms(async (start) => {
     const procura = await start('sides/procura.mjs', { database: bench, schema: 'procura' });
     const raw = await start('sides/raw-postgres.mjs', { database: bench, schema: 'raw', source: 'procura' });
@@ -60,8 +56,8 @@ async function compareSides(bench: BenchDatabase, dbos: BenchDatabase, extent: E
       callers: number,
       sides: Readonly<Record<string, SideProgram>>,
     ) => {
-      const request = { workload, callers, durationMs: extent.durationMs };
-      const rates = await measureInTurns(new Map(Object.entries(sides)), extent.rounds, request);
+      const request = { workload, callers, durationMs };
+      const rates = await measureInTurns(new Map(Object.entries(sides)), rounds, request);
       measured.push({ durability: 'full', workload, callers, sides: rates });
       console.error(`postgres: ${workload}, ${callers} callers`);
     };
@@ -72,7 +68,7 @@ async function compareSides(bench: BenchDatabase, dbos: BenchDatabase, extent: E
 }
 
 /** What several nodes on one schema do together. Nodes of the other sums are open and idle meanwhile, in schemas of their own. */
-async function sumNodes(database: BenchDatabase, { rounds, durationMs }: Extent): Promise<NodeSum[]> {
+async function sumNodes(database: BenchDatabase): Promise<NodeSum[]> {
   return withPrograms(async (start) => {
     const groups = new Map<number, SideProgram[]>();
     for (const nodes of nodeCounts) {
@@ -86,7 +82,7 @@ async function sumNodes(database: BenchDatabase, { rounds, durationMs }: Extent)
       const measured = new Map<number, number[]>(nodeCounts.map((nodes) => [nodes, []]));
       for (let round = 0; round <= rounds; round++) {
         for (const [nodes, programs] of groups) {
-          const perSecond = await rateOfAll(programs, callers, durationMs);
+          const perSecond = await rateOfAll(programs, callers);
           if (round > 0) measured.get(nodes)?.push(perSecond);
         }
       }
@@ -97,7 +93,7 @@ async function sumNodes(database: BenchDatabase, { rounds, durationMs }: Extent)
   });
 }
 
-async function rateOfAll(programs: readonly SideProgram[], callers: number, durationMs: number): Promise<number> {
+async function rateOfAll(programs: readonly SideProgram[], callers: number): Promise<number> {
   const rounds = await Promise.all(programs.map((program) => program.run({ workload: 'spawn', callers, durationMs })));
   const perSecond = rounds.map(({ operations, elapsedMs }) => (operations / elapsedMs) * 1_000);
   return Math.round(perSecond.reduce((sum, each) => sum + each, 0));
