@@ -112,6 +112,7 @@ export class PostgresReadQueue {
 
   /** Resolves when nothing is queued or running. */
   async waitUntilIdle(): Promise<void> {
+    await this.answered;
     while (this.open > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
