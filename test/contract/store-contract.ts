@@ -288,9 +288,11 @@ export function sharedStoreContract(
     it('shows the other what was resolved, and shows it nothing before', async () => {
       const { store, put, second, rows, log } = await openBoth(make);
       const keysInSecond = () => second.read((tx) => rows.keys(tx));
-      const before = keysInSecond();
-      await store.write(async (tx) => put(tx, 'a').then(() => tx.defer(log, 'a')));
-      expect(await before).toEqual([]);
+      await store.write(async (tx) => {
+        await put(tx, 'a');
+        tx.defer(log, 'a');
+        expect(await keysInSecond()).toEqual([]);
+      });
       expect((await keysInSecond()).map(({ id }) => id)).toEqual(['a']);
     });
 

@@ -19,15 +19,18 @@ interface Known<T> {
 }
 
 /**
- * Answers read units from what the writer knows to be committed. A unit that comes while a group is open is answered with the
- * state that the group leaves, which is newer than the question. Otherwise the number of the newest commit is asked for: when it
- * is the one that is known, nobody had committed anything else before the question. Units that come together ask once.
+ * Answers read units from what the writer knows to be committed. A unit that comes while a group holds the lock is answered with
+ * the state that the group leaves, which is newer than the question. Otherwise the number of the newest commit is asked for: when
+ * it is the one that is known, nobody had committed anything else before the question. Units that come together ask once.
  */
 export class MemoryReads {
   private asked: Promise<number> | undefined;
   private inFlight: Promise<unknown> = Promise.resolve();
-  /** Present while units wait for the end of a group; resolves with false when it takes too long. */
+  /** Present while units wait for the end of a group; resolves with false when it is not committed, or takes too long. */
   private groupEnd: Deferred<boolean> | undefined;
+
+  /** Whether the end of the group is on its way to the server: another node may have committed before this one hears of it. */
+  private isEnding = false;
 
   constructor(private readonly options: MemoryReadsOptions) {}
 
@@ -36,17 +39,27 @@ export class MemoryReads {
     const workingSet = this.options.workingSet();
     if (workingSet === undefined) return undefined;
     if (workingSet.isInGroup) {
-      const hasEnded = await this.untilGroupEnds();
-      return hasEnded && !workingSet.isInGroup ? answerFrom(workingSet, work) : undefined;
+      const holdsLock = !this.isEnding;
+      if (!(await this.untilGroupEnds()) || workingSet.isInGroup) return undefined;
+      if (holdsLock) return answerFrom(workingSet, work);
     }
     const { knownVersion } = workingSet;
     const known = await answerFrom(workingSet, work);
     return known !== undefined && (await this.newestCommit()) === knownVersion ? known : undefined;
   }
 
-  /** To be called when a group has ended, before the next one begins. */
-  onGroupEnd(): void {
-    this.groupEnd?.resolve(true);
+  /** To be called before the end of a group is sent. */
+  onGroupEnding(): void {
+    this.isEnding = true;
+  }
+
+  /**
+   * To be called when a group has ended, before the next one begins. One that was not committed may have lost its lock long
+   * before: others may have committed since.
+   */
+  onGroupEnd(isCommitted: boolean): void {
+    this.isEnding = false;
+    this.groupEnd?.resolve(isCommitted);
     this.groupEnd = undefined;
   }
 

@@ -112,7 +112,8 @@ export class PostgresStore implements Store {
       onHead: (head) => this.onHead(head),
       newestTime: () => this.options.clock.peek(),
       onCommit: (no) => watch.committed(no),
-      onGroupEnd: () => memory.onGroupEnd(),
+      onGroupEnding: () => memory.onGroupEnding(),
+      onGroupEnd: (isCommitted) => memory.onGroupEnd(isCommitted),
     });
     this.aging = setInterval(() => this.writer?.workingSet.age(), agingMs).unref();
   }

@@ -33,8 +33,10 @@ export interface WriteQueueOptions {
   newestTime(): number;
   /** Called after a commit. */
   onCommit(no: number): void;
+  /** Called before the end of a transaction is sent: from then on the lock may be another's. */
+  onGroupEnding(): void;
   /** Called when a group has ended in any way, before the next one begins. */
-  onGroupEnd(): void;
+  onGroupEnd(isCommitted: boolean): void;
 }
 
 /** The commit of a group whose answer was lost. */
@@ -114,7 +116,7 @@ export class PostgresWriteQueue {
       group = new UnitGroup(connection, this.transactionOf(connection, state));
       await this.runInGroup(group, units);
       await group.commit();
-      this.options.onGroupEnd();
+      this.options.onGroupEnd(true);
       if (group.hasWritten) this.options.onCommit(state.no);
     } catch (error) {
       const cause = connection?.error ?? error;
@@ -172,6 +174,7 @@ export class PostgresWriteQueue {
       isIntact: () => connection.error === undefined && !connection.isLost,
       commit: async (hasWritten) => {
         if (connection.error !== undefined) throw connection.error;
+        this.options.onGroupEnding();
         if (!hasWritten) {
           await transactions.end(connection);
           return state.no - 1;
@@ -190,7 +193,7 @@ export class PostgresWriteQueue {
   private async abandon(connection: PostgresConnection, isLost: boolean): Promise<void> {
     connection.discard();
     connection.workingSet.abandonGroup();
-    this.options.onGroupEnd();
+    this.options.onGroupEnd(false);
     if (isLost) return this.options.disconnect(connection);
     try {
       await connection.query({ text: 'ROLLBACK' });
