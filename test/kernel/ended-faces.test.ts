@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commandFixture } from '../support/command-fixture.js';
-import { acts, looks } from '../support/face-calls.js';
+import { acts, callsOf, looks, tabledCalls } from '../support/face-calls.js';
 import { faceFamily } from '../support/face-family.js';
 import { refusal } from '../support/kernel.js';
 
@@ -11,7 +11,18 @@ const otherCodes: Readonly<Record<string, string>> = {
   'memory.read': 'NO_SUCH_OBJECT',
   'memory.history': 'NO_SUCH_OBJECT',
   'memory.links': 'NO_SUCH_OBJECT',
+  'memory.lookup': 'NO_SUCH_OBJECT',
+  'memory.diff': 'NO_SUCH_OBJECT',
+  'memory.update': 'NO_SUCH_OBJECT',
+  'memory.delete': 'NO_SUCH_OBJECT',
+  'memory.link': 'NO_SUCH_OBJECT',
+  'memory.addToView': 'NO_SUCH_OBJECT',
 };
+
+it('the tables of calls have every call of a face', async () => {
+  const { face } = await faceFamily();
+  expect(callsOf(face).filter((name) => !tabledCalls.has(name))).toEqual([]);
+});
 
 describe('through the face of an ended process', () => {
   for (const [name, call] of Object.entries({ ...acts, ...looks })) {

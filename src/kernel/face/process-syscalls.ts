@@ -214,9 +214,10 @@ export class ProcessSyscalls {
 
   /**
    * The process itself, a child, or one that it holds the right `read` on. Throws NOT_A_CHILD, for what does not exist
-   * too.
+   * too, and PROCESS_TERMINATED to a process that has ended.
    */
-  get(caller: ProcessCaller, _pid: Pid, target: Pid): Promise<ProcessRecord> {
+  async get(caller: ProcessCaller, _pid: Pid, target: Pid): Promise<ProcessRecord> {
+    await this.units.assertMayLook(caller);
     return this.queries.getFor(caller, target);
   }
 
