@@ -100,8 +100,8 @@ describe('a message of the host', () => {
     const { kernel, refused } = await kernelFixture();
     const parent = await kernel.processes.spawn({});
     const pid = await kernel.processes.spawnChild(parent);
-    for (let n = 0; n < 250; n++) await kernel.processes.send(pid, n);
-    expect((await refused(() => kernel.processes.send(pid, 250))).code).toBe('MAILBOX_FULL');
+    for (let n = 0; n < 1_000; n++) await kernel.processes.send(pid, n);
+    expect((await refused(() => kernel.processes.send(pid, 1_000))).code).toBe('MAILBOX_FULL');
     await kernel.as(parent).send(pid, 'still');
     expect((await kernel.as(pid).receive({ from: parent })).body).toBe('still');
   });

@@ -208,16 +208,43 @@ describe('send', () => {
 
   it('fills a mailbox up to its bound, and goes on when something was taken', async () => {
     const { kernel, path, parent, child, refused } = await familyFixture();
-    await fill(kernel, child, parent, 1_000);
-    const full = () => kernel.as(parent).send(child, 'one more');
+    const sender = await kernel.processes.spawnChild(child, {});
+    await fill(kernel, child, sender, 1_000);
+    const full = () => kernel.as(sender).send(child, 'one more');
     const facts = { to: child, limit: 1_000, bound: 'mailbox' };
     expect(await refused(full)).toEqual({ code: 'MAILBOX_FULL', facts });
     await expect(full()).rejects.toMatchObject({ name: 'ProcessError', retryable: true });
-    expect(await kernel.as(child).receive({ from: parent })).toMatchObject({ body: 0 });
+    expect(await kernel.as(child).receive({ from: sender })).toMatchObject({ body: 0 });
     await full();
     expect(await refused(full)).toMatchObject({ code: 'MAILBOX_FULL' });
     await kernel.as(child).send(parent, 'others have their own');
     await checkInvariants(kernel, path);
+  });
+
+  it('gets through to a full mailbox from the parent and from the host, each up to a bound of its own', async () => {
+    const { kernel, path, parent, child, refused } = await familyFixture();
+    const sender = await kernel.processes.spawnChild(child, {});
+    await fill(kernel, child, sender, 1_000);
+    expect((await refused(() => kernel.as(sender).send(child, 'one more'))).code).toBe('MAILBOX_FULL');
+    await Promise.all(Array.from({ length: 1_000 }, (_, n) => kernel.processes.send(child, n)));
+    await Promise.all(Array.from({ length: 250 }, (_, n) => kernel.as(parent).send(child, n)));
+    expect((await refused(() => kernel.processes.send(child, 'one more'))).facts).toMatchObject({ limit: 1_000 });
+    expect((await refused(() => kernel.as(parent).send(child, 'one more'))).facts).toMatchObject({ limit: 250 });
+    expect(await kernel.as(child).receive({ from: 'host' })).toMatchObject({ body: 0 });
+    expect(await kernel.as(child).receive({ from: parent })).toMatchObject({ body: 0 });
+    await checkInvariants(kernel, path);
+  });
+
+  it('finds its places although many commands have ended', async () => {
+    const { kernel, path, parent, child } = await familyFixture();
+    await using tables = openRawTables(path);
+    const notice = { to_pid: parent, from_pid: child, at: 1, kind: 'command.ended', body: '{}', handles: null };
+    await tables.insert(
+      'messages',
+      ...Array.from({ length: 1_000 }, (_, n) => ({ n: n + 1, id: `m_${n}`, ...notice })),
+    );
+    await kernel.as(child).send(parent, 'still');
+    expect((await takeAll(kernel, parent)).at(-1)).toMatchObject({ body: 'still', kind: 'message' });
   });
 
   it('of one sender takes a quarter of a mailbox, and the others still get through', async () => {
@@ -239,19 +266,11 @@ describe('send', () => {
     await checkInvariants(kernel, path);
   });
 
-  it('counts no message of the kernel about a command that has ended', async () => {
-    const { kernel, path, parent, child } = await familyFixture();
-    await using tables = openRawTables(path);
-    const notice = { to_pid: parent, from_pid: child, at: 1, kind: 'command.ended', body: '{}', handles: null };
-    await tables.insert('messages', ...Array.from({ length: 300 }, (_, n) => ({ n: n + 1, id: `m_${n}`, ...notice })));
-    await kernel.as(child).send(parent, 'still');
-    expect((await takeAll(kernel, parent)).at(-1)).toMatchObject({ body: 'still', kind: 'message' });
-  });
-
   it('that comes to the last place with many others finds exactly one place', async () => {
-    const { kernel, parent, child } = await familyFixture();
-    await fill(kernel, child, parent, 999);
-    const racing = Array.from({ length: 20 }, () => trackCall(kernel.as(parent).send(child, 'last')));
+    const { kernel, child } = await familyFixture();
+    const sender = await kernel.processes.spawnChild(child, {});
+    await fill(kernel, child, sender, 999);
+    const racing = Array.from({ length: 20 }, () => trackCall(kernel.as(sender).send(child, 'last')));
     await Promise.all(racing.map(({ done }) => done));
     const states = racing.map(({ state }) => state).sort();
     expect(states).toEqual([...Array(19).fill('MAILBOX_FULL'), 'resolved']);

@@ -53,9 +53,9 @@ describe('through the face of a paused process', () => {
 
   for (const [name, look] of Object.entries(looks)) {
     it(`${name} is answered at once`, async () => {
-      const { kernel, pid, face, child, goal } = await faceFamily();
+      const { kernel, pid, face, ...ids } = await faceFamily();
       await kernel.processes.pause(pid);
-      await look(face, { child, goal });
+      await look(face, ids);
       expect((await kernel.processes.get(pid)).status).toBe('paused');
     });
   }

@@ -25,9 +25,10 @@ export interface StoredMessage {
 /** Messages that wait to be received. */
 export interface MessageRepository {
   insert(tx: WriteTx, to: Pid, message: StoredMessage): Promise<void>;
-  count(tx: ReadTx, to: Pid): Promise<number>;
+  /** The messages that processes have sent, without those of the host and those of the kernel. */
+  countOfProcesses(tx: ReadTx, to: Pid): Promise<number>;
   /** The messages that `from` itself has sent, without those of the kernel about it. */
-  countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number>;
+  countFrom(tx: ReadTx, to: Pid, from: Pid | 'host'): Promise<number>;
   /** The ids of all of them. */
   waitingIds(tx: ReadTx, to: Pid): Promise<string[]>;
   /** Whether there is a message, from `from` if that is given. */

@@ -22,9 +22,9 @@ import { ProcessLookup } from '../process/process-lookup.js';
 import { parsePid } from '../specs.js';
 import { Waker } from '../waiting/waker.js';
 
-/** Messages in one mailbox. */
+/** Messages of processes in one mailbox; the host has as many places of its own, and the parent those of a sender. */
 const mailboxMax = 1_000;
-/** Messages of one sender in one mailbox. */
+/** Messages of one process in one mailbox. */
 const senderMax = 250;
 
 @injectable()
@@ -55,7 +55,7 @@ export class Send {
     await this.units.commit({ caller, actor: from, action: 'message.send', target: to }, async (tx, act) => {
       const authorization = await this.authorize(tx, act, from, to, parsed);
       const receiver = await this.lookup.getLive(tx, to);
-      await this.assertRoom(tx, from, to);
+      await this.assertRoom(tx, from, receiver);
       const attached = await this.attachments.attach(tx, act, from, to, parsed.attachments);
       await this.charges.chargeStored(tx, from, Buffer.byteLength(JSON.stringify(parsed.body)));
       await this.deliver(tx, act, receiver, { from, body: parsed.body }, authorization, attached);
@@ -77,7 +77,8 @@ export class Send {
   /** Sends a message of the host in the unit of the caller, and answers with its id. Throws as `runAsHost`. */
   async deliverFromHost(tx: WriteTx, act: Act, to: Pid, { body, attachments }: ParsedBody): Promise<string> {
     const receiver = await this.lookup.getLive(tx, to);
-    await this.assertRoom(tx, 'host', to);
+    if ((await this.messages.countFrom(tx, to, 'host')) >= mailboxMax)
+      throw mailboxFull('host', to, 'sender', mailboxMax);
     const attached = await this.attachments.attach(tx, act, 'host', to, attachments);
     return this.deliver(tx, act, receiver, { from: 'host', body }, { capability: 'host' }, attached);
   }
@@ -100,12 +101,17 @@ export class Send {
     return id;
   }
 
-  /** No sender can take the whole mailbox: the others still reach the process. Throws MAILBOX_FULL. */
-  private async assertRoom(tx: ReadTx, from: Pid | 'host', to: Pid): Promise<void> {
-    const waiting = await this.messages.count(tx, to);
-    if (waiting >= mailboxMax) throw mailboxFull(from, to, 'mailbox', mailboxMax);
-    if (waiting < senderMax || (await this.messages.countFrom(tx, to, from)) < senderMax) return;
-    throw mailboxFull(from, to, 'sender', senderMax);
+  /**
+   * No process can take the whole mailbox, and no others together the places of the parent: the host and the parent reach it
+   * always. Throws MAILBOX_FULL.
+   */
+  private async assertRoom(tx: ReadTx, from: Pid, { pid: to, parent }: ProcessRow): Promise<void> {
+    const waiting = await this.messages.countOfProcesses(tx, to);
+    if (waiting < senderMax) return;
+    if ((await this.messages.countFrom(tx, to, from)) >= senderMax) throw mailboxFull(from, to, 'sender', senderMax);
+    if (waiting < mailboxMax || from === parent) return;
+    const ofParent = parent === null ? 0 : await this.messages.countFrom(tx, to, parent);
+    if (waiting - ofParent >= mailboxMax) throw mailboxFull(from, to, 'mailbox', mailboxMax);
   }
 
   /** The message is part of the question, so that an approval is for this message and no other. */

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, sql } from 'drizzle-orm';
+import { and, asc, count, eq, ne, sql } from 'drizzle-orm';
 import { injectable } from 'inversify';
 import type { Pid } from '../../base/ids.js';
 import type { ReadTx, WriteTx } from '../../base/store.js';
@@ -12,12 +12,18 @@ import { messageRows } from '../working-set/tables.js';
 const isReceiver = eq(messages.to, sql.placeholder('to'));
 const isSender = eq(messages.from, sql.placeholder('from'));
 
+const isSent = eq(messages.kind, 'message');
+
 const statements = prepareStatements((db: Db) => ({
-  count: db.select({ count: count() }).from(messages).where(isReceiver).prepare(),
+  countOfProcesses: db
+    .select({ count: count() })
+    .from(messages)
+    .where(and(isReceiver, isSent, ne(messages.from, 'host')))
+    .prepare(),
   countFrom: db
     .select({ count: count() })
     .from(messages)
-    .where(and(isReceiver, isSender, eq(messages.kind, 'message')))
+    .where(and(isReceiver, isSender, isSent))
     .prepare(),
   next: db.select({ n: messages.n }).from(messages).where(isReceiver).orderBy(messages.n).limit(1).prepare(),
   nextFrom: db
@@ -37,12 +43,13 @@ export class SqlMessageRepository implements MessageRepository {
     messageRows.insert(tx, { ...message, to, n: await takeNumber(tx, 'messages') });
   }
 
-  async count(tx: ReadTx, to: Pid): Promise<number> {
+  async countOfProcesses(tx: ReadTx, to: Pid): Promise<number> {
     const waiting = await messageRows.list(tx, 'ofReceiver', to);
-    return waiting?.length ?? (await statements.read(tx).count.get({ to }))?.count ?? 0;
+    if (waiting === undefined) return (await statements.read(tx).countOfProcesses.get({ to }))?.count ?? 0;
+    return waiting.filter(({ from, kind }) => from !== 'host' && kind === 'message').length;
   }
 
-  async countFrom(tx: ReadTx, to: Pid, from: Pid): Promise<number> {
+  async countFrom(tx: ReadTx, to: Pid, from: Pid | 'host'): Promise<number> {
     const waiting = await messageRows.list(tx, 'ofReceiver', to);
     if (waiting === undefined) return (await statements.read(tx).countFrom.get({ to, from }))?.count ?? 0;
     return waiting.filter((message) => message.from === from && message.kind === 'message').length;
