@@ -148,18 +148,29 @@ export function redactText(text: string, syntax: keyof typeof replacements): str
   return redacted;
 }
 
-/** The members of the facts of a log line without what looks like a secret: texts of members that are named for one, and parts of other texts. */
+const wholeCount = new RegExp(`^${countAssignment}$`, 'i');
+
+/**
+ * The facts of a log line without what looks like a secret: texts and numbers below a member that is named for one, unless they
+ * count something, and parts of other texts and of names.
+ */
 export function redactFacts(facts: JsonObject): JsonObject {
-  return redactMember(facts) as JsonObject;
+  return redactMembers(facts, undefined);
 }
 
-function redactMember(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return redactText(value, 'log');
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(redactMember);
-  const members = Object.entries(value as JsonObject).map(([name, member]) => {
-    const isSecret = typeof member === 'string' && namesSecret(name);
-    return [name, isSecret ? redactedMark : redactMember(member)] as const;
+/** `secret` is the name of the nearest member above that is named for a secret. */
+function redactMembers(members: JsonObject, secret: string | undefined): JsonObject {
+  const redacted = Object.entries(members).map(([name, value]) => {
+    const nearest = namesSecret(name) ? name : secret;
+    return [redactText(name, 'log'), redactValue(value, nearest)] as const;
   });
-  return Object.fromEntries(members);
+  return Object.fromEntries(redacted);
+}
+
+function redactValue(value: JsonValue, secret: string | undefined): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, secret));
+  if (typeof value === 'object' && value !== null) return redactMembers(value as JsonObject, secret);
+  if (typeof value === 'string') return secret === undefined ? redactText(value, 'log') : redactedMark;
+  if (typeof value !== 'number' || secret === undefined) return value;
+  return wholeCount.test(`${secret}: ${value}`) ? value : redactedMark;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createKernel, defineImage, type Kernel, type Pid, type Syscalls } from '../../src/index.js';
+import { createKernel, defineImage, type JsonObject, type Kernel, type Pid, type Syscalls } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
 import { openRawTables } from '../support/storage/raw-tables.js';
@@ -259,6 +259,38 @@ describe('what a body logs', () => {
     });
     const { items } = await kernel.processes.logs(pid);
     expect(items.map(({ text }) => text)).toEqual(lines.map(([, stored]) => stored));
+  });
+
+  it('drops what stands below the name of a secret, whatever its form, and keeps what counts', async () => {
+    const hidden = '[redacted]';
+    const members: [given: JsonObject, stored: JsonObject][] = [
+      [{ password: 12_345_678 }, { password: hidden }],
+      [{ otp: 482_913 }, { otp: hidden }],
+      [{ 'pass word': 1234 }, { 'pass word': hidden }],
+      [{ passwords: ['hunter2', 42, true] }, { passwords: [hidden, 42, true] }],
+      [{ pwd: ['hunter2', [1234]] }, { pwd: [hidden, [hidden]] }],
+      [
+        { credentials: { user: 'ann', deep: { value: 'hunter2' } } },
+        { credentials: { user: hidden, deep: { value: hidden } } },
+      ],
+      [{ headers: { Authorization: ['Bearer hunter2'] } }, { headers: { Authorization: [hidden] } }],
+      [{ cookie: { a: 'hunter2', b: null } }, { cookie: { a: hidden, b: null } }],
+      [{ 'password=hunter2': 1 }, { 'password=[redacted]': hidden }],
+      [{ tokens: { input: 123_456, output: 7 } }, { tokens: { input: 123_456, output: 7 } }],
+      [
+        { tokens: 500, maxTokens: 128_000, token: 5, keys: [1, 2] },
+        { tokens: 500, maxTokens: 128_000, token: 5, keys: [1, 2] },
+      ],
+      [
+        { isSecret: true, author: 'ann' },
+        { isSecret: true, author: 'ann' },
+      ],
+    ];
+    const { kernel, pid } = await ran(await newStore(), async (ctx) => {
+      for (const [given] of members) await ctx.log('facts', given);
+    });
+    const { items } = await kernel.processes.logs(pid);
+    expect(items.map(({ facts }) => facts)).toEqual(members.map(([, stored]) => stored));
   });
 
   it('goes on with a process that execs', async () => {
