@@ -7,6 +7,7 @@ import { CheckpointAnnouncer } from './audit/checkpoint/checkpoints.js';
 import { Signer } from './audit/checkpoint/signer.js';
 import { realFile } from './base/address/store-address.js';
 import { Clock, KernelClock, seededClock, systemClock } from './base/clock.js';
+import { Commitments } from './base/commitments.js';
 import { Entropy, SeededEntropy, SystemEntropy } from './base/entropy.js';
 import { errorText, invalidInput } from './base/errors.js';
 import { IdSource, TimeOrderedIds } from './base/ids.js';
@@ -121,6 +122,7 @@ function baseModule(options: ParsedOptions): ContainerModule {
     bind(Clock).toDynamicValue(({ get }) => new KernelClock(clockOf(options, log, () => get(DatabaseClock))));
     bind(Entropy).toConstantValue(seed === undefined ? new SystemEntropy() : new SeededEntropy(seed));
     bind(Logger).toConstantValue(log);
+    bind(Commitments).toSelf();
     bind(Workspace).toConstantValue(workspace);
     bind(SecretSource).toConstantValue(secrets === undefined ? {} : { lookUp: secrets });
     bind(RootDefaults).toConstantValue(defaults as RootDefaults);

@@ -28,7 +28,6 @@ import { OutputFiles, OutputFolder } from './output/output-files.js';
 import { OutputMeter } from './output/output-meter.js';
 import { OutputReader } from './output/output-reader.js';
 import { CommandPlanner } from './plan/command-planner.js';
-import { EnvironmentCommitments } from './plan/environment-commitments.js';
 import { SystemProgramNames } from './plan/system-program-names.js';
 
 /** Commands, whose output files lie in `outputFolder`. */
@@ -40,7 +39,6 @@ export function commandModule(outputFolder: OutputFolder): ContainerModule {
       CommandClaimer,
       CommandDrivers,
       CommandPlanner,
-      EnvironmentCommitments,
       SecretResolver,
       SystemProgramNames,
       CommandRecorder,

@@ -232,7 +232,7 @@ describe('an edited call that is under way when its node is given up', () => {
 });
 
 describe('a command that a person edits', () => {
-  it('runs with the edited arguments, and its record has both hashes', async () => {
+  it('runs with the edited arguments, and its record has both hashes where it shows all', async () => {
     const { kernel, pid } = await commandFixture({ capabilities: [anyCommand] });
     await kernel.capabilities.ask(pid, { resource: 'command:echo', rights: ['call'] });
     const running = kernel.as(pid).run({ argv: ['echo', 'one'], stdin: 'kept' });
@@ -243,15 +243,21 @@ describe('a command that a person edits', () => {
     const [intent] = (await kernel.audit.list({ action: 'command.run', outcome: 'intent' })).items;
     expect(intent).toMatchObject({
       approval: approval.id,
-      facts: { originalHash: expect.any(String), argsHash: expect.any(String), editedUnder: approval.id },
+      facts: { argsCommitment: expect.any(String), editedUnder: approval.id },
       payload: { editedBy: 'ann', line: expect.stringContaining('two') },
     });
+    const shown = kernel.as(pid).run({ argv: ['echo', 'three'] });
+    const third = await pendingApproval(kernel, pid);
+    await kernel.approvals.answer(third.id, { decision: 'once', by: 'ann', args: { argv: ['echo', 'four'] } });
+    expect(await shown).toMatchObject({ stdout: 'four\n' });
+    const intents = (await kernel.audit.list({ action: 'command.run', outcome: 'intent' })).items;
+    expect(intents[1]?.facts).toMatchObject({ originalHash: expect.any(String), argsHash: expect.any(String) });
     const other = kernel.as(pid).run({ argv: ['echo', 'one'] });
     other.catch(() => undefined);
     const next = await pendingApproval(kernel, pid);
     await kernel.capabilities.deny(pid, { resource: 'command:rm', rights: ['call'] });
     await kernel.approvals.answer(next.id, { decision: 'once', by: 'ann', args: { argv: ['rm', '-rf', 'x'] } });
     expect(await refusal(other)).toMatchObject({ code: 'CAPABILITY_DENIED', facts: { resource: 'command:rm' } });
-    expect(await kernel.processes.children(pid)).toHaveLength(1);
+    expect(await kernel.processes.children(pid)).toHaveLength(2);
   });
 });

@@ -2,6 +2,7 @@ import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { invalidInput } from '../../base/errors.js';
 import { isLongerThan, type JsonObject, type JsonValue } from '../../base/json.js';
+import { redactFacts } from '../../base/secret-patterns.js';
 import { label, parseId, parseSpec } from '../../base/spec.js';
 import type { WriteTx } from '../../base/store.js';
 import type { Act } from '../../unit/act.js';
@@ -85,9 +86,9 @@ export class Answer {
         facts: {
           ...data,
           ...(granted === null ? {} : { rights: [...rightsOfMask(granted.rights)], ...limitFacts(granted) }),
-          ...(edit === undefined ? {} : hashesOf(record, edit)),
+          ...(edit === undefined ? {} : { edited: true, ...hashesOf(record, edit) }),
         },
-        payload: { by, ...(edit === undefined ? {} : recordedArgs(edit)) },
+        payload: { by, ...(edit === undefined ? {} : recordedArgs(record, edit)) },
         subject: pid,
       });
       await this.wakePort.wake(tx, act, pid, `approval:${id}`);
@@ -150,15 +151,28 @@ const onceOnly = 'Only an answer for this one call has arguments: give the decis
 const editableOnly =
   'Only calls of tools and commands that the kernel runs take other arguments: see approval.editable.';
 
-function hashesOf(record: ApprovalRecord, { argsHash }: Edit): JsonObject {
-  return { editedHash: argsHash, ...(isShownInFull(record) ? { originalHash: record.argsHash } : {}) };
+/**
+ * Whether the arguments of the person may be on record. What the tool or the command would not show of them is not known here:
+ * they are left out where it would not show all of the original, and where they look as if they held a secret. The record of
+ * the call itself has what may be shown.
+ */
+function isRecorded(record: ApprovalRecord, { args }: Edit): boolean {
+  if (record.resource.startsWith('command:') || !isShownInFull(record)) return false;
+  return hashOfArgs(redactFacts({ args })) === hashOfArgs({ args });
+}
+
+function hashesOf(record: ApprovalRecord, edit: Edit): JsonObject {
+  return {
+    ...(isRecorded(record, edit) ? { editedHash: edit.argsHash } : {}),
+    ...(isShownInFull(record) ? { originalHash: record.argsHash } : {}),
+  };
 }
 
 /** Of longer arguments only the hash is recorded. */
 const recordedArgsMax = 4_096;
 
-function recordedArgs({ args }: Edit): { args?: JsonValue } {
-  return isLongerThan(args, recordedArgsMax) ? {} : { args };
+function recordedArgs(record: ApprovalRecord, edit: Edit): { args?: JsonValue } {
+  return !isRecorded(record, edit) || isLongerThan(edit.args, recordedArgsMax) ? {} : { args: edit.args };
 }
 
 /** Throws INVALID_INPUT for a scope that the kernel has not offered, and for one that a single answer cannot have. */

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
+import { Commitments } from '../../base/commitments.js';
 import { ToolError } from '../../base/errors.js';
 import { IdSource, type Pid } from '../../base/ids.js';
 import { NodeIdentity } from '../../base/node-identity.js';
@@ -75,6 +76,7 @@ export class CommandRunner implements CommandRuns {
     @inject(SpawnGate) private readonly gate: SpawnGate,
     @inject(ApprovalLookup) private readonly approvals: ApprovalLookup,
     @inject(EditedAnswers) private readonly editedAnswers: EditedAnswers,
+    @inject(Commitments) private readonly commitments: Commitments,
   ) {}
 
   async begin(caller: ProcessCaller, rawSpec: unknown): Promise<Pid> {
@@ -197,7 +199,7 @@ export class CommandRunner implements CommandRuns {
     };
     const { row, command } = await this.spawning.create(tx, act, newProcess);
     if (command === undefined) throw new Error('A command process has no command row.');
-    await this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment, editFacts(plan, edit));
+    await this.commandRecorder.recordIntent(tx, act, row, command, plan.shownEnvironment, this.editFacts(plan, edit));
     const { token, survive } = command;
     const hasOutputLimit = (await this.accounts.report(tx, row, act.at)).outputBytes.left !== null;
     return {
@@ -205,13 +207,19 @@ export class CommandRunner implements CommandRuns {
       launch: launchOf(plan, realCwd),
     };
   }
-}
 
-/** What the record of the intent tells of arguments that a person has edited. */
-function editFacts(plan: PlannedCommand, edit: EditedCommand | undefined): EditedIntent | undefined {
-  if (edit === undefined) return undefined;
-  const { approval, originalHash, by } = edit;
-  return { facts: { argsHash: hashOfArgs(plan.args), originalHash, editedUnder: approval }, payload: { editedBy: by } };
+  /** What the record of the intent tells of arguments that a person has edited. */
+  private editFacts(plan: PlannedCommand, edit: EditedCommand | undefined): EditedIntent | undefined {
+    if (edit === undefined) return undefined;
+    const { approval, originalHash, by } = edit;
+    const argsHash = hashOfArgs(plan.args);
+    const facts = {
+      ...(argsHash === hashOfArgs(plan.shown) ? { argsHash } : { argsCommitment: this.commitments.of(plan.args) }),
+      ...(originalHash === undefined ? {} : { originalHash }),
+      editedUnder: approval,
+    };
+    return { facts, payload: { editedBy: by } };
+  }
 }
 
 function callOf(caller: ProcessCaller): Call {

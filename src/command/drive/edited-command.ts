@@ -1,6 +1,7 @@
 import { invalidInput } from '../../base/errors.js';
 import type { ApprovalId } from '../../base/ids.js';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { isShownInFull } from '../../capability/approval/approval.js';
 import type { AnswerEdited } from '../../capability/approval/approval-errors.js';
 import type { ParsedCommand } from '../plan/planned-command.js';
 
@@ -10,7 +11,8 @@ export interface EditedCommand {
   readonly spec: JsonObject;
   readonly by: string;
   readonly approval: ApprovalId;
-  readonly originalHash: string;
+  /** Absent where those are not shown in full. */
+  readonly originalHash?: string;
   /** Every answer that has edited the arguments on the way. */
   readonly approvals: readonly ApprovalId[];
 }
@@ -27,11 +29,12 @@ export function editCommand(
   { answer }: AnswerEdited,
 ): EditedCommand {
   const { id: approval, editedArgs, answeredBy, argsHash } = answer;
+  const originalHash = before === undefined && isShownInFull(answer) ? argsHash : before?.originalHash;
   return {
     spec: { ...membersOf(original, hiddenMembers), ...checkArgs(editedArgs), ...membersOf(original, fixedMembers) },
     by: answeredBy ?? '',
     approval,
-    originalHash: before?.originalHash ?? argsHash,
+    ...(originalHash === undefined ? {} : { originalHash }),
     approvals: [...(before?.approvals ?? []), approval],
   };
 }

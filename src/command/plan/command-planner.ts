@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { inject, injectable } from 'inversify';
+import { Commitments } from '../../base/commitments.js';
 import { InputError, invalidInput, ToolError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
@@ -12,7 +13,6 @@ import { commandSpec, parse } from '../../kernel/specs.js';
 import { KernelFiles } from '../../kernel/workspace/kernel-files.js';
 import { invalidPath, ofKernel, segmentsWithin, Workspace } from '../../kernel/workspace/working-directory.js';
 import { commandEnvironment } from './environment.js';
-import { EnvironmentCommitments } from './environment-commitments.js';
 import { type CommandPlace, type ParsedCommand, PlannedCommand } from './planned-command.js';
 import { findProgram, realPath } from './programs.js';
 import { SystemProgramNames } from './system-program-names.js';
@@ -36,7 +36,7 @@ export interface RunContext {
 export class CommandPlanner implements CommandPlans {
   constructor(
     @inject(Workspace) readonly workspace: string,
-    @inject(EnvironmentCommitments) private readonly commitments: EnvironmentCommitments,
+    @inject(Commitments) private readonly commitments: Commitments,
     @inject(SystemProgramNames) private readonly programNames: SystemProgramNames,
     @inject(KernelFiles) private readonly kernelFiles: KernelFiles,
   ) {}
@@ -67,7 +67,7 @@ export class CommandPlanner implements CommandPlans {
     const findNames = () => this.programNames.find(name, folder);
     const program = { request: parseRequest(resource), findNames, ...(file === undefined ? {} : { file }) };
     const environment = commandEnvironment(spec, inherited);
-    const commitmentOf = (env: Environment) => this.commitments.commitmentOf(env);
+    const commitmentOf = (env: Environment) => this.commitments.of(env as object as JsonValue);
     const held = { isEditable, ...(edit === undefined ? {} : { edit }) };
     return new PlannedCommand(spec, program, environment, asker, commitmentOf, place, held);
   }

@@ -1,4 +1,5 @@
-import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
+import type { Commitments } from '../../base/commitments.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { Budget } from '../budget/budget.js';
 import type { ProcessRow } from '../process/process.js';
 
@@ -9,11 +10,18 @@ interface Program {
   readonly flags: JsonObject;
 }
 
-/** For the body of a record: numbers, kinds and hashes. */
-export function programFacts({ args, env }: ProcessRow, { budget, flags }: Program): JsonObject {
+/**
+ * For the body of a record: numbers, kinds and commitments. Arguments and environment are shown in no record, so their hashes
+ * would tell them to who can guess.
+ */
+export function programFacts(
+  { args, env }: ProcessRow,
+  { budget, flags }: Program,
+  commitments: Commitments,
+): JsonObject {
   return {
-    ...(isEmpty(args) ? {} : { argsHash: sha256Hex(canonicalJson(args)) }),
-    ...(env === null ? {} : { envHash: env }),
+    ...(isEmpty(args) ? {} : { argsCommitment: commitments.of(args) }),
+    ...(env === null ? {} : { envCommitment: commitments.of(env) }),
     ...(isEmpty(budget as JsonObject) ? {} : { budget: budget as JsonObject }),
     ...(isEmpty(flags) ? {} : { flags }),
   };

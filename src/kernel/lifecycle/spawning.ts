@@ -1,4 +1,5 @@
 import { inject, injectable } from 'inversify';
+import { Commitments } from '../../base/commitments.js';
 import { Entropy } from '../../base/entropy.js';
 import { type ApprovalId, type CapabilityId, IdSource, type NodeId, type ObjectId, type Pid } from '../../base/ids.js';
 import { canonicalJson, type JsonObject, type JsonValue, sha256Hex } from '../../base/json.js';
@@ -119,6 +120,7 @@ export class Spawning {
     @inject(Authorizer) private readonly authorizer: Authorizer,
     @inject(CommandRepository) private readonly commands: CommandRepository,
     @inject(Entropy) private readonly entropy: Entropy,
+    @inject(Commitments) private readonly commitments: Commitments,
   ) {}
 
   /**
@@ -272,7 +274,7 @@ export class Spawning {
       capabilities: capabilities.map(({ id }) => id),
       ...grantFacts(given, row.pid),
       ...(fork === null ? {} : { mode: fork.mode }),
-      ...programFacts(row, { budget, flags: flagsOf(row, held) }),
+      ...programFacts(row, { budget, flags: flagsOf(row, held) }, this.commitments),
       ...factsOfApprovals(approvals),
       ...factsOfSecrets(secrets),
       ...(started === undefined ? {} : { started: { ...started } }),

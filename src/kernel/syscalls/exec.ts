@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import type { z } from 'zod';
+import { Commitments } from '../../base/commitments.js';
 import { ProcessError } from '../../base/errors.js';
 import type { ObjectId, Pid } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
@@ -56,6 +57,7 @@ export class Exec {
     @inject(CommandPlans) private readonly commandPlans: CommandPlans,
     @inject(InheritedEnvironments) private readonly environments: InheritedEnvironments,
     @inject(Spawning) private readonly spawning: Spawning,
+    @inject(Commitments) private readonly commitments: Commitments,
   ) {}
 
   /**
@@ -126,7 +128,11 @@ export class Exec {
           from: row.image,
           generation: next.generation,
           goal: goalId,
-          ...programFacts(next, { budget: limitsOf(await this.accounts.get(tx, row.n)), flags: flagsOf(spec) }),
+          ...programFacts(
+            next,
+            { budget: limitsOf(await this.accounts.get(tx, row.n)), flags: flagsOf(spec) },
+            this.commitments,
+          ),
           ...(successors.length === 0 ? {} : grantFacts(successors, pid)),
           ...factsOfSecrets(authorization?.secrets),
         },

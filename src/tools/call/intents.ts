@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
+import { Commitments } from '../../base/commitments.js';
 import type { CapabilityId } from '../../base/ids.js';
 import { canonicalJson, isLongerThan, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { WriteTx } from '../../base/store.js';
@@ -7,6 +8,7 @@ import { AnswerEdited } from '../../capability/approval/approval-errors.js';
 import { ApprovalLookup } from '../../capability/approval/approval-lookup.js';
 import { EditedAnswers } from '../../capability/approval/edited-answers.js';
 import { type Authorization, Authorizer } from '../../capability/decision/authorizer.js';
+import { hashOfArgs } from '../../capability/decision/decide.js';
 import type { Question } from '../../capability/decision/question.js';
 import { factsOfApprovals } from '../../capability/rule/rule-gate.js';
 import { Effects } from '../../kernel/effect/effects.js';
@@ -71,6 +73,7 @@ export class ToolIntents {
     @inject(Effects) private readonly effects: Effects,
     @inject(ApprovalLookup) private readonly approvals: ApprovalLookup,
     @inject(EditedAnswers) private readonly editedAnswers: EditedAnswers,
+    @inject(Commitments) private readonly commitments: Commitments,
   ) {}
 
   /** Throws INVALID_INPUT, INVALID_PATH, CAPABILITY_DENIED, BUDGET_EXCEEDED, OUTCOME_UNKNOWN. */
@@ -153,8 +156,10 @@ export class ToolIntents {
       facts: {
         tool: tool.name,
         effect: prepared.effect,
-        argsHash,
-        ...(edit === undefined ? {} : { originalHash: edit.originalHash }),
+        ...(hashOfArgs(prepared.shown) === argsHash
+          ? { argsHash }
+          : { argsCommitment: this.commitments.of(prepared.args) }),
+        ...(edit?.originalHash === undefined ? {} : { originalHash: edit.originalHash }),
         ...(resourceAuthorizations.length === 0
           ? {}
           : { alsoBy: [...new Set(resourceAuthorizations.map(({ capability }) => capability))] }),
@@ -181,7 +186,7 @@ function takenUsesOf(
 }
 
 function toCallEdit({ by, approval, originalHash }: PendingEdit, { args }: PreparedCall): CallEdit {
-  return { args, by, approval, originalHash };
+  return { args, by, approval, ...(originalHash === undefined ? {} : { originalHash }) };
 }
 
 /** The arguments, unless they are too long, and the resources besides the tool itself. */

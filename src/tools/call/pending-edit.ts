@@ -1,4 +1,5 @@
 import type { ApprovalId } from '../../base/ids.js';
+import { isShownInFull } from '../../capability/approval/approval.js';
 import type { AnswerEdited } from '../../capability/approval/approval-errors.js';
 import type { AnswerUse } from '../../capability/decision/question.js';
 import type { CallEdit } from '../../kernel/face/tool-gate.js';
@@ -19,11 +20,12 @@ export function continueEdit(edit: CallEdit | undefined): PendingEdit | undefine
 /** The edit by an answer. The hash of the original stays that of the arguments that the call was asked for with. */
 export function nextEdit(before: PendingEdit | undefined, { answer }: AnswerEdited): PendingEdit {
   const { id: approval, editedArgs: args, answeredBy, argsHash } = answer;
+  const originalHash = before === undefined && isShownInFull(answer) ? argsHash : before?.originalHash;
   return {
     args,
     by: answeredBy ?? '',
     approval,
-    originalHash: before?.originalHash ?? argsHash,
+    ...(originalHash === undefined ? {} : { originalHash }),
     use: { approval, isContinued: false },
     approvals: [...(before?.approvals ?? []), approval],
   };
