@@ -12,6 +12,11 @@ export function escapeUnprintable(text: string): string {
   });
 }
 
+/** The text without lone surrogates, and without characters with the code 0, which PostgreSQL does not store. */
+export function toStorableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
 /** The beginning of a text, at most `bytesMax` bytes of UTF-8; one that is cut ends with `…`. */
 export function cutToBytes(text: string, bytesMax: number): string {
   // A character of a text has one byte at least.

@@ -1,6 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
-import { cutToBytes } from '../../base/characters.js';
+import { cutToBytes, toStorableText } from '../../base/characters.js';
 import { invalidInput } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { Page } from '../../base/page.js';
@@ -47,7 +47,7 @@ export function parseLogLine(rawText: unknown, rawFacts: unknown): NewLogLine {
   const facts = rawFacts === undefined ? null : redactFacts(parseFacts(rawFacts));
   const factsBytes = facts === null ? 0 : Buffer.byteLength(JSON.stringify(facts));
   if (factsBytes > lineBytesMax) throw factsTooLarge();
-  const redacted = redactText(rawText.slice(0, inspectedCharsMax).toWellFormed(), 'log');
+  const redacted = redactText(toStorableText(rawText.slice(0, inspectedCharsMax)), 'log');
   const text = cutToBytes(redacted, lineBytesMax - factsBytes);
   return { text, facts, bytes: factsBytes + Buffer.byteLength(text) };
 }

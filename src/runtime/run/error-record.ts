@@ -1,3 +1,4 @@
+import { toStorableText } from '../../base/characters.js';
 import type { KernelErrorCode } from '../../base/error/error-codes.js';
 import * as errors from '../../base/errors.js';
 import { errorText } from '../../base/errors.js';
@@ -92,5 +93,5 @@ function readSafely(read: () => unknown): unknown {
 }
 
 function truncate(text: string, max: number): string {
-  return text.slice(0, max).toWellFormed();
+  return toStorableText(text.slice(0, max));
 }
