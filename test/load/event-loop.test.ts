@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AuditWriter } from '../../src/audit/writing/audit-writer.js';
-import { type Kernel, type Pid, Store } from '../../src/index.js';
+import { defineImage, type Kernel, type Pid, Store } from '../../src/index.js';
 import { longestTurnMs } from '../support/event-loop-monitor.js';
 import { openKernel } from '../support/kernel.js';
 import { isSweep } from '../support/seeded.js';
@@ -40,6 +41,41 @@ async function expectShortTurns(calls: Record<string, () => Promise<unknown>>): 
   expect(long).toEqual({});
 }
 
+const lineText = 'what a body tells, '.repeat(200);
+const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, totalTokens: 2 };
+
+/** Says 1,000 turns of 100 parts, and logs 1,000 lines. */
+const talking = defineImage({
+  name: 'talking',
+  run: async (ctx) => {
+    for (let turn = 0; turn < 1_000; turn++) {
+      await ctx.turns.commit([
+        { type: 'turn-start' },
+        ...Array.from({ length: 100 }, (_, n) => ({ type: 'text', text: `part ${n}` }) as const),
+        { type: 'turn-end', usage, finishReason: 'stop' },
+      ]);
+      await ctx.log(lineText);
+    }
+    return null;
+  },
+});
+
+async function askTenTimes(kernel: Kernel): Promise<void> {
+  const face = kernel.as(await kernel.processes.spawn({}));
+  const given = new AbortController();
+  const asked = Array.from({ length: 10 }, (_, n) => face.ask(lineText, { id: `q${n}`, signal: given.signal }));
+  const settled = Promise.allSettled(asked);
+  while ((await kernel.questions.list({ pid: face.pid, limit: 10 })).length < 10) await setImmediate();
+  given.abort();
+  await settled;
+}
+
+async function readStream(kernel: Kernel, pid: Pid): Promise<void> {
+  for await (const _part of kernel.agents.stream(pid)) {
+    // Only reads.
+  }
+}
+
 // In the sweep only: npm test asserts no times.
 describe.skipIf(!isSweep)('a call takes no turn of the event loop of more than 100 ms', { timeout }, () => {
   it('with 100,000 objects in a view', async () => {
@@ -53,6 +89,9 @@ describe.skipIf(!isSweep)('a call takes no turn of the event loop of more than 1
       'materialize a query': () => kernel.memory.materialize(pid, { tokensMax: 10_000, query: '99' }),
       query: () => kernel.memory.query(pid, { text: 'nothing has this' }),
       view: () => kernel.memory.view(pid),
+      list: () => kernel.memory.list({ limit: 10_000 }),
+      events: () => kernel.events.list({ limit: 10_000 }),
+      audit: () => kernel.audit.list({ limit: 10_000 }),
     });
   });
 
@@ -61,6 +100,8 @@ describe.skipIf(!isSweep)('a call takes no turn of the event loop of more than 1
     const root = await makeTree(kernel, 10_000);
     await expectShortTurns({
       tree: () => kernel.processes.tree(root),
+      list: () => kernel.processes.list({ limit: 10_000 }),
+      children: () => kernel.processes.children(root),
       pause: () => kernel.processes.pause(root),
       resume: () => kernel.processes.resume(root),
       cancel: () => kernel.processes.cancel(root),
@@ -105,6 +146,21 @@ describe.skipIf(!isSweep)('a call takes no turn of the event loop of more than 1
       );
     }
     await expectShortTurns({ revoke: () => kernel.capabilities.revoke(held.id) });
+  });
+
+  it('with 10,000 questions and messages of a person, and lines of a log', async () => {
+    const kernel = await openKernel({ durability: 'normal', images: [talking] });
+    const pid = await kernel.processes.spawn({ image: 'talking' });
+    await kernel.processes.result(pid);
+    const asked = Array.from({ length: 1_000 }, () => askTenTimes(kernel));
+    await Promise.all(asked);
+    await expectShortTurns({
+      logs: () => kernel.processes.logs(pid, { limit: 1_000 }),
+      journal: () => kernel.processes.journal(pid, { values: true }),
+      stream: () => readStream(kernel, pid),
+      questions: () => kernel.questions.list({ status: 'any', limit: 10_000 }),
+      'pending questions': () => kernel.questions.list(),
+    });
   });
 
   it('with a log of 1,000,000 records', async () => {
