@@ -9,9 +9,8 @@ export type StoredResponse = JsonObject;
 
 /** The response for the journal, with what its provider reports of its usage. */
 export function toAskedTurn(response: ModelResponse): AskedTurn<StoredResponse> {
-  const { usage, output } = response;
-  const [details] = [usage.inputTokensDetails].flat();
-  const { inputTokens, outputTokens, totalTokens } = usage;
+  const { inputTokens, outputTokens, totalTokens, inputTokensDetails } = usageIn(response);
+  const [details] = [inputTokensDetails].flat();
   return {
     answer: JSON.parse(JSON.stringify(response)) as StoredResponse,
     reported: {
@@ -20,8 +19,17 @@ export function toAskedTurn(response: ModelResponse): AskedTurn<StoredResponse> 
       totalTokens,
       inputTokenDetails: { cacheReadTokens: details?.cached_tokens },
     },
-    outputTokens: estimateTokens(JSON.stringify(output)),
+    outputTokens: estimateTokens(JSON.stringify(response.output)),
   };
+}
+
+/** Not every model reports its usage. */
+function usageIn({
+  usage,
+}: {
+  readonly usage?: Partial<ModelResponse['usage']> | null;
+}): Partial<ModelResponse['usage']> {
+  return typeof usage === 'object' && usage !== null ? usage : {};
 }
 
 /** The response that was stored. */

@@ -67,6 +67,22 @@ describe('usage that a provider reports', () => {
     expect(await tokensUsed(reportingModel(usage))).toBeGreaterThan(1_000);
   });
 
+  it.each([undefined, null, 'none', {}, { inputTokens: null, outputTokens: null }])(
+    'is estimated as elsewhere when a stream ends with %j',
+    async (usage) => {
+      const model = reportingModel({ inputTokens: { total: 1 }, outputTokens: { total: 1 } });
+      const parts = [
+        { type: 'text-start', id: '1' },
+        { type: 'text-delta', id: '1', delta: 'yes' },
+        { type: 'text-end', id: '1' },
+        { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage },
+      ];
+      model.doStream = async () => ({ stream: ReadableStream.from(parts) as never });
+      expect(await tokensUsed(model)).toBe(await tokensUsed(reportingModel(usage)));
+      expect(model.doGenerateCalls).toEqual([]);
+    },
+  );
+
   it('is at least what the answer is long where it does not tell', async () => {
     const long = reportingModel(report(1, undefined), [], 'word '.repeat(10_000));
     expect(await tokensUsed(long, { maxOutputTokens: 10 })).toBeGreaterThan(10_000);

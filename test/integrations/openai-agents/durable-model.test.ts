@@ -111,6 +111,19 @@ describe('a durable model of the OpenAI Agents SDK', () => {
     expect(failing.calls).toHaveLength(1);
   });
 
+  it('is charged an estimate for usage that its provider does not report, or reports as no number', async () => {
+    const odd = { inputTokens: Number.NaN, outputTokens: -5, totalTokens: 'many', inputTokensDetails: null };
+    for (const usage of [undefined, null, 'none', {}, odd]) {
+      const model = scriptedAgentsModel(['hello']);
+      const asked = model.getResponse.bind(model);
+      model.getResponse = async (request) => ({ ...(await asked(request)), usage: usage as never });
+      const { kernel, pid, value } = await runBody((ctx) => ask(ctx, model));
+      expect(value).toBe('hello');
+      expect((await kernel.processes.budget(pid)).tokens.used).toBeGreaterThan(10);
+      expect(model.calls).toHaveLength(1);
+    }
+  });
+
   it('is refused where it is no model', async () => {
     const { outcome } = await runBody(async (ctx) => durableModel(ctx, {} as never));
     expect(outcome).toMatchObject({ kind: 'failed', reason: 'INVALID_INPUT' });

@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelPart } from './model-call.js';
+import { countsIn } from './reported-usage.js';
 
 /** Puts the parts of a stream together to an answer, as `doGenerate` would have given it. */
 export class PartCollector {
@@ -47,9 +48,7 @@ export class PartCollector {
 
   /** Whether there was neither content nor a report: servers that do not stream give such an empty stream. */
   get isEmpty(): boolean {
-    const { inputTokens } = (this.finish?.usage ?? {}) as { inputTokens?: { total?: unknown } | number };
-    const reported = typeof inputTokens === 'object' ? inputTokens.total : inputTokens;
-    return this.content.length === 0 && reported === undefined;
+    return this.content.length === 0 && countsIn(this.finish?.usage).inputTokens === undefined;
   }
 
   get isFinished(): boolean {
