@@ -17,6 +17,11 @@ export class Commitments {
     this.key = entropy.bytes(keyBytes);
   }
 
+  /** The hash of a value as records have it: itself where they show the whole value, otherwise a commitment to it. */
+  hashOnRecord(hash: string, isShown: boolean): string {
+    return isShown ? hash : this.of(hash);
+  }
+
   of(value: JsonValue): Hash {
     return createHmac('sha256', this.key).update(canonicalJson(value)).digest('hex') as Hash;
   }

@@ -8,7 +8,7 @@ import { checkInvariants } from '../support/invariants.js';
 import { newStore, openKernel, tempFolder } from '../support/kernel.js';
 import { kernelFixture } from '../support/kernel-fixture.js';
 
-const commitment = expect.stringMatching(/^[0-9a-f]{64}$/);
+const keyedHash = expect.stringMatching(/^[0-9a-f]{64}$/);
 
 async function find(kernel: Kernel, filter: object): Promise<AuditRecord> {
   const { items } = await kernel.audit.list(filter);
@@ -30,8 +30,8 @@ describe('the record of a birth', () => {
   } as const;
   const facts = {
     image: 'worker@1',
-    argsCommitment: commitment,
-    envCommitment: commitment,
+    argsHash: keyedHash,
+    envHash: keyedHash,
     budget: { tokens: 5 },
   };
   const payload = { labels: { team: 'sea' }, owner: { session: 's1' } };

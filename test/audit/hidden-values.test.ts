@@ -48,15 +48,15 @@ describe('no record tells a value that is not shown, nor a hash by which it can 
     await kernel.processes.exec(pid, { image: 'other', args });
     await expectHidden(kernel, [args, env]);
     const { items } = await kernel.audit.list({ action: 'process.spawn' });
-    const commitment = expect.stringMatching(/^[0-9a-f]{64}$/);
-    expect(items[0]?.facts).toMatchObject({ argsCommitment: commitment, envCommitment: commitment });
+    const keyedHash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(items[0]?.facts).toMatchObject({ argsHash: keyedHash, envHash: keyedHash });
   });
 
-  it('is bound by a commitment, which is the same for the same value', async () => {
+  it('has a keyed hash, which is the same for the same value', async () => {
     const kernel = await open();
     for (const n of [1, 1, 2]) await kernel.processes.spawn({ args: { n } });
     const { items } = await kernel.audit.list({ action: 'process.spawn' });
-    const [first, second, third] = items.map(({ facts }) => facts?.argsCommitment);
+    const [first, second, third] = items.map(({ facts }) => facts?.argsHash);
     expect(first).toBe(second);
     expect(third).not.toBe(first);
   });
@@ -69,12 +69,11 @@ describe('no record tells a value that is not shown, nor a hash by which it can 
     await kernel.as(pid).tools.call('login', { user: 'ann' });
     await expectHidden(kernel, [args]);
     const { items } = await kernel.audit.list({ action: 'tool.call', outcome: 'intent' });
-    const commitment = expect.stringMatching(/^[0-9a-f]{64}$/);
+    const keyedHash = expect.stringMatching(/^[0-9a-f]{64}$/);
     expect(items.map(({ facts }) => facts)).toMatchObject([
-      { argsCommitment: commitment },
+      { argsHash: keyedHash },
       { argsHash: hashOfPlain(deepFreeze({ user: 'ann' })) },
     ]);
-    expect(items[0]?.facts).not.toHaveProperty('argsHash');
   });
 
   it('of arguments that a person puts into a call', async () => {

@@ -232,7 +232,7 @@ describe('an edited call that is under way when its node is given up', () => {
 });
 
 describe('a command that a person edits', () => {
-  it('runs with the edited arguments, and its record has both hashes where it shows all', async () => {
+  it('runs with the edited arguments, and its record has both hashes', async () => {
     const { kernel, pid } = await commandFixture({ capabilities: [anyCommand] });
     await kernel.capabilities.ask(pid, { resource: 'command:echo', rights: ['call'] });
     const running = kernel.as(pid).run({ argv: ['echo', 'one'], stdin: 'kept' });
@@ -243,7 +243,7 @@ describe('a command that a person edits', () => {
     const [intent] = (await kernel.audit.list({ action: 'command.run', outcome: 'intent' })).items;
     expect(intent).toMatchObject({
       approval: approval.id,
-      facts: { argsCommitment: expect.any(String), editedUnder: approval.id },
+      facts: { originalHash: expect.any(String), argsHash: expect.any(String), editedUnder: approval.id },
       payload: { editedBy: 'ann', line: expect.stringContaining('two') },
     });
     const shown = kernel.as(pid).run({ argv: ['echo', 'three'] });

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
+import { Commitments } from '../../base/commitments.js';
 import { invalidInput } from '../../base/errors.js';
 import { isLongerThan, type JsonObject, type JsonValue } from '../../base/json.js';
 import { redactFacts } from '../../base/secret-patterns.js';
@@ -49,6 +50,7 @@ export class Answer {
     @inject(RuleWriter) private readonly ruleWriter: RuleWriter,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(WakePort) private readonly wakePort: WakePort,
+    @inject(Commitments) private readonly commitments: Commitments,
   ) {}
 
   /** Throws NO_SUCH_APPROVAL, CONFLICT for one that was answered or is void, INVALID_INPUT. */
@@ -86,7 +88,7 @@ export class Answer {
         facts: {
           ...data,
           ...(granted === null ? {} : { rights: [...rightsOfMask(granted.rights)], ...limitFacts(granted) }),
-          ...(edit === undefined ? {} : { edited: true, ...hashesOf(record, edit) }),
+          ...(edit === undefined ? {} : { edited: true, ...hashesOf(record, edit, this.commitments) }),
         },
         payload: { by, ...(edit === undefined ? {} : recordedArgs(record, edit)) },
         subject: pid,
@@ -161,10 +163,10 @@ function isRecorded(record: ApprovalRecord, { args }: Edit): boolean {
   return hashOfArgs(redactFacts({ args })) === hashOfArgs({ args });
 }
 
-function hashesOf(record: ApprovalRecord, edit: Edit): JsonObject {
+function hashesOf(record: ApprovalRecord, edit: Edit, commitments: Commitments): JsonObject {
   return {
-    ...(isRecorded(record, edit) ? { editedHash: edit.argsHash } : {}),
-    ...(isShownInFull(record) ? { originalHash: record.argsHash } : {}),
+    editedHash: commitments.hashOnRecord(edit.argsHash, isRecorded(record, edit)),
+    originalHash: commitments.hashOnRecord(record.argsHash, isShownInFull(record)),
   };
 }
 

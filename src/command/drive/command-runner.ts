@@ -115,7 +115,7 @@ export class CommandRunner implements CommandRuns {
     let startable: StartableCommand | undefined;
     let edit: EditedCommand | undefined;
     const prepare = async (outdated?: OutdatedPreparation) => {
-      if (outdated instanceof AnswerEdited) edit = editCommand(spec, edit, outdated);
+      if (outdated instanceof AnswerEdited) edit = editCommand(spec, edit, outdated, this.commitments);
       const asked = edit === undefined ? spec : this.planner.parse(edit.spec, 'answer.args');
       return this.prepare(caller, asked, await this.units.read(call, (tx) => this.lookup.getSpawnable(tx, pid)), edit);
     };
@@ -214,8 +214,8 @@ export class CommandRunner implements CommandRuns {
     const { approval, originalHash, by } = edit;
     const argsHash = hashOfArgs(plan.args);
     const facts = {
-      ...(argsHash === hashOfArgs(plan.shown) ? { argsHash } : { argsCommitment: this.commitments.of(plan.args) }),
-      ...(originalHash === undefined ? {} : { originalHash }),
+      argsHash: this.commitments.hashOnRecord(argsHash, argsHash === hashOfArgs(plan.shown)),
+      originalHash,
       editedUnder: approval,
     };
     return { facts, payload: { editedBy: by } };

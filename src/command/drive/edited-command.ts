@@ -1,3 +1,4 @@
+import type { Commitments } from '../../base/commitments.js';
 import { invalidInput } from '../../base/errors.js';
 import type { ApprovalId } from '../../base/ids.js';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -11,8 +12,8 @@ export interface EditedCommand {
   readonly spec: JsonObject;
   readonly by: string;
   readonly approval: ApprovalId;
-  /** Absent where those are not shown in full. */
-  readonly originalHash?: string;
+  /** The hash of the arguments that the command was asked for with, keyed where those are not shown in full. */
+  readonly originalHash: string;
   /** Every answer that has edited the arguments on the way. */
   readonly approvals: readonly ApprovalId[];
 }
@@ -27,14 +28,14 @@ export function editCommand(
   original: ParsedCommand,
   before: EditedCommand | undefined,
   { answer }: AnswerEdited,
+  commitments: Commitments,
 ): EditedCommand {
   const { id: approval, editedArgs, answeredBy, argsHash } = answer;
-  const originalHash = before === undefined && isShownInFull(answer) ? argsHash : before?.originalHash;
   return {
     spec: { ...membersOf(original, hiddenMembers), ...checkArgs(editedArgs), ...membersOf(original, fixedMembers) },
     by: answeredBy ?? '',
     approval,
-    ...(originalHash === undefined ? {} : { originalHash }),
+    originalHash: before?.originalHash ?? commitments.hashOnRecord(argsHash, isShownInFull(answer)),
     approvals: [...(before?.approvals ?? []), approval],
   };
 }

@@ -28,8 +28,8 @@ export interface PaidCall {
 
 /** Arguments of a person in the place of those of a call, as the journal keeps them. */
 export type CallEdit = EditedCall & {
-  /** The hash of the arguments that the call was asked for with; absent where those are not shown in full. */
-  readonly originalHash?: string;
+  /** The hash of the arguments that the call was asked for with, keyed where those are not shown in full. */
+  readonly originalHash: string;
 };
 
 /** The uses of capabilities that a call took. They hold for the same arguments only. */

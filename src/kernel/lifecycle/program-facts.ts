@@ -11,8 +11,8 @@ interface Program {
 }
 
 /**
- * For the body of a record: numbers, kinds and commitments. Arguments and environment are shown in no record, so their hashes
- * would tell them to who can guess.
+ * For the body of a record: numbers, kinds and hashes. Arguments and environment are shown in no record, so their hashes are
+ * keyed: plain ones would tell them to who can guess.
  */
 export function programFacts(
   { args, env }: ProcessRow,
@@ -20,8 +20,8 @@ export function programFacts(
   commitments: Commitments,
 ): JsonObject {
   return {
-    ...(isEmpty(args) ? {} : { argsCommitment: commitments.of(args) }),
-    ...(env === null ? {} : { envCommitment: commitments.of(env) }),
+    ...(isEmpty(args) ? {} : { argsHash: commitments.of(args) }),
+    ...(env === null ? {} : { envHash: commitments.of(env) }),
     ...(isEmpty(budget as JsonObject) ? {} : { budget: budget as JsonObject }),
     ...(isEmpty(flags) ? {} : { flags }),
   };

@@ -85,7 +85,7 @@ export class ToolIntents {
     let knownRow: ProcessRow | undefined = firstRow;
     let edit = continueEdit(paid?.edit);
     const prepare = async (outdated?: OutdatedPreparation) => {
-      if (outdated instanceof AnswerEdited) edit = nextEdit(edit, outdated);
+      if (outdated instanceof AnswerEdited) edit = nextEdit(edit, outdated, this.commitments);
       const isSecond = knownRow === undefined;
       const row = knownRow ?? (await this.units.read(call, (tx) => this.lookup.getLive(tx, pid)));
       // If there is a second preparation, the row has changed since.
@@ -156,10 +156,8 @@ export class ToolIntents {
       facts: {
         tool: tool.name,
         effect: prepared.effect,
-        ...(hashOfArgs(prepared.shown) === argsHash
-          ? { argsHash }
-          : { argsCommitment: this.commitments.of(prepared.args) }),
-        ...(edit?.originalHash === undefined ? {} : { originalHash: edit.originalHash }),
+        argsHash: this.commitments.hashOnRecord(argsHash, hashOfArgs(prepared.shown) === argsHash),
+        ...(edit === undefined ? {} : { originalHash: edit.originalHash }),
         ...(resourceAuthorizations.length === 0
           ? {}
           : { alsoBy: [...new Set(resourceAuthorizations.map(({ capability }) => capability))] }),
@@ -186,7 +184,7 @@ function takenUsesOf(
 }
 
 function toCallEdit({ by, approval, originalHash }: PendingEdit, { args }: PreparedCall): CallEdit {
-  return { args, by, approval, ...(originalHash === undefined ? {} : { originalHash }) };
+  return { args, by, approval, originalHash };
 }
 
 /** The arguments, unless they are too long, and the resources besides the tool itself. */

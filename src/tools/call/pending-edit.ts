@@ -1,3 +1,4 @@
+import type { Commitments } from '../../base/commitments.js';
 import type { ApprovalId } from '../../base/ids.js';
 import { isShownInFull } from '../../capability/approval/approval.js';
 import type { AnswerEdited } from '../../capability/approval/approval-errors.js';
@@ -18,14 +19,17 @@ export function continueEdit(edit: CallEdit | undefined): PendingEdit | undefine
 }
 
 /** The edit by an answer. The hash of the original stays that of the arguments that the call was asked for with. */
-export function nextEdit(before: PendingEdit | undefined, { answer }: AnswerEdited): PendingEdit {
+export function nextEdit(
+  before: PendingEdit | undefined,
+  { answer }: AnswerEdited,
+  commitments: Commitments,
+): PendingEdit {
   const { id: approval, editedArgs: args, answeredBy, argsHash } = answer;
-  const originalHash = before === undefined && isShownInFull(answer) ? argsHash : before?.originalHash;
   return {
     args,
     by: answeredBy ?? '',
     approval,
-    ...(originalHash === undefined ? {} : { originalHash }),
+    originalHash: before?.originalHash ?? commitments.hashOnRecord(argsHash, isShownInFull(answer)),
     use: { approval, isContinued: false },
     approvals: [...(before?.approvals ?? []), approval],
   };
