@@ -25,6 +25,7 @@ import { BodyCalls } from './run/body-calls.js';
 import { BodyContexts } from './run/body-context.js';
 import { BodyLogs } from './run/body-logs.js';
 import { BodyRunner } from './run/body-runner.js';
+import { CommittedAnswers } from './run/committed-answers.js';
 import { Patches } from './run/patches.js';
 import { ProcessReports } from './run/process-reports.js';
 import { ProgressReports } from './run/progress-reports.js';
@@ -68,6 +69,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     Recovery,
     Releases,
     RunOutcomes,
+    CommittedAnswers,
     ReplayJournal,
     RunTable,
     RunTools,

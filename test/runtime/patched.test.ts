@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { defineImage, type Kernel, type Pid, type Syscalls } from '../../src/index.js';
+import { RunEntryRepository } from '../../src/kernel/process/run-entry-repository.js';
 import { eventually } from '../support/eventually.js';
 import { gate } from '../support/gate.js';
 import { newStore, openKernel, refusal } from '../support/kernel.js';
+import { FailingRepositories } from '../support/storage/failing-repositories.js';
 
 type Body = (ctx: Syscalls) => Promise<unknown>;
 
@@ -152,6 +154,23 @@ describe('ctx.patched', () => {
       'patched y',
     ]);
     expect(await life.finish(body)).toEqual([true, true, true, true]);
+  });
+
+  it('is no mark where it could not be written: the next call writes it', async () => {
+    const failing = new FailingRepositories();
+    const kernel = await openKernel({
+      modules: [failing.module()],
+      images: [
+        image(async (ctx) => {
+          failing.arm(1, 'before', RunEntryRepository);
+          const first = await refusal(ctx.patched('x')).then(({ code }) => code);
+          return [first, await ctx.patched('x')];
+        }),
+      ],
+    });
+    const pid = await kernel.processes.spawn({ image: 'patient' });
+    expect((await kernel.processes.result(pid)).value).toEqual(['STORE_IO', true]);
+    expect((await kernel.processes.journal(pid)).map(({ key }) => key)).toContain('patched x');
   });
 
   it('refuses what is no name', async () => {

@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AuditRepository } from '../../src/audit/audit-repository.js';
 import { defineImage, type Image, KernelError, type Syscalls } from '../../src/index.js';
 import { gate, pollUntil } from '../support/gate.js';
 import { newStore, openKernel } from '../support/kernel.js';
 import { manualClock } from '../support/kernel-fixture.js';
+import { FailingRepositories } from '../support/storage/failing-repositories.js';
+import { setStoreMode, storeModeOfEnvironment } from '../support/store-modes.js';
 
 describe('a step', () => {
   it('that is completed never runs again: a rerun gets the stored result', async () => {
@@ -135,6 +138,48 @@ describe('a step', () => {
       ),
     );
     expect(value).toBe(2);
+  });
+
+  it('whose call was not committed makes that call in its next attempt', async () => {
+    const failing = new FailingRepositories();
+    let tries = 0;
+    const run = (ctx: Syscalls) =>
+      ctx.step(
+        'spawning',
+        async () => {
+          // Records are written last: everything that the unit of the call did is undone with its group.
+          if (++tries === 1) failing.arm(1, 'before', AuditRepository);
+          return ctx.spawnChild({ image: 'base' }).catch((error: KernelError) => {
+            throw new Error(`refused with ${error.code}`);
+          });
+        },
+        { retry: { attempts: 3, baseMs: 1 } },
+      );
+    const image = defineImage({ name: 'body', run });
+    const kernel = await openKernel({ images: [image], modules: [failing.module()] });
+    const pid = await kernel.processes.spawn({ image: 'body' });
+    const { value } = await kernel.processes.result(pid);
+    expect({ tries, failed: failing.failed }).toEqual({ tries: 2, failed: expect.any(String) });
+    expect((await kernel.processes.children(pid)).map((child) => child.pid)).toEqual([value]);
+  });
+
+  it('whose calls the store has run twice gets one answer for each in its next attempt', async () => {
+    setStoreMode('units-twice');
+    onTestFinished(() => setStoreMode(storeModeOfEnvironment()));
+    let tries = 0;
+    const { value, kernel, pid } = await runOnce(async (ctx) =>
+      ctx.step(
+        'spawning',
+        async () => {
+          const first = await ctx.spawnChild({ image: 'base' });
+          if (++tries < 2) throw new Error('again');
+          return [first, await ctx.spawnChild({ image: 'base' })];
+        },
+        { retry: { attempts: 3, baseMs: 1 } },
+      ),
+    );
+    const children = await kernel.processes.children(pid);
+    expect({ tries, children: children.map((child) => child.pid) }).toEqual({ tries: 2, children: value });
   });
 
   it('takes only a name and options that it knows', async () => {

@@ -27,4 +27,9 @@ export class PatchMarks {
     this.since ??= new Map();
     this.since.set(key, ordinal);
   }
+
+  /** Takes back a mark that could not be journalled. */
+  remove(key: string): void {
+    this.since?.delete(key);
+  }
 }

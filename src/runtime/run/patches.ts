@@ -28,9 +28,14 @@ export class Patches {
       }
       if (run.replay.firstUnclaimed !== undefined) return false;
       marks.add(key, ordinal);
-      await this.journal.commit(run, call, 'call.end', (tx, act) =>
-        this.journal.recordAnswer(tx, act, run, call, ordinal),
-      );
+      try {
+        await this.journal.commit(run, call, 'call.end', (tx, act) =>
+          this.journal.recordAnswer(tx, act, run, call, ordinal),
+        );
+      } catch (error) {
+        marks.remove(key);
+        throw error;
+      }
       return true;
     } finally {
       run.finish(call);

@@ -13,6 +13,7 @@ import { ChangeRecorder } from '../../unit/change-recorder.js';
 import { Units } from '../../unit/units.js';
 import type { RetryPlan } from '../step/retry.js';
 import { editKeyOf, type OpenCall } from './call-tree.js';
+import { CommittedAnswers } from './committed-answers.js';
 import { codeOfError, toErrorRecord } from './error-record.js';
 import type { Run } from './run.js';
 import { processStopping } from './run-errors.js';
@@ -36,6 +37,7 @@ export class ReplayJournal {
     @inject(ProcessRepository) private readonly processes: ProcessRepository,
     @inject(Accounts) private readonly accounts: Accounts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
+    @inject(CommittedAnswers) private readonly answers: CommittedAnswers,
   ) {}
 
   /** To be called in the unit that the answer comes from. */
@@ -164,7 +166,7 @@ export class ReplayJournal {
     };
     await this.entries.put(tx, entry);
     if (!isAnswer) return;
-    run.replay.addAnswer(entry);
+    this.answers.add(tx, run.replay, entry);
     await this.resetRecoveries(tx, run);
   }
 

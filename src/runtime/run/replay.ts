@@ -134,6 +134,11 @@ export class Replay {
     return [...(this.logged ?? [])].filter((key) => isWithinStep(key, step));
   }
 
+  /** Whether an answer of this run is asked for again: by the next attempt of the step around it, or as a line that is logged. */
+  keeps({ key }: RunEntry): boolean {
+    return isLogKey(key) || enclosingStepsOf(key).length > 0;
+  }
+
   /** Adds an answer that was journalled by this run: the next attempt of the step around it gets it again. */
   addAnswer(entry: RunEntry): void {
     if (isLogKey(entry.key)) {
