@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Signer } from './audit/checkpoint/signer.js';
+import { parseListen } from './base/address/postgres-address.js';
 import { parseStoreAddress, realFile, type StoreAddress } from './base/address/store-address.js';
 import type { Clock } from './base/clock.js';
 import { docPages } from './base/doc-pages.js';
@@ -51,6 +52,11 @@ export interface KernelOptions {
     readonly leaseMs?: number;
     /** The interval at which the store is polled for commits of other programs; default 250. */
     readonly pollMs?: number;
+    /**
+     * On PostgreSQL: the address at which notifications of commits are listened for, default that of the store, or false for
+     * none, as behind a pooler in transaction mode. Without them commits of others are found at the pace of `pollMs`.
+     */
+    readonly listen?: string | false;
   };
   /** Whether an acknowledged call survives a power cut; default `full` for files. */
   readonly durability?: 'full' | 'normal';
@@ -122,6 +128,7 @@ const schema = z.strictObject({
       concurrency: z.number().int().min(1).default(64),
       leaseMs: z.number().int().min(100).max(86_400_000).default(30_000),
       pollMs: z.number().int().min(1).max(60_000).default(250),
+      listen: z.union([z.string().min(1), z.literal(false)]).optional(),
     })
     .prefault({}),
   durability: z.enum(['full', 'normal']).default('full'),
@@ -187,12 +194,22 @@ export function parseOptions(rawOptions: KernelOptions): ParsedOptions {
   const parsed = schema.safeParse(rawOptions);
   if (!parsed.success) throw issueError(schema, rawOptions, 'options', parsed.error, docPages.options);
   const options = parsed.data;
-  const [address, workspace] = [parseStoreAddress(options.store), realWorkspace(options.workspace ?? '.')];
+  const address = listenAt(parseStoreAddress(options.store), options.node.listen);
+  const workspace = realWorkspace(options.workspace ?? '.');
   const state = stateFolder(options.state, address);
   assertStateOutside(state, workspace);
   const mcp = parseServers(options.mcp);
   if (options.readOnly && mcp.size > 0) throw serversOfReader();
   return { ...options, workspace, isWorkspaceNamed: options.workspace !== undefined, address, state, mcp };
+}
+
+/** The address with what `node.listen` says of notifications. */
+function listenAt(address: StoreAddress, listen: string | false | undefined): StoreAddress {
+  if (listen === undefined) return address;
+  const parsed = parseListen(listen, 'options.node.listen');
+  if (address.kind === 'postgres') return { ...address, listen: parsed };
+  if (parsed === false) return address;
+  throw invalidInput('options.node.listen', 'the store is no PostgreSQL database', 'Leave it out, or give false.');
 }
 
 function parseServers(servers: object): Map<string, ParsedTarget> {

@@ -1,9 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AuditRepository } from '../../src/audit/audit-repository.js';
 import { isSignedBy, keyIdOf } from '../../src/audit/checkpoint/checkpoint.js';
 import { storedCheckpoints } from '../../src/audit/checkpoint/checkpoint-feed.js';
+import { noCheckpointSink } from '../../src/audit/checkpoint/checkpoint-sink.js';
 import { checkpointMs, checkpointRecords } from '../../src/audit/checkpoint/checkpoints.js';
+import { Ed25519Signer } from '../../src/audit/checkpoint/ed25519-signer.js';
 import { emptyRoot } from '../../src/audit/merkle/merkle-tree.js';
 import { exportLines } from '../../src/audit/query/audit-export.js';
 import { LogWalk } from '../../src/audit/verify/log-walk.js';
@@ -154,6 +156,94 @@ describe('checkpoints by themselves', () => {
   });
 });
 
+describe('checkpoints of several nodes on one store', () => {
+  /** Nodes with a key of their own each, as on machines of their own, and intervals that are moved by hand. */
+  async function openNodes(count: number): Promise<AuditFixture[]> {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const path = await newStore();
+    const nodes: AuditFixture[] = [];
+    for (let n = 0; n < count; n++) {
+      const signer = Ed25519Signer.fromSeed(Buffer.alloc(32, n));
+      const node = await openAudit({ path, seed: `node ${n}`, signer, sink: noCheckpointSink });
+      await node.checkpoints.start();
+      onTestFinished(() => node.checkpoints.close());
+      nodes.push(node);
+    }
+    return nodes;
+  }
+
+  const keyOf = ({ signer }: AuditFixture) => keyIdOf(signer.publicKey());
+
+  async function listCheckpoints({ store, repository }: AuditFixture): Promise<{ size: number; key: string }[]> {
+    const all = await store.read((tx) => repository.checkpointsAfter(tx, { size: -1, key: '' }, 1_000));
+    return all.map(({ size, key }) => ({ size, key }));
+  }
+
+  it('are signed with the keys of all; a key says once that others have signed before it', async () => {
+    const [a, b] = (await openNodes(2)) as [AuditFixture, AuditFixture];
+    const flags: unknown[] = [];
+    for (const node of [a, b, a, b, b, a]) {
+      await fill(node, 1);
+      const { key, replaced } = await node.log.checkpoint();
+      flags.push([key === keyOf(node), replaced]);
+    }
+    const [first, again] = [
+      [true, undefined],
+      [true, true],
+    ];
+    expect(flags).toEqual([first, again, first, first, first, first]);
+    expect(await a.log.verify()).toMatchObject({ ok: true, size: 6 });
+    expect(await b.log.verify()).toMatchObject({ ok: true, size: 6 });
+    expect([a.logged.length, b.logged.length]).toEqual([0, 1]);
+  });
+
+  it('that two nodes sign first at the same time: one of them was not the first', async () => {
+    const [a, b] = (await openNodes(2)) as [AuditFixture, AuditFixture];
+    await fill(a, 1);
+    const both = await Promise.all([a.log.checkpoint(), b.log.checkpoint()]);
+    expect(both.map(({ replaced }) => replaced === true).sort()).toEqual([false, true]);
+    expect(await a.log.verify()).toMatchObject({ ok: true });
+  });
+
+  it('are signed by one of them, where the others find one that is younger than half the interval', async () => {
+    const [a, b, c] = (await openNodes(3)) as [AuditFixture, AuditFixture, AuditFixture];
+    for (const node of [a, b, c]) await fill(node, 1);
+    await b.log.checkpoint();
+    // All have records of their own that are not signed by them; each looks, and finds the one that is there.
+    await fill(a, 1);
+    const looks = [a, b, c].map(({ store }) => vi.spyOn(store, 'read'));
+    vi.advanceTimersByTime(checkpointMs);
+    await eventually(() => expect(looks.map(({ mock }) => mock.calls.length > 0)).toEqual([true, false, true]));
+    await Promise.all([a, c].map(({ checkpoints }) => checkpoints.settle()));
+    expect(await listCheckpoints(a)).toEqual([{ size: 3, key: keyOf(b) }]);
+    // The next interval finds it too old.
+    for (const node of [a, b, c]) node.clock.notBefore(node.clock.peek() + checkpointMs / 2);
+    vi.advanceTimersByTime(checkpointMs);
+    await eventually(async () => expect(await listCheckpoints(a)).toHaveLength(2));
+    await Promise.all([a, b, c].map(({ checkpoints }) => checkpoints.settle()));
+    expect(await listCheckpoints(a)).toMatchObject([{ size: 3 }, { size: 4 }]);
+  });
+
+  it(`come after ${checkpointRecords} records since the last one of anybody`, async () => {
+    const [a, b] = (await openNodes(2)) as [AuditFixture, AuditFixture];
+    await append(a, checkpointRecords - 10);
+    await b.log.checkpoint();
+    await append(a, 20);
+    await a.checkpoints.settle();
+    expect(await listCheckpoints(a)).toEqual([{ size: checkpointRecords - 10, key: keyOf(b) }]);
+    await append(a, checkpointRecords);
+    await eventually(async () => expect(await listCheckpoints(a)).toHaveLength(2));
+  });
+
+  it('are not signed again at shutdown', async () => {
+    const [a, b] = (await openNodes(2)) as [AuditFixture, AuditFixture];
+    await fill(a, 3);
+    await b.log.checkpoint();
+    await a.checkpoints.close();
+    expect(await listCheckpoints(a)).toEqual([{ size: 3, key: keyOf(b) }]);
+  });
+});
+
 describe('the key', () => {
   it('is made on first use into a file that only its owner may read, and found again', async () => {
     const path = await closedLog(3, 0);
@@ -183,7 +273,9 @@ describe('the key', () => {
     expect(await audit.log.verify()).toMatchObject({ ok: true });
     await fill(audit, 1);
     expect(await audit.log.checkpoint()).toMatchObject({ size: 11, replaced: true });
-    expect(audit.logged).toMatchObject([{ message: 'The audit log is signed with another key now.' }]);
+    expect(audit.logged).toMatchObject([
+      { message: 'The audit log is signed with a key that has not signed it before.' },
+    ]);
     await fill(audit, 1);
     expect(await audit.log.checkpoint()).not.toHaveProperty('replaced');
     expect(await audit.log.verify()).toMatchObject({ ok: true, size: 12 });

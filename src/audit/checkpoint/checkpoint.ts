@@ -15,7 +15,7 @@ export interface Checkpoint {
   readonly at: number;
   /** The id of the public key: its SHA-256. */
   readonly key: string;
-  /** The checkpoint before this one was signed with another key. */
+  /** The key had not signed this log before, and others had: as of a further node, or after a key was lost. */
   readonly replaced?: true;
   /** Ed25519, as lower-case hex. */
   readonly signature: string;

@@ -2,7 +2,7 @@ import { inject, injectable, optional } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { AuditError } from '../../base/errors.js';
 import { Logger } from '../../base/logger.js';
-import { Store, type WriteTx } from '../../base/store.js';
+import { type ReadTx, Store, type WriteTx } from '../../base/store.js';
 import { type Token, token } from '../../base/token.js';
 import { auditBroken } from '../audit-errors.js';
 import { AuditRepository } from '../audit-repository.js';
@@ -22,7 +22,16 @@ export const CheckpointAnnouncer: Token<CheckpointAnnouncer> = token('Checkpoint
 export const checkpointRecords = 10_000;
 export const checkpointMs = 60_000;
 
-/** Signs the head of the log: after a number of records, at intervals, on request, and when it is closed. */
+/** Whether a checkpoint of a log with `size` records is due, after the last one that any node has signed. */
+type DueCheck = (last: Checkpoint, size: number) => boolean;
+
+const whenUnsigned: DueCheck = (last, size) => size > last.size;
+const afterRecords: DueCheck = (last, size) => size - last.size >= checkpointRecords;
+
+/**
+ * Signs the head of the log: after a number of records, at intervals, on request, and when it is closed. Every node signs with its
+ * own key. One that finds a checkpoint that another has just signed leaves it at that.
+ */
 @injectable()
 export class Checkpoints {
   private readonly cleanup: Disposable[] = [];
@@ -30,7 +39,7 @@ export class Checkpoints {
   private requested = false;
   /** The size of the log after this kernel's last commit. */
   private newestSize = 0;
-  /** The size that was signed last. */
+  /** The size that was signed last, as far as this kernel knows. */
   private signedSize = 0;
   /** The size at which signing last began: a signer that fails is not called again for every commit. */
   private attemptedSize = 0;
@@ -54,10 +63,11 @@ export class Checkpoints {
     this.cleanup.push(
       this.writer.onSealed(({ size }) => {
         this.newestSize = size;
-        if (size - Math.max(this.signedSize, this.attemptedSize) >= checkpointRecords) this.request();
+        if (size - Math.max(this.signedSize, this.attemptedSize) >= checkpointRecords) this.request(afterRecords);
       }),
     );
-    const timer = setInterval(() => this.request(), checkpointMs).unref();
+    const afterInterval: DueCheck = (last, size) => whenUnsigned(last, size) && !this.isYoung(last);
+    const timer = setInterval(() => this.request(afterInterval), checkpointMs).unref();
     this.cleanup.push({ [Symbol.dispose]: () => clearInterval(timer) });
   }
 
@@ -66,29 +76,57 @@ export class Checkpoints {
    * was signed before is not signed. Throws AUDIT_BROKEN, SIGNER_FAILED, STORE_*.
    */
   take(): Promise<Checkpoint> {
-    const checkpoint = this.running.then(() => this.sign());
-    this.running = checkpoint.catch(() => undefined);
-    return checkpoint;
+    return this.enqueue(() => this.sign());
+  }
+
+  /** Resolves when nothing is being signed. */
+  async settle(): Promise<void> {
+    await this.running;
   }
 
   /** Signs the records that are not signed yet, and stops. The store must still be open. */
   async close(): Promise<void> {
     for (const part of this.cleanup.splice(0)) part[Symbol.dispose]();
     this.requested = false;
-    this.request();
-    await this.running;
+    this.request(whenUnsigned);
+    await this.settle();
   }
 
-  /** Signs in the background, unless that is under way or there are no new records. */
-  private request(): void {
+  /** Signs in the background, unless that is under way, there are no new records, or no checkpoint `isDue`. */
+  private request(isDue: DueCheck): void {
     if (this.requested || this.newestSize <= this.signedSize) return;
     this.requested = true;
     this.attemptedSize = this.newestSize;
-    this.running = this.take()
+    this.running = this.enqueue(() => this.signIfDue(isDue))
       .catch((error: unknown) => this.logger.error({ reason: String(error) }, 'The audit log could not be signed.'))
       .finally(() => {
         this.requested = false;
       });
+  }
+
+  private enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.running.then(work);
+    this.running = done.catch(() => undefined);
+    return done;
+  }
+
+  private async signIfDue(isDue: DueCheck): Promise<void> {
+    const { size, last } = await this.store.read(async (tx) => ({
+      size: (await this.repository.head(tx))?.seq ?? 0,
+      last: await this.repository.lastCheckpoint(tx),
+    }));
+    // A log that is shorter than its last checkpoint is broken, and signing says so.
+    if (last === undefined || last.size > size || isDue(last, size)) {
+      await this.sign();
+      return;
+    }
+    this.rememberSigned(last);
+    this.attemptedSize = last.size;
+  }
+
+  private isYoung({ at }: Checkpoint): boolean {
+    const age = this.clock.peek() - at;
+    return age >= 0 && age < checkpointMs / 2;
   }
 
   private async sign(): Promise<Checkpoint> {
@@ -96,19 +134,34 @@ export class Checkpoints {
     const publicKey = this.signer.publicKey();
     const key = keyIdOf(publicKey);
     if (last?.size === size && last.key === key) return this.rememberSigned(last);
-    const replaced = last !== undefined && last.key !== key;
+    const replaced = await this.store.read((tx) => this.replacesOthers(tx, key));
     const content = { log, size, root, at: this.clock.peek(), key, ...(replaced ? { replaced } : {}) };
     const signature = Buffer.from(await this.signer.sign(signedBytes(content))).toString('hex');
     const checkpoint: Checkpoint = { ...content, signature };
     if (!isSignedBy(checkpoint, publicKey)) throw signerFailed(key);
-    if (replaced) this.logger.warn({ before: last.key, after: key }, 'The audit log is signed with another key now.');
-    await this.store.write(async (tx) => {
+    const isStored = await this.store.write(async (tx) => {
+      if ((await this.replacesOthers(tx, key)) !== replaced) return false;
       await this.repository.insertKey(tx, { id: key, publicKey });
       await this.repository.insertCheckpoint(tx, checkpoint);
       this.announcer?.announce(tx, checkpoint);
+      return true;
     });
+    // Another node has signed first: what this one says of its key is true no more. Keys stay, so that happens twice at most.
+    if (!isStored) return this.sign();
+    if (replaced) this.warnOfKey(last, key);
     await this.publish(checkpoint, publicKey);
     return this.rememberSigned(checkpoint);
+  }
+
+  /** Whether the key has not signed this log before, and others have. */
+  private async replacesOthers(tx: ReadTx, key: string): Promise<boolean> {
+    const keys = await this.repository.keys(tx);
+    return keys.length > 0 && !keys.some(({ id }) => id === key);
+  }
+
+  private warnOfKey(last: Checkpoint | undefined, key: string): void {
+    const facts = { before: last?.key ?? '', after: key };
+    this.logger.warn(facts, 'The audit log is signed with a key that has not signed it before.');
   }
 
   /**

@@ -23,7 +23,8 @@ export function isPostgresAddress(text: string): boolean {
 }
 
 /** Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME`. Throws INVALID_INPUT, without the password. */
-export function parsePostgresAddress(text: string): PostgresAddress {
+export function parsePostgresAddress(text: string, path = 'options.store'): PostgresAddress {
+  const invalid = (problem: string) => invalidAddress(path, problem);
   let url: URL;
   try {
     url = new URL(text);
@@ -47,8 +48,15 @@ export function parsePostgresAddress(text: string): PostgresAddress {
     database,
     schema,
     prepare: prepare === 'true',
-    listen: listen === 'false' ? false : listen,
+    listen: listen === undefined ? undefined : parseListen(listen === 'false' ? false : listen, `${path}?listen`),
   };
+}
+
+/** The address where notifications are listened for; false: nowhere. Throws INVALID_INPUT, without the password. */
+export function parseListen(listen: string | false, path: string): string | false {
+  if (listen === false) return false;
+  if (!isPostgresAddress(listen)) throw invalidAddress(path, 'it does not begin with postgres://');
+  return parsePostgresAddress(listen, path).url;
 }
 
 /** The facts of a message about the database. */
@@ -62,9 +70,9 @@ function take(url: URL, name: string): string | undefined {
   return value;
 }
 
-function invalid(problem: string): InputError {
-  return new InputError('INVALID_INPUT', `options.store: the address of the database is not valid: ${problem}.`, {
-    facts: { path: 'options.store', problem },
+function invalidAddress(path: string, problem: string): InputError {
+  return new InputError('INVALID_INPUT', `${path}: the address of the database is not valid: ${problem}.`, {
+    facts: { path, problem },
     hint: 'Write postgres://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME, with special characters percent-encoded.',
   });
 }
