@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { createKernel, defineImage, type KernelOptions, OsProcesses } from '../../src/index.js';
+import { describe, expect, it, vi } from 'vitest';
+import {
+  createKernel,
+  defineImage,
+  type Kernel,
+  type KernelOptions,
+  OsProcesses,
+  Store,
+  StoreError,
+} from '../../src/index.js';
 import { NodeLease } from '../../src/runtime/node/node-lease.js';
 import { Recovery } from '../../src/runtime/node/recovery.js';
 import { gate } from '../support/gate.js';
@@ -84,6 +92,27 @@ describe('a node of another machine', () => {
     await set.look();
     expect(await set.status()).toBe('running');
     await set.passWithRenewals(2_000);
+    await set.look();
+    expect(await set.status()).toBe('runnable');
+  });
+
+  it.each([
+    ['renew its own lease', 'write', (kernel: Kernel) => kernel.container.get(NodeLease).renew()],
+    ['look at the others', 'read', (kernel: Kernel) => kernel.container.get(Recovery).recoverLostNodes()],
+  ] as const)('is given another period when this node could not %s: nor could the other', async (_what, unit, fail) => {
+    const set = await watchFixture();
+    await set.passWithRenewals(leaseMs - 1_000);
+    const unavailable = new StoreError('STORE_UNAVAILABLE', 'The server is down.', {
+      hint: 'Try again.',
+      retryable: true,
+    });
+    const down = vi.spyOn(set.kernel.container.get(Store), unit).mockRejectedValue(unavailable);
+    await fail(set.kernel);
+    down.mockRestore();
+    await set.passWithRenewals(leaseMs - 1_000);
+    await set.look();
+    expect(await set.status()).toBe('running');
+    await set.passWithRenewals(leaseMs + 1_000);
     await set.look();
     expect(await set.status()).toBe('runnable');
   });

@@ -39,6 +39,7 @@ export class NodeLease {
   private renewing: Promise<void> | undefined;
   private readonly lostListeners = new Listeners();
   private readonly renewedListeners = new Listeners();
+  private readonly failedListeners = new Listeners();
 
   constructor(
     @inject(Store) private readonly store: Store,
@@ -100,6 +101,11 @@ export class NodeLease {
   /** Calls `listener` after each renewal. */
   onRenewed(listener: () => void): Disposable {
     return this.renewedListeners.add(listener);
+  }
+
+  /** Calls `listener` when a renewal has failed. */
+  onFailed(listener: () => void): Disposable {
+    return this.failedListeners.add(listener);
   }
 
   /** Releases everything that this node holds and ends its epoch, in one unit. The store must still be open. */
@@ -197,6 +203,7 @@ export class NodeLease {
 
   private onRenewalFailure(error: unknown): void {
     this.logger.error({ error: String(error) }, 'the lease of this node could not be renewed');
+    this.failedListeners.notify();
     if (error instanceof KernelError && error.code === 'KERNEL_CLOSED') clearInterval(this.timer);
   }
 

@@ -43,6 +43,11 @@ export class NodeWatch {
     this.renewedAt = this.clock.elapsedMs();
   }
 
+  /** To be called when this node could not renew its lease, or not look at the others: nor may they have been able to renew theirs. */
+  onFailure(): void {
+    this.observations.clear();
+  }
+
   /** Looks at the rows of all live nodes, and tells which of them are gone. */
   findGone(rows: readonly NodeRow[]): { readonly node: NodeRow; readonly reason: LossReason }[] {
     this.restartAfterBreak();

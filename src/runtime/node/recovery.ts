@@ -66,6 +66,7 @@ export class Recovery {
     await this.recoverOwnCommands();
     this.subscriptions = [
       this.lease.onRenewed(() => this.watch.onOwnRenewal()),
+      this.lease.onFailed(() => this.watch.onFailure()),
       this.lease.onLost(() => void this.recoverOwnCommands()),
     ];
     this.timer = setInterval(() => void this.recoverLostNodes(), this.settings.leaseMs / 6).unref();
@@ -97,6 +98,7 @@ export class Recovery {
       await this.recoverCommands(ended);
     } catch (error) {
       if (error instanceof KernelError && error.code === 'KERNEL_CLOSED') return clearInterval(this.timer);
+      this.watch.onFailure();
       this.logger.error({ error: String(error) }, 'nodes that are gone could not be recovered');
     }
   }
