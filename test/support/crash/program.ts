@@ -8,7 +8,7 @@ export class Program {
   private readonly child: ChildProcess;
   private readonly exited: Promise<void>;
   private errors = '';
-  private changed: () => void = () => undefined;
+  private waiting: (() => void)[] = [];
 
   constructor(file: string, ...args: string[]) {
     this.child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -34,6 +34,10 @@ export class Program {
     return this.child.exitCode;
   }
 
+  private changed(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
   /** Waits for a line that `matches`; throws when the program ends without one. */
   async waitForLine(matches: (line: string) => boolean): Promise<string> {
     for (;;) {
@@ -42,9 +46,7 @@ export class Program {
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
         throw new Error(`the program ended without the line: ${this.errors}`);
       }
-      await new Promise<void>((resolve) => {
-        this.changed = resolve;
-      });
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }
 
