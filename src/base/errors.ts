@@ -83,6 +83,11 @@ export class StoreError extends KernelError {}
 export class InputError extends KernelError {}
 export class AuditError extends KernelError {}
 
+/** Whether the error leaves open what became of a commit: it may have been carried out. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'STORE_OUTCOME_UNKNOWN';
+}
+
 /** The error for input that does not have the form that a call takes. */
 export function invalidInput(path: string, problem: string, hint: string, facts: JsonObject = {}): InputError {
   const end = problem.endsWith('?') ? '' : '.';

@@ -17,6 +17,7 @@ import { NodeWatch } from './node/node-watch.js';
 import { OfferUpdates } from './node/offer-updates.js';
 import { Recovery } from './node/recovery.js';
 import { Releases } from './node/releases.js';
+import { StrayStarts } from './node/stray-starts.js';
 import { UnplacedProcesses } from './node/unplaced-processes.js';
 import { OsGroups, SystemOsGroups } from './os/os-groups.js';
 import { OsProcesses, SystemOsProcesses } from './os/os-processes.js';
@@ -68,6 +69,7 @@ export const runtimeModule = new ContainerModule(({ bind }) => {
     NodeWatch,
     Recovery,
     Releases,
+    StrayStarts,
     RunOutcomes,
     CommittedAnswers,
     ReplayJournal,

@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { Deferred } from '../../src/base/deferred.js';
 
 /** A proxy before a PostgreSQL server, which can lose what passes through it. */
 export interface PgProxy {
@@ -9,6 +10,8 @@ export interface PgProxy {
   cut(): void;
   /** The next COMMIT of a writer reaches the server, and its answer is lost with the connection. */
   swallowNextCommit(): void;
+  /** As `swallowNextCommit`, and the proxy is stopped with it: nobody can ask what became of the COMMIT. Resolves when it is. */
+  swallowNextCommitAndStop(): Promise<void>;
   /** Accepts no connections until `resume`, and ends those that are open. */
   stop(): void;
   resume(): void;
@@ -19,6 +22,7 @@ export async function startProxy(store: string): Promise<PgProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let swallows = false;
   let isStopped = false;
+  let stopped: Deferred | undefined;
   const server: Server = createServer((client) => {
     if (isStopped) {
       client.destroy();
@@ -34,8 +38,9 @@ export async function startProxy(store: string): Promise<PgProxy> {
       upstream.write(data);
     });
     upstream.on('data', (data) => {
-      if (isLost) setTimeout(() => end(pair), 50);
-      else client.write(data);
+      if (!isLost) client.write(data);
+      else if (stopped !== undefined) stop();
+      else setTimeout(() => end(pair), 50);
     });
     for (const socket of pair) {
       socket.on('error', () => end(pair));
@@ -57,16 +62,24 @@ export async function startProxy(store: string): Promise<PgProxy> {
   const cut = () => {
     for (const pair of [...pairs]) end(pair);
   };
+  const stop = () => {
+    isStopped = true;
+    cut();
+    stopped?.resolve();
+    stopped = undefined;
+  };
   return {
     store: address.href,
     cut,
+    swallowNextCommitAndStop: () => {
+      stopped = new Deferred();
+      swallows = true;
+      return stopped.promise;
+    },
     swallowNextCommit: () => {
       swallows = true;
     },
-    stop: () => {
-      isStopped = true;
-      cut();
-    },
+    stop,
     resume: () => {
       isStopped = false;
     },

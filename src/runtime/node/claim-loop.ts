@@ -1,4 +1,4 @@
-import { KernelError } from '../../base/errors.js';
+import { isOutcomeUnknown, KernelError } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { Logger } from '../../base/logger.js';
 import type { RunStart } from '../run/run.js';
@@ -178,5 +178,5 @@ export class ClaimLoop {
 /** Whether nothing can be claimed by this node at the moment, whichever process it is. */
 function isOfNode(error: unknown): boolean {
   if (!(error instanceof KernelError)) return false;
-  return error.retryable || error.code === 'KERNEL_CLOSED' || error.code === 'LEASE_LOST';
+  return error.retryable || isOutcomeUnknown(error) || error.code === 'KERNEL_CLOSED' || error.code === 'LEASE_LOST';
 }

@@ -1,5 +1,6 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
+import { isOutcomeUnknown } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
@@ -24,6 +25,7 @@ import { pathOf } from '../run/run-errors.js';
 import { NodeLease } from './node-lease.js';
 import { NodeOffering } from './node-offering.js';
 import type { SlotBatch } from './slots.js';
+import { StrayStarts } from './stray-starts.js';
 
 /** The number of starts that may be lost with their nodes in a row, for images that do not say it. */
 const recoveriesMaxDefault = 5;
@@ -68,6 +70,7 @@ export class Claims {
     @inject(ProcessResults) private readonly results: ProcessResults,
     @inject(ProcessEnds) private readonly processEnds: ProcessEnds,
     @inject(RecordedRun) private readonly recorded: RecordedRun,
+    @inject(StrayStarts) private readonly strays: StrayStarts,
     @inject(ChangeRecorder) private readonly recorder: ChangeRecorder,
     @inject(Logger) private readonly logger: Logger,
   ) {}
@@ -148,11 +151,18 @@ export class Claims {
   }
 
   private async commit(slots: SlotBatch, work: (tx: WriteTx, unit: ClaimUnit) => Promise<boolean>): Promise<Claimed> {
-    const { unit, hasMore } = await this.store.write(async (tx) => {
-      slots.giveBack();
-      const begun: ClaimUnit = { starts: [], poisoned: [], slots, suspect: undefined };
-      return { hasMore: await work(tx, begun), unit: begun };
-    });
+    let unit: ClaimUnit = { starts: [], poisoned: [], slots, suspect: undefined };
+    let hasMore = false;
+    try {
+      hasMore = await this.store.write(async (tx) => {
+        slots.giveBack();
+        unit = { starts: [], poisoned: [], slots, suspect: undefined };
+        return work(tx, unit);
+      });
+    } catch (error) {
+      if (isOutcomeUnknown(error)) this.strays.add(unit.starts.map(({ row }) => row.pid));
+      throw error;
+    }
     for (const facts of unit.poisoned)
       this.logger.error(facts, 'a process was failed as poisoned: its runs were lost with their nodes');
     return { starts: unit.starts, hasMore, suspect: unit.suspect };

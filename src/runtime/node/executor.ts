@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Deferred } from '../../base/deferred.js';
 import { DetachedContext } from '../../base/detached-context.js';
-import { ProcessError, StoreError, withoutStack } from '../../base/errors.js';
+import { isOutcomeUnknown, ProcessError, StoreError, withoutStack } from '../../base/errors.js';
 import type { Pid } from '../../base/ids.js';
 import { keepAlive } from '../../base/keep-alive.js';
 import { Logger } from '../../base/logger.js';
@@ -29,6 +29,7 @@ import { NodeOffering } from './node-offering.js';
 import { NodeSettings } from './node-settings.js';
 import { Slots } from './slots.js';
 import { StartsWithSpawn } from './starts-with-spawn.js';
+import { StrayStarts } from './stray-starts.js';
 import { UnplacedProcesses } from './unplaced-processes.js';
 
 /** The delay before an outcome is committed again to a store that is busy or full. */
@@ -71,6 +72,7 @@ export class Executor {
     @inject(BodyLogs) private readonly bodyLogs: BodyLogs,
     @inject(ProcessReports) private readonly reports: ProcessReports,
     @inject(SpawnStarts) private readonly spawnStarts: SpawnStarts,
+    @inject(StrayStarts) private readonly strays: StrayStarts,
     @inject(Logger) private readonly logger: Logger,
   ) {
     this.slots = new Slots(settings.concurrency, () => this.claimLoop.wake());
@@ -83,7 +85,10 @@ export class Executor {
     this.startsWithSpawn = new StartsWithSpawn({
       ...{ claims, nodeId: node.nodeId, slots: this.slots },
       mayStart: () => settings.startsAtSpawn && this.isOpen && !this.claimLoop.hasWork,
-      onAbandon: () => this.notifyChange(),
+      onAbandon: (pid, isStarted) => {
+        if (isStarted) strays.add([pid]);
+        this.notifyChange();
+      },
     });
   }
 
@@ -98,6 +103,7 @@ export class Executor {
       this.offering.onChange(() => void this.scanAll()),
     ];
     this.unplaced.start();
+    this.strays.open((pid) => this.runs.has(pid));
     await this.scanAll();
   }
 
@@ -143,6 +149,7 @@ export class Executor {
     for (const run of [...this.runs.values()]) run.end(nodeShutdown(run.pid));
     for (const subscription of this.subscriptions) subscription[Symbol.dispose]();
     await this.unplaced.stop();
+    await this.strays.close();
     return fenced;
   }
 
@@ -301,7 +308,7 @@ export class Executor {
       } catch (error) {
         if (run.endReason !== undefined && run.endReason.code !== 'NON_DETERMINISTIC') return;
         this.logger.error({ pid: run.pid, error: String(error) }, 'the outcome of a body could not be committed');
-        if (!(error instanceof StoreError) || !error.retryable) return this.failProcess(run, error);
+        if (!mayCommitAgain(error)) return this.failProcess(run, error);
         await new Promise((resolve) => setTimeout(resolve, storeRetryMs).unref());
       }
     }
@@ -344,6 +351,11 @@ export class Executor {
     const timer = ms === undefined ? undefined : setTimeout(reach, Math.min(ms, timerMsMax));
     return limit;
   }
+}
+
+/** Whether an outcome can be committed again. Where the commit before was carried out, the fence has moved on. */
+function mayCommitAgain(error: unknown): boolean {
+  return error instanceof StoreError && (error.retryable || isOutcomeUnknown(error));
 }
 
 function idleTimeout(timeoutMs: number): ProcessError {

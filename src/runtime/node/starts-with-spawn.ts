@@ -13,8 +13,8 @@ export interface StartsWithSpawnOptions {
   readonly slots: Slots;
   /** Whether the node takes new processes, and nothing older waits for it. */
   mayStart(): boolean;
-  /** Called when the slot of a process was given back. */
-  onAbandon(): void;
+  /** Called when the slot of a process was given back. `isStarted`: the unit that was not acknowledged had started it. */
+  onAbandon(pid: Pid, isStarted: boolean): void;
 }
 
 /** Starts processes in the units that create them, in slots that are set aside; their bodies begin after the commit. */
@@ -37,9 +37,10 @@ export class StartsWithSpawn implements ProcessStarter {
   }
 
   abandon(pid: Pid): void {
+    const isStarted = this.starts.get(pid) !== undefined;
     if (!this.starts.delete(pid)) return;
     this.options.slots.release();
-    this.options.onAbandon();
+    this.options.onAbandon(pid, isStarted);
   }
 
   /** Whether the process is started with its spawn: it needs not be claimed. */

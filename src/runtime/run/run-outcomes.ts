@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { Clock, type KernelClock } from '../../base/clock.js';
 import { Entropy } from '../../base/entropy.js';
-import { KernelError, StoreError } from '../../base/errors.js';
+import { isOutcomeUnknown, KernelError, StoreError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { Logger } from '../../base/logger.js';
 import { Store, type WriteTx } from '../../base/store.js';
@@ -231,6 +231,7 @@ const endTextMax = 500;
 /** The newest are kept. */
 const failedBuildsMax = 100;
 
+/** Also where a commit may have been carried out: what it has answered is in the journal then, and the next run gets it. */
 function isRetryableStoreError(error: unknown): boolean {
-  return error instanceof StoreError && error.retryable;
+  return error instanceof StoreError && (error.retryable || isOutcomeUnknown(error));
 }
