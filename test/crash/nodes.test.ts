@@ -19,14 +19,16 @@ beforeAll(async () => {
 
 describe('two nodes on one store', () => {
   it('run each process once, on one of them', async () => {
-    const { kernel, start } = await nodesFixture();
+    const { kernel, start, gate } = await nodesFixture();
     // So long that neither takes over from the other when that is slow.
     const leaseMs = 600_000;
     const left = await start('left', leaseMs);
     const right = await start('right', leaseMs);
-    const pids = await Promise.all(
-      Array.from({ length: 40 }, () => kernel.processes.spawn({ image: 'slow', args: { steps: 2, ms: 100 } })),
-    );
+    const args = { steps: 2, ms: 1, gate };
+    const pids = await Promise.all(Array.from({ length: 40 }, () => kernel.processes.spawn({ image: 'slow', args })));
+    // Neither has slots for all of them.
+    for (const node of [left, right]) await node.waitForLine((line) => line.startsWith('began'));
+    writeFileSync(gate, '');
     const results = await Promise.all(pids.map((pid) => kernel.processes.result(pid)));
     expect(new Set(results.map(({ value }) => value))).toEqual(new Set(['left', 'right']));
     const began = [...left.lines, ...right.lines].filter((line) => line.startsWith('began'));
