@@ -68,12 +68,15 @@ describe('node programs on one server', () => {
     console.info(`${jobs} jobs on ${nodes} nodes took ${Math.round(performance.now() - began)} ms`);
 
     const ran = all.map(({ lines }) => lines.filter((line) => line.startsWith('ran ')));
-    expect(ran.flat()).toHaveLength(jobs);
+    // A body whose call the server could not answer for long is run again, and says so.
+    const again = await rawSql<{ data: string }>(store, "SELECT data FROM events WHERE type = 'process.released'");
+    expect(again.filter(({ data }) => JSON.parse(data).reason !== 'store')).toEqual([]);
     expect(new Set(ran.flat()).size).toBe(jobs);
+    expect(ran.flat().length).toBeLessThanOrEqual(jobs + again.length);
     // Each node has run some: work that others spawn is taken by whoever has room.
     expect(ran.map(({ length }) => length).filter((length) => length === 0)).toEqual([]);
     expect(await rawSql(store, "SELECT count(*) AS n FROM events WHERE type = 'process.started'")).toEqual([
-      { n: jobs },
+      { n: jobs + again.length },
     ]);
 
     const { seq, digest } = await digestOfLog(kernel);
