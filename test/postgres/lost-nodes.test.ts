@@ -10,6 +10,7 @@ import { nodeEvents } from '../support/node-rows.js';
 import { startProxy } from '../support/pg-proxy.js';
 import { rawSql } from '../support/storage/raw-sql.js';
 import { findInconsistencies } from '../support/store-consistency.js';
+import { untilStored } from '../support/until-stored.js';
 
 let programs = '';
 beforeAll(async () => {
@@ -76,7 +77,9 @@ describe('a node that is killed', () => {
     );
     const [killed, ...others] = nodes as [StartedNode, StartedNode, StartedNode];
     const args = { steps: 4, ms: 50 };
-    const pids = await Promise.all(Array.from({ length: 40 }, () => kernel.processes.spawn({ image: 'slow', args })));
+    const pids = await Promise.all(
+      Array.from({ length: 40 }, () => untilStored(() => kernel.processes.spawn({ image: 'slow', args }))),
+    );
     await killed.program.waitForLine((line) => line.startsWith('step 3'));
     await killed.program.kill();
     const began = performance.now();

@@ -8,6 +8,7 @@ import { newStore, openKernel } from '../support/kernel.js';
 import { isSweep } from '../support/seeded.js';
 import { rawSql } from '../support/storage/raw-sql.js';
 import { findInconsistencies } from '../support/store-consistency.js';
+import { untilStored } from '../support/until-stored.js';
 
 let programs = '';
 beforeAll(async () => {
@@ -56,7 +57,9 @@ describe('node programs on one server', () => {
     const began = performance.now();
     for (const node of all) node.send(`spawn ${share}`);
     for (let left = jobs - nodes * share; left > 0; left -= 50) {
-      await Promise.all(Array.from({ length: Math.min(left, 50) }, () => kernel.processes.spawn({ image: 'job' })));
+      await Promise.all(
+        Array.from({ length: Math.min(left, 50) }, () => untilStored(() => kernel.processes.spawn({ image: 'job' }))),
+      );
     }
     for (const node of all) await node.waitForLine((line) => line === 'done spawn');
     const ended = () =>

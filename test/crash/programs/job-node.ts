@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createKernel, defineImage } from '../../../src/index.js';
+import { untilStored } from '../../support/until-stored.js';
 import { nextLine, print } from './stdio.js';
 
 /**
@@ -37,7 +38,7 @@ async function digestUpTo(seq: number): Promise<string> {
 async function spawn(count: number): Promise<void> {
   let left = count;
   const lane = async () => {
-    while (left-- > 0) await kernel.processes.spawn({ image: 'job' });
+    while (left-- > 0) await untilStored(() => kernel.processes.spawn({ image: 'job' }));
   };
   await Promise.all(Array.from({ length: 32 }, lane));
 }

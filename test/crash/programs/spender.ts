@@ -1,4 +1,5 @@
 import { createKernel, KernelError } from '../../../src/index.js';
+import { untilStored } from '../../support/until-stored.js';
 import { nextLine, print } from './stdio.js';
 
 /**
@@ -11,7 +12,10 @@ const { processes, capabilities } = kernel;
 
 const calls: Readonly<Record<string, (pid: string) => Promise<unknown>>> = {
   charge: (pid) => processes.charge(pid, { tokens: 1 }),
-  settle: async (pid) => processes.settle(await processes.reserve(pid, { costMicros: 3 }), { costMicros: 2 }),
+  settle: async (pid) => {
+    const id = await processes.reserve(pid, { costMicros: 3 });
+    await untilStored(() => processes.settle(id, { costMicros: 2 }));
+  },
   spawn: (pid) => processes.spawnChild(pid, {}),
   require: (pid) => capabilities.require(pid, 'call', 'tool:search'),
 };
@@ -27,7 +31,7 @@ for (;;) {
   const lane = async () => {
     while (left-- > 0) {
       try {
-        await call(pid);
+        await untilStored(() => call(pid));
         accepted++;
       } catch (error) {
         const code = error instanceof KernelError ? String(error.facts.code ?? error.code) : String(error);
