@@ -44,7 +44,7 @@ async function digestOfLog(kernel: Kernel): Promise<{ seq: number; digest: strin
 }
 
 describe('node programs on one server', () => {
-  const [nodes, jobs] = isSweep ? [8, 10_000] : [4, 600];
+  const [nodes, jobs] = isSweep ? [8, 10_000] : [4, 500];
 
   it(`${nodes} of them run each of ${jobs} jobs once, and their streams bring the same events`, {
     timeout,

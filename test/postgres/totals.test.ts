@@ -62,18 +62,18 @@ class Spenders {
 it('three node programs spend exactly the budget of a process above theirs', async () => {
   const nodes = await Spenders.start();
   const { processes } = nodes.kernel;
-  const root = await processes.spawn({ budget: { tokens: 200, costMicros: 100 } });
+  const root = await processes.spawn({ budget: { tokens: 100, costMicros: 50 } });
   const children = await Promise.all([1, 2, 3].map(() => processes.spawnChild(root, {})));
   const pidOf = (node: number) => children[node] ?? root;
-  expect(await nodes.spend('charge', pidOf, 100)).toEqual({ accepted: 200, refused: { BUDGET_EXCEEDED: 100 } });
-  const settled = await nodes.spend('settle', pidOf, 40);
+  expect(await nodes.spend('charge', pidOf, 50)).toEqual({ accepted: 100, refused: { BUDGET_EXCEEDED: 50 } });
+  const settled = await nodes.spend('settle', pidOf, 20);
   const { tokens, costMicros } = await processes.budget(root);
-  expect(tokens).toMatchObject({ used: 200, left: 0, overrun: 0 });
+  expect(tokens).toMatchObject({ used: 100, left: 0, overrun: 0 });
   // Who finds less left than a reservation takes is refused, also while others hold more than they will settle.
   expect(costMicros).toMatchObject({ used: 2 * settled.accepted, reserved: 0, overrun: 0 });
-  expect(settled.refused).toEqual({ BUDGET_EXCEEDED: 120 - settled.accepted });
+  expect(settled.refused).toEqual({ BUDGET_EXCEEDED: 60 - settled.accepted });
   const used = await Promise.all(children.map(async (child) => (await processes.get(child)).used));
-  expect(used.reduce((sum, { tokens: spent = 0 }) => sum + spent, 0)).toBe(200);
+  expect(used.reduce((sum, { tokens: spent = 0 }) => sum + spent, 0)).toBe(100);
   expect(used.reduce((sum, { costMicros: spent = 0 }) => sum + spent, 0)).toBe(2 * settled.accepted);
   await checkInvariants(nodes.kernel, nodes.store);
   expect(await findInconsistencies(nodes.kernel)).toEqual([]);
@@ -81,10 +81,10 @@ it('three node programs spend exactly the budget of a process above theirs', asy
 
 it('three node programs spawn exactly as many children as there are places', async () => {
   const nodes = await Spenders.start();
-  const root = await nodes.kernel.processes.spawn({ budget: { children: 50 } });
-  expect(await nodes.spend('spawn', () => root, 40)).toEqual({ accepted: 50, refused: { BUDGET_EXCEEDED: 70 } });
-  expect(await nodes.kernel.processes.children(root, { limit: 1_000 })).toHaveLength(50);
-  expect((await nodes.kernel.processes.budget(root)).children).toMatchObject({ used: 50, left: 0 });
+  const root = await nodes.kernel.processes.spawn({ budget: { children: 25 } });
+  expect(await nodes.spend('spawn', () => root, 20)).toEqual({ accepted: 25, refused: { BUDGET_EXCEEDED: 35 } });
+  expect(await nodes.kernel.processes.children(root, { limit: 1_000 })).toHaveLength(25);
+  expect((await nodes.kernel.processes.budget(root)).children).toMatchObject({ used: 25, left: 0 });
   expect(await findInconsistencies(nodes.kernel)).toEqual([]);
 });
 
@@ -92,11 +92,11 @@ it('three node programs take exactly the uses of a capability that all of theirs
   const nodes = await Spenders.start();
   const { processes, capabilities } = nodes.kernel;
   const spec = { resource: 'tool:search', rights: ['call' as const] };
-  const giver = await processes.spawn({ capabilities: [{ ...spec, delegable: true, uses: 100 }] });
+  const giver = await processes.spawn({ capabilities: [{ ...spec, delegable: true, uses: 60 }] });
   const takers = await Promise.all([1, 2, 3].map(() => processes.spawn({})));
   for (const taker of takers) await capabilities.delegate(giver, taker, spec);
   const pidOf = (node: number) => takers[node] ?? giver;
-  expect(await nodes.spend('require', pidOf, 50)).toEqual({ accepted: 100, refused: { SPENT: 50 } });
+  expect(await nodes.spend('require', pidOf, 30)).toEqual({ accepted: 60, refused: { SPENT: 30 } });
   const [held] = (await capabilities.list(giver, { status: 'any' })).filter(
     ({ resource }) => resource === 'tool:search',
   );
@@ -114,12 +114,12 @@ it('a capability that is revoked while three node programs use it is used no mor
   for (const taker of takers) await capabilities.delegate(giver, taker, spec);
   const pidOf = (node: number) => takers[node] ?? giver;
   const source = (await capabilities.list(giver)).find(({ resource }) => resource === 'tool:search');
-  const spending = nodes.spend('require', pidOf, 300);
+  const spending = nodes.spend('require', pidOf, 150);
   await nodes.allHaveMade('require');
   await capabilities.revoke(source?.id ?? '');
   const { accepted, refused } = await spending;
   expect(accepted).toBeGreaterThan(0);
-  expect(refused).toEqual({ REVOKED: 900 - accepted });
+  expect(refused).toEqual({ REVOKED: 450 - accepted });
   // Who asks from now on is refused, on whichever node.
   expect(await nodes.spend('require', pidOf, 20)).toEqual({ accepted: 0, refused: { REVOKED: 60 } });
   expect(await capabilities.get(source?.id ?? '')).toMatchObject({ status: 'revoked', uses: uses - accepted });
