@@ -21,6 +21,9 @@ export class PostgresConnection implements StatementConnection {
   /** Whether the server or the network has ended it. */
   isLost = false;
   private isHolding = false;
+  /** Whether a batch is on its way: the driver takes one after another. */
+  private isBusy = false;
+  private hasEnded = false;
   private readonly prepared = new Map<unknown, unknown>();
   private readonly texts = new Map<string, PreparedText>();
   private readonly rowStatementsOf: RowStatements[] = [];
@@ -31,6 +34,12 @@ export class PostgresConnection implements StatementConnection {
     readonly client: Client,
     private readonly named: boolean,
   ) {
+    client.on('drain', () => this.sendNext());
+    client.on('end', () => {
+      // What is sent from now on is refused by the driver at once.
+      this.hasEnded = true;
+      this.sendNext();
+    });
     // drizzle builds the texts: both engines take the same but for what the dialect spells.
     this.db = drizzle(async (text, values, method) => {
       const { rows } = await this.query(numberPlaceholders(text), values);
@@ -82,9 +91,15 @@ export class PostgresConnection implements StatementConnection {
     }
   }
 
-  /** Sends what was pushed. */
+  private sendNext(): void {
+    this.isBusy = false;
+    this.send();
+  }
+
+  /** Sends what was pushed, or has it sent after the batch that is on its way. */
   private send(): void {
-    if (this.isHolding || this.pending.length === 0) return;
+    if (this.isHolding || this.isBusy || this.pending.length === 0) return;
+    this.isBusy = !this.hasEnded;
     const items = mergeInserts(this.pending, (text) => this.textOf(text));
     this.pending = [];
     this.client.query(new Batch(items));
