@@ -1,5 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { tempFolder } from '../support/kernel.js';
 import { compiledPrograms, examples, readText, runProgram } from '../support/page-programs.js';
+import { providePostgres } from '../support/postgres-server.js';
+import { withClient } from '../support/postgres-template.js';
 
 const hash = /[0-9a-f]{64}/;
 
@@ -30,6 +33,7 @@ describe('the examples', () => {
       '15-langchain',
       '16-openai-agents',
       '17-claude-agent',
+      '18-two-nodes',
     ].map((name) => `examples/${name}.ts`);
     expect(examples).toEqual([...numbered, 'examples/hierarchy.ts']);
     // Those of whole teams are longer.
@@ -154,6 +158,24 @@ describe('the examples', () => {
       'Read: allow',
       'Bash: deny',
     ]);
+  });
+});
+
+describe('the example of two nodes', () => {
+  const finished = /^Collected by (left|right), which was killed, and written by (?!\1)(left|right)\.\n$/;
+
+  it('has one finish what the other had begun, on a file', async () => {
+    expect(await runProgram('examples/18-two-nodes.ts')).toMatch(finished);
+  });
+
+  it('has one finish what the other had begun, on a database server', async () => {
+    const server = await providePostgres();
+    onTestFinished(() => server.stop());
+    const url = new URL(server.url);
+    url.searchParams.set('schema', `example_${process.pid}`);
+    const env = { PROCURA_STORE: url.href, XDG_STATE_HOME: tempFolder() };
+    expect(await runProgram('examples/18-two-nodes.ts', env)).toMatch(finished);
+    await withClient(server.url, (client) => client.query(`DROP SCHEMA example_${process.pid} CASCADE`));
   });
 });
 

@@ -33,15 +33,20 @@ export function expectedLines(program: string): string[] {
 }
 
 /** Runs the compiled program of a page or an example in an empty folder, and answers with what it printed. */
-export async function runProgram(file: string): Promise<string> {
+export async function runProgram(file: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const program = path.join(await compiledPrograms(), 'out', `${programName(file)}.mjs`);
   const cwd = mkdtempSync(path.join(tmpdir(), 'procura-page-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [program], { cwd, timeout: 110_000 }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${file} failed:\n${stdout}\n${stderr}`));
-    });
+    execFile(
+      process.execPath,
+      [program],
+      { cwd, timeout: 110_000, env: { ...process.env, PROCURA_STORE: '', ...env } },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(`${file} failed:\n${stdout}\n${stderr}`));
+      },
+    );
   });
 }
 

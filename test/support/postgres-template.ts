@@ -50,7 +50,8 @@ export async function dropDatabases(serverUrl: string, prefix: string): Promise<
   });
 }
 
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Runs `work` on a connection of its own. */
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'procura tests' });
   await client.connect();
   try {
