@@ -206,7 +206,7 @@ export class HostSyscalls {
   /**
    * Removes processes that ended before a time with everything that hangs on them: capabilities, views, objects that nobody
    * else holds, journal, mailbox, logs. Events and the audit log are kept. Free pages are given back; `compact` rewrites the
-   * file, which wants no live node (CONFLICT).
+   * file, which wants no live node (CONFLICT), and a database that is a file (STORE_UNSUPPORTED).
    */
   prune(caller: Caller, options: { endedBefore: number; compact?: boolean }): Promise<{ pruned: number }> {
     return this.pruning.run(caller, options);

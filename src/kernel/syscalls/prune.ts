@@ -1,7 +1,7 @@
 import { inject, injectable } from 'inversify';
 import { z } from 'zod';
 import { Clock, type KernelClock } from '../../base/clock.js';
-import { ProcessError } from '../../base/errors.js';
+import { ProcessError, StoreError } from '../../base/errors.js';
 import type { ObjectId } from '../../base/ids.js';
 import { amount } from '../../base/spec.js';
 import { Store } from '../../base/store.js';
@@ -48,11 +48,12 @@ export class Prune {
   /**
    * Removes processes that ended before a time and under which no process is left, with everything that hangs on them; events
    * and the audit log are kept. Children of a running body stay until it ends. Works in units, each a bounded part, and gives
-   * the free pages of the file back. Throws CONFLICT for `compact` while a node lives.
+   * the free pages of the file back. For `compact` throws
+   * CONFLICT while a node lives, STORE_UNSUPPORTED for a database on a server.
    */
   async run(caller: Caller, options: unknown): Promise<{ pruned: number }> {
     const { endedBefore, compact } = parse(pruneOptions, options, 'options');
-    if (compact) await this.assertNoNode();
+    if (compact) await this.assertCompactable();
     const goals = new Set<ObjectId>();
     const pace = new UnitPace();
     let pruned = 0;
@@ -80,8 +81,14 @@ export class Prune {
     }
   }
 
-  /** Compacting rewrites the file while nobody else can use it. */
-  private async assertNoNode(): Promise<void> {
+  /** Compacting rewrites the file while nobody else can use it; a database on a server has none. */
+  private async assertCompactable(): Promise<void> {
+    if (this.store.compact === undefined) {
+      throw new StoreError('STORE_UNSUPPORTED', 'A database on a server is not compacted by the kernel.', {
+        facts: { problem: 'it has no file of its own' },
+        hint: 'Leave it out: autovacuum makes the room usable again. VACUUM (FULL) on the server gives it back.',
+      });
+    }
     const now = this.clock.peek();
     const live = await this.store.read((tx) => this.nodes.findLive(tx));
     const nodes = live.filter(({ expiresAt }) => expiresAt > now).map(({ id }) => id);
